@@ -1,8 +1,8 @@
-// Builds everything the pages load into dist/levee: levee.js, levee.css, icons.svg, fonts/ and the files of assets/.
+// Builds everything the pages load into dist/levee: levee.js, levee.css, icons.svg, fonts/ and the pictures of styles/.
 // Run by set-up; nothing here is needed while Levee runs. The old build is replaced only when the new one is whole.
 
 import { build } from "esbuild";
-import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -15,7 +15,7 @@ const emptySquare = '<path stroke="none" d="M0 0h24v24H0z" fill="none" />';
 const iconSet = join(here, "node_modules", "@tabler", "icons", "icons");
 
 // Browsers of the last two years: nothing is rewritten for older ones.
-const browsers = ["chrome120", "firefox121", "safari17"];
+const browsers = ["chrome123", "firefox121", "safari17.5"];
 
 function bundle(entry, file, extra) {
   return build({
@@ -35,13 +35,18 @@ function script() {
   return bundle("js/main.js", "levee.js", { format: "iife" });
 }
 
-// Fonts are copied beside the stylesheet; pictures keep their names, because assets/ and the sprite lie there already.
+// Fonts are copied beside the stylesheet; pictures keep their names, because they lie beside it under the same names.
 function stylesheet() {
   return bundle("styles/main.css", "levee.css", {
     loader: { ".woff2": "file" },
     assetNames: "fonts/[name]",
     external: ["*.svg"],
   });
+}
+
+async function pictures() {
+  const files = (await readdir(join(here, "styles"))).filter((name) => name.endsWith(".svg"));
+  await Promise.all(files.map((name) => copyFile(join(here, "styles", name), join(out, name))));
 }
 
 // One <symbol> per line of icons.txt: `name` (outline) or `name-filled`. Lines that start with # are comments.
@@ -69,8 +74,7 @@ async function symbol(name) {
 async function main() {
   await rm(staging, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
-  await cp(join(here, "assets"), out, { recursive: true });
-  await Promise.all([script(), stylesheet(), sprite()]);
+  await Promise.all([script(), stylesheet(), pictures(), sprite()]);
   await rm(target, { recursive: true, force: true });
   await rename(staging, target);
 }
