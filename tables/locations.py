@@ -20,7 +20,8 @@ from typing import Generic, Protocol, TypeVar
 GLOB_CHARACTERS = frozenset("*?[]{}")
 MAX_LENGTH = 4096
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+# Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
+NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class LocationError(Exception):
@@ -92,7 +93,7 @@ def canonical(text: str) -> str:
 
 def _split(text: str) -> tuple[str, tuple[str, ...]]:
     """The scheme and authority ("" for local files) and the components."""
-    if len(text) > MAX_LENGTH or _CONTROL.search(text):
+    if len(text) > MAX_LENGTH or NOT_IN_PATHS.search(text):
         raise OutsideRoots("This is not a path: it is too long, or holds control characters.")
     prefix, path = _without_scheme(text)
     if not path.startswith("/"):
