@@ -1,0 +1,8 @@
+// What pages need beyond plain links and forms. Each piece is optional: without it the page still works.
+import "htmx.org";
+import "./announce.js";
+import "./copy.js";
+import "./drop.js";
+import "./log.js";
+import "./statement.js";
+import "./scroll.js";
