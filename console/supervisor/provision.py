@@ -1,0 +1,88 @@
+"""The database, its roles, and the checks that a start doesn't go without."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from console.supervisor import postgres
+from console.supervisor.errors import StartRefused
+from console.supervisor.home import Home
+
+ROLES = Path(__file__).resolve().parent.parent / "roles.sql"
+DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
+
+
+def provision(home: Home) -> None:
+    """Make database and roles in the home's own server. Idempotent."""
+    with postgres.connect(home, "postgres") as connection:
+        exists = connection.execute("select 1 from pg_database where datname = %s", [postgres.DATABASE]).fetchone()
+        if not exists:
+            connection.execute(sql.SQL("create database {}").format(sql.Identifier(postgres.DATABASE)))
+    with postgres.connect(home) as connection, connection.transaction():
+        connection.execute(ROLES.read_text(encoding="utf-8").encode())
+
+
+def check(app: Mapping[str, Any], admin: Mapping[str, Any]) -> None:
+    """Refuse a server that may lose commits, and roles that could rewrite the audit.
+
+    `app` and `admin` are psycopg's connection arguments of the two roles. Raises StartRefused.
+    """
+    with _connect("LEVEE_DATABASE_URL", app) as app_connection:
+        _check_server(app_connection)
+        _check_app_role(app_connection)
+        with _connect("LEVEE_DATABASE_ADMIN_URL", admin) as admin_connection:
+            _check_pair(app_connection, admin_connection)
+
+
+def _connect(setting: str, arguments: Mapping[str, Any]) -> psycopg.Connection:
+    try:
+        return psycopg.connect(**{"connect_timeout": 5, **arguments}, autocommit=True)
+    except psycopg.Error as error:
+        first = (str(error).strip().splitlines() or ["no reason given"])[0]
+        raise StartRefused(f"{setting}: {first}") from error
+
+
+def _one(connection: psycopg.Connection, query: str) -> tuple[Any, ...]:
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None, query  # noqa: S101 (every query here answers one row)
+    return row
+
+
+def _check_server(connection: psycopg.Connection) -> None:
+    if connection.info.server_version < postgres.OLDEST_MAJOR * 10_000:
+        version = connection.info.server_version // 10_000
+        raise StartRefused(f"LEVEE_DATABASE_URL: PostgreSQL {version} is too old, Levee needs {postgres.OLDEST_MAJOR}")
+    for name in DURABILITY:
+        (value,) = _one(connection, f"show {name}")
+        if value in ("off", "local"):
+            raise StartRefused(f"LEVEE_DATABASE_URL: the server runs with {name} = {value}; a crash would lose commits")
+
+
+def _check_app_role(connection: psycopg.Connection) -> None:
+    setting = "LEVEE_DATABASE_URL"
+    name, superuser, creates_roles = _one(
+        connection, "select rolname, rolsuper, rolcreaterole from pg_roles where rolname = current_user"
+    )
+    if superuser or creates_roles:
+        power = "a superuser" if superuser else "able to make roles"
+        raise StartRefused(f"{setting}: the role {name} is {power}; the application's role must not be")
+    for role in ("levee_audit", "levee_migrate"):
+        exists = connection.execute("select 1 from pg_roles where rolname = %s", [role]).fetchone()
+        if not exists:
+            raise StartRefused(f"{setting}: the server has no role {role}; run console/roles.sql there")
+        if name == role or _one(connection, f"select pg_has_role(current_user, '{role}', 'member')") == (True,):
+            raise StartRefused(f"{setting}: the role {name} may become {role}; the application's role must not")
+
+
+def _check_pair(app: psycopg.Connection, admin: psycopg.Connection) -> None:
+    setting = "LEVEE_DATABASE_ADMIN_URL"
+    same_server = "select current_database(), pg_postmaster_start_time()"
+    if _one(app, same_server) != _one(admin, same_server):
+        raise StartRefused(f"{setting}: leads to another database than LEVEE_DATABASE_URL")
+    if _one(app, "select current_user") == _one(admin, "select current_user"):
+        raise StartRefused(f"{setting}: is the application's own role; migrations need a role of their own")
+    if _one(admin, "select pg_has_role(current_user, 'levee_audit', 'member')") != (True,):
+        raise StartRefused(f"{setting}: the role may not become levee_audit; run console/roles.sql there")

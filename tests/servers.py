@@ -1,0 +1,184 @@
+"""The tests' own PostgreSQL and Redis: private, quick, gone with the process that started them.
+
+Each test process (each xdist worker) has a home of its own. Its directory and socket paths are fixed when
+the process starts, so that Django's settings can be read at once; the servers start when a test first needs
+them. Programs that a test starts (workers, commands) find the same servers through LEVEE_HOME.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+import psycopg
+
+from console.supervisor import postgres, provision, redis
+from console.supervisor.account import popen_user
+from console.supervisor.home import Home, open_home
+from console.supervisor.pids import die_with_parent
+
+PREFIX = "levee-tests-"
+START_LIMIT_S = 60
+# Nothing here outlives the run: durability would only cost time. Only tests may do this; a start refuses it.
+QUICK = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=100", "shared_buffers=64MB")
+
+
+def prepare_environment() -> Home:
+    """Make this process's home and point LEVEE_HOME to it. Before Django reads its settings."""
+    for name in [name for name in os.environ if name.startswith("LEVEE_")]:
+        del os.environ[name]  # a developer's own instance is none of the tests' business
+    _remove_leftovers()
+    home = open_home(_new_directory() / "home")
+    os.environ["LEVEE_HOME"] = str(home.path)
+    return home
+
+
+@contextlib.contextmanager
+def running_postgres(home: Home) -> Iterator[Home]:
+    """The home's server with Levee's roles and an empty database, until the end of the block."""
+    home = postgres.prepare(home)
+    with _running(home, "postgres", postgres.command(home, *QUICK), postgres.STOP_SIGNAL, postgres.answers):
+        provision.provision(home)
+        yield home
+
+
+@contextlib.contextmanager
+def running_redis(home: Home) -> Iterator[str]:
+    """The home's Redis, until the end of the block. Yields its address."""
+    address = redis.url(home)
+    with _running(home, "redis", redis.command(home), signal.SIGTERM, lambda _: redis.answers(address)):
+        yield address
+
+
+def remember_rows(home: Home) -> None:
+    """Keep what the migrations wrote, for `restore_rows`."""
+    with postgres.connect(home) as connection:
+        connection.execute("create schema pristine")
+        for table in _tables(connection):
+            connection.execute(f"create table pristine.{_kept_name(table)} as table {table}".encode())
+
+
+def restore_rows(home: Home) -> None:
+    """Make every table what it was after the migrations.
+
+    Only a superuser can: the application's role may not truncate, and the audit's triggers fire always.
+    """
+    with postgres.connect(home) as connection, connection.transaction():
+        connection.execute("set local lock_timeout = '20s'")
+        connection.execute("set local session_replication_role = replica")
+        tables = _tables(connection)
+        always = _always_triggers(connection)
+        for table, trigger in always:
+            connection.execute(f"alter table {table} disable trigger {trigger}".encode())
+        connection.execute(f"truncate {', '.join(tables)} restart identity cascade".encode())
+        for table in tables:
+            _copy_back(connection, table)
+        for table, trigger in always:
+            connection.execute(f"alter table {table} enable always trigger {trigger}".encode())
+
+
+def _tables(connection: psycopg.Connection) -> list[str]:
+    """Every table with rows of the application, quoted, with its schema."""
+    rows = connection.execute(
+        "select format('%I.%I', schemaname, tablename) from pg_tables"
+        " where schemaname in ('public', 'audit') and tablename <> 'django_migrations' order by 1"
+    )
+    return [name for (name,) in rows]
+
+
+def _always_triggers(connection: psycopg.Connection) -> list[tuple[str, str]]:
+    rows = connection.execute(
+        "select tgrelid::regclass::text, quote_ident(tgname) from pg_trigger where tgenabled = 'A' and not tgisinternal"
+    )
+    return [(table, trigger) for table, trigger in rows]
+
+
+def _kept_name(table: str) -> str:
+    return '"' + table.replace('"', "") + '"'
+
+
+def _copy_back(connection: psycopg.Connection, table: str) -> None:
+    found = connection.execute(f"select 1 from pristine.{_kept_name(table)} limit 1".encode()).fetchone()
+    if not found:
+        return
+    rows = connection.execute(
+        "select quote_ident(attname), attidentity from pg_attribute"
+        " where attrelid = %s::regclass and attnum > 0 and not attisdropped and attgenerated = ''",
+        [table],
+    ).fetchall()
+    names = ", ".join(name for name, _ in rows)
+    connection.execute(
+        f"insert into {table} ({names}) overriding system value select {names} from pristine.{_kept_name(table)}".encode()
+    )
+    for name in [name for name, identity in rows if identity]:
+        newest = f"(select max({name}) from {table})"
+        connection.execute(f"select setval(pg_get_serial_sequence('{table}', '{name}'), {newest})".encode())
+
+
+@contextlib.contextmanager
+def _running(
+    home: Home, name: str, command: list[str], stop: signal.Signals, answers: Callable[[Home], bool]
+) -> Iterator[None]:
+    account = home.account if name == "postgres" else None
+    with open(home.logs / f"{name}.log", "ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd="/",
+            env=postgres.CLEAN_ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGQUIT if name == "postgres" else signal.SIGKILL),
+            **popen_user(account),
+        )
+    try:
+        _wait(home, name, process, answers)
+        yield
+    finally:
+        process.send_signal(stop)
+        process.wait(START_LIMIT_S)
+
+
+def _wait(home: Home, name: str, process: subprocess.Popen[bytes], answers: Callable[[Home], bool]) -> None:
+    limit = time.monotonic() + START_LIMIT_S
+    while not answers(home):
+        if process.poll() is not None or time.monotonic() > limit:
+            raise RuntimeError(f"{name} did not start: {(home.logs / f'{name}.log').read_text()[-2000:]}")
+        time.sleep(0.02)
+
+
+_held: list[TextIO] = []
+
+
+def _new_directory() -> Path:
+    """Below the temporary directory, open enough for PostgreSQL's own user to pass through."""
+    directory = Path(tempfile.gettempdir()) / f"{PREFIX}{os.geteuid()}-{secrets.token_hex(4)}"
+    directory.mkdir(mode=0o700)
+    directory.chmod(0o711)
+    lock = open(directory / "lock", "w")  # noqa: SIM115 (held until the process ends)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    _held.append(lock)
+    return directory
+
+
+def remove(home: Home) -> None:
+    """Remove this process's home and everything beside it."""
+    shutil.rmtree(home.run_dir, ignore_errors=True)
+    shutil.rmtree(home.path.parent, ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """Directories of test processes that were killed: their lock is free."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.geteuid()}-*"):
+        with contextlib.suppress(OSError), open(directory / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(directory, ignore_errors=True)
