@@ -1,0 +1,50 @@
+"""Forms of people and tokens."""
+
+from __future__ import annotations
+
+from django import forms
+
+from console.accounts.models import Person
+from console.accounts.roles import TokenScope
+
+
+class ChangePasswordForm(forms.Form):
+    """The old password and a new one, twice."""
+
+    old_password = forms.CharField(
+        label="Your password now", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+    new_password = forms.CharField(
+        label="New password",
+        help_text="At least 12 characters, none of the well-known ones.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    new_password_again = forms.CharField(
+        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def __init__(self, person: Person, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.person = person
+
+    def clean_old_password(self) -> str:
+        if not self.person.check_password(self.cleaned_data["old_password"]):
+            raise forms.ValidationError("That is not your password now.")
+        return str(self.cleaned_data["old_password"])
+
+    def clean_new_password_again(self) -> str:
+        again = str(self.cleaned_data["new_password_again"])
+        if again != self.cleaned_data.get("new_password"):
+            raise forms.ValidationError("The two new passwords differ.")
+        return again
+
+
+class TokenForm(forms.Form):
+    """A new token's label and scopes."""
+
+    label = forms.CharField(max_length=100, label="What it is for")
+    scopes = forms.MultipleChoiceField(
+        choices=[(s.value, s.value) for s in (TokenScope.READ, TokenScope.REQUEST, TokenScope.ADMIN)],
+        initial=["read", "request"],
+        widget=forms.CheckboxSelectMultiple,
+    )

@@ -1,0 +1,180 @@
+"""People, the roles granted to them on a scope, and their API tokens."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Lower, Now
+
+from console.accounts.roles import MAY, Permission, Role, TokenScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Where a permission holds: everywhere, or on these roots and these tables (ids)."""
+
+    everything: bool
+    roots: frozenset[uuid.UUID]
+    tables: frozenset[uuid.UUID]
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.roots) or bool(self.tables)
+
+    def covers_root(self, root_id: uuid.UUID) -> bool:
+        return self.everything or root_id in self.roots
+
+    def covers_table(self, root_id: uuid.UUID, table_id: uuid.UUID) -> bool:
+        return self.covers_root(root_id) or table_id in self.tables
+
+    def __and__(self, allowed: bool) -> Scopes:
+        return self if allowed else NOWHERE
+
+
+NOWHERE = Scopes(everything=False, roots=frozenset(), tables=frozenset())
+
+
+class People(BaseUserManager["Person"]):
+    def get_by_natural_key(self, name: str | None) -> Person:
+        return self.get(name__iexact=name)
+
+
+class Person(AbstractBaseUser):
+    """Someone who signs in. Their word in events and on pages is `name`."""
+
+    class Theme(models.TextChoices):
+        AUTO = "auto"
+        LIGHT = "light"
+        DARK = "dark"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=64)
+    is_active = models.BooleanField(default=True)
+    must_change_password = models.BooleanField(default=False)
+    theme = models.CharField(max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    created_at = models.DateTimeField(db_default=Now())
+    created_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+
+    objects: ClassVar[People] = People()
+
+    USERNAME_FIELD = "name"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(Lower("name"), name="person_name_unique"),
+            models.CheckConstraint(
+                condition=models.Q(name__regex=r"^[a-zA-Z0-9][a-zA-Z0-9._@+-]*$"), name="person_name_plain"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def granted(self) -> list[Grant]:
+        """The person's grants, read once per instance (so once per request)."""
+        return list(self.grants.all())
+
+    def scopes(self, permission: Permission) -> Scopes:
+        """Where this person has the permission. Nobody bypasses this: there is no superuser."""
+        if not self.is_active:
+            return NOWHERE
+        return _scopes_of(g for g in self.granted if permission in MAY[Role(g.role)])
+
+    def may(self, permission: Permission) -> bool:
+        """True when the person has the permission somewhere."""
+        return bool(self.scopes(permission))
+
+    @cached_property
+    def nav(self) -> dict[str, bool]:
+        """Which parts of the navigation are for this person."""
+        return {p.value.replace(".", "_"): self.may(p) for p in Permission}
+
+
+def _scopes_of(grants: Iterable[Grant]) -> Scopes:
+    found = list(grants)
+    return Scopes(
+        everything=any(g.scope == Grant.Scope.EVERYTHING for g in found),
+        roots=frozenset(g.root_id for g in found if g.root_id),
+        tables=frozenset(g.table_id for g in found if g.table_id),
+    )
+
+
+class Grant(models.Model):
+    """A role on a scope: everything, one root, or one table."""
+
+    class Scope(models.TextChoices):
+        EVERYTHING = "everything"
+        ROOT = "root"
+        TABLE = "table"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="grants")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    scope = models.CharField(max_length=10, choices=Scope.choices)
+    root = models.ForeignKey("tables.Root", null=True, on_delete=models.PROTECT, related_name="+")
+    table = models.ForeignKey("tables.Table", null=True, on_delete=models.PROTECT, related_name="+")
+    granted_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
+    granted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="grant_scope_matches",
+                condition=models.Q(scope="everything", root=None, table=None)
+                | models.Q(scope="root", root__isnull=False, table=None)
+                | models.Q(scope="table", root=None, table__isnull=False),
+            ),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="grant_role_known"),
+            models.UniqueConstraint(
+                fields=["person", "role", "scope", "root", "table"], nulls_distinct=False, name="grant_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} on {self.scope_text}"
+
+    @property
+    def scope_text(self) -> str:
+        """`everything`, `root:NAME` or `table:PATH`, as the command line takes it."""
+        if self.root:
+            return f"root:{self.root.name}"
+        return f"table:{self.table.path}" if self.table else "everything"
+
+
+class Token(models.Model):
+    """An API token: `lv_<prefix>_<secret>`; only the sha256 of the secret is kept."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="tokens")
+    label = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12, unique=True)
+    secret_sha256 = models.CharField(max_length=64)
+    scopes = ArrayField(models.CharField(max_length=10, choices=TokenScope.choices))
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.prefix})"
+
+    def allows(self, scope: TokenScope) -> bool:
+        return scope.value in self.scopes
+
+
+def as_json(grant: Grant) -> dict[str, Any]:
+    """A grant as the audit keeps it."""
+    return {"role": grant.role, "scope": grant.scope_text}

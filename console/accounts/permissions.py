@@ -1,0 +1,95 @@
+"""What a view or a route asks for, declared on it; a guard test fails for one that declares nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar, cast
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from console.accounts.models import Person, Token
+from console.accounts.roles import NEEDS_SCOPE, Permission, TokenScope
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Open(Enum):
+    """What needs no permission: PUBLIC for everybody, SIGNED_IN for every person."""
+
+    PUBLIC = "public"
+    SIGNED_IN = "signed_in"
+
+
+Asked = Permission | Open
+AnyOf = tuple[Permission, ...]
+
+
+def asks(*permissions: Asked) -> Callable[[View], View]:
+    """Declares what a page's view asks for: any one of these permissions, somewhere. The object is checked by its service or query."""
+
+    def declare(view: View) -> View:
+        cast(Any, view).asks = permissions
+        return view
+
+    return declare
+
+
+def asked_by(view: Any) -> tuple[Asked, ...] | Mapping[str, Any] | None:
+    """What a view declares, None when it declares nothing."""
+    for candidate in (view, getattr(view, "view_class", None), getattr(view, "cls", None)):
+        if candidate is not None and getattr(candidate, "asks", None) is not None:
+            return cast(Any, candidate).asks
+    return None
+
+
+def check(person: Person, permissions: tuple[Asked, ...]) -> None:
+    """Raises PermissionDenied unless the person has one of the permissions somewhere."""
+    if any(isinstance(p, Open) for p in permissions):
+        return
+    if not any(person.may(p) for p in permissions if isinstance(p, Permission)):
+        names = " or ".join(p.value for p in permissions)
+        raise PermissionDenied(f"This needs {names}, which none of your roles gives.")
+
+
+class Declared(BasePermission):
+    """DRF's side: a view's `asks` maps each method to what it asks for; an undeclared method is refused."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        asked = getattr(view, "asks", {})
+        wanted = asked.get(request.method or "") if isinstance(asked, Mapping) else asked
+        if request.method == "OPTIONS":
+            wanted = wanted or Open.SIGNED_IN
+        if wanted is None:
+            return False
+        permissions = wanted if isinstance(wanted, tuple) else (wanted,)
+        if Open.PUBLIC in permissions:
+            return True
+        if not isinstance(request.user, Person):
+            return False
+        check(request.user, permissions)
+        _check_token(request.auth, permissions, request.method or "")
+        return True
+
+
+def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> None:
+    if not isinstance(token, Token):
+        return
+    safe = method in {"GET", "HEAD", "OPTIONS"}
+    needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)} or {
+        TokenScope.READ if safe else TokenScope.ADMIN
+    }
+    if not any(token.allows(scope) for scope in needed):
+        names = " or ".join(sorted(s.value for s in needed))
+        raise PermissionDenied(f"This token lacks the scope {names}.")
+
+
+def person_of(request: HttpRequest | Request) -> Person:
+    """The signed-in person; the middleware or DRF has seen to it that there is one."""
+    if not isinstance(request.user, Person):
+        raise PermissionDenied("Sign in first.")
+    return request.user

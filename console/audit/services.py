@@ -1,0 +1,91 @@
+"""Writing the audit. Called first, inside the act's own transaction: when it fails, the act is rolled back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import DatabaseError, transaction
+
+from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actor import Actor
+from console.audit.models import Event
+from console.errors import Problem
+from console.logs import log
+
+
+def record(
+    actor: Actor,
+    action: Action,
+    object_kind: ObjectKind,
+    object_id: object,
+    object_name: str,
+    *,
+    outcome: Outcome = Outcome.ALLOWED,
+    reason: str = "",
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    job: uuid.UUID | None = None,
+    digest: str | None = None,
+    table_version: int | None = None,
+) -> Event:
+    """Appends one event. Raises Problem 503 `audit_unavailable` when it can't be written: the caller's act must not happen.
+
+    Secrets never enter `before`, `after` or `reason`; callers pass what their model declares as auditable.
+    """
+    event = Event(
+        actor_kind=actor.kind,
+        actor_id=actor.person.id if actor.person else None,
+        actor_name=actor.name,
+        token_id=actor.token.id if actor.token else None,
+        session=actor.session,
+        address=actor.address,
+        action=action,
+        object_kind=object_kind,
+        object_id=str(object_id),
+        object_name=object_name,
+        outcome=outcome,
+        reason=reason,
+        before=before,
+        after=after,
+        job=job,
+        digest=digest,
+        table_version=table_version,
+        request_id=actor.request_id,
+    )
+    with audit_or_nothing():
+        event.save(force_insert=True)
+    log.info("audit", action=str(action), object=f"{object_kind}:{object_id}", outcome=str(outcome), actor=actor.name)
+    return event
+
+
+@contextmanager
+def audit_or_nothing() -> Iterator[None]:
+    """A database error while writing the audit becomes the refusal that the contract names."""
+    try:
+        with transaction.atomic():
+            yield
+    except DatabaseError as error:
+        log.error("audit_unavailable", error=str(error).strip().split("\n")[0])
+        detail = (
+            "The audit can't be written, so nothing was done. Nothing has changed; an administrator must look at it."
+        )
+        raise Problem(503, "audit_unavailable", detail) from error
+
+
+def refuse(
+    actor: Actor, action: Action, object_kind: ObjectKind, object_id: object, object_name: str, problem: Problem
+) -> None:
+    """Records a refusal in a transaction of its own and raises the problem. Not to be called inside an act's transaction."""
+    record(
+        actor,
+        action,
+        object_kind,
+        object_id,
+        object_name,
+        outcome=Outcome.REFUSED,
+        reason=f"{problem.code}: {problem.detail}",
+    )
+    raise problem

@@ -1,0 +1,33 @@
+"""Celery carries wake-ups and nothing else: the database is the truth, a message only says *look*."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+from console.env import Env
+
+app = Celery("levee")
+app.conf.update(
+    broker_url=Env.read().broker,
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    result_backend=None,
+    # The message may be lost with its worker: the row it points to stays, and the dispatcher wakes again.
+    task_acks_late=False,
+    worker_prefetch_multiplier=1,
+    # A replacement child must not be killed while it starts (the default is 4 s).
+    worker_proc_alive_timeout=60,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    # A submit must answer soon when Redis is down: the row is written, the dispatcher wakes later.
+    broker_transport_options={"socket_timeout": 5, "socket_connect_timeout": 1, "max_retries": 0},
+    task_publish_retry=False,
+    task_default_queue="light",
+    imports=["jobs.tasks"],
+    timezone="UTC",
+)

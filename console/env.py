@@ -1,0 +1,135 @@
+"""Levee's environment, read once: the home, the servers' addresses, the port. Wrong values are named, never guessed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+class SettingError(Exception):
+    """A setting that can't be used; the message begins with its name."""
+
+    def __init__(self, setting: str, problem: str) -> None:
+        super().__init__(f"{setting}: {problem}")
+        self.setting = setting
+
+
+@dataclass(frozen=True)
+class Env:
+    """The settings of one instance. Without URLs, the embedded servers' sockets come from `<home>/home.json`."""
+
+    home: Path
+    port: int
+    database_url: str | None
+    database_admin_url: str | None
+    redis_url: str | None
+    spark_master: str | None
+    spark_conf: Path | None
+    secret_key_text: str | None
+
+    @classmethod
+    def read(cls, values: Mapping[str, str] = os.environ) -> Env:
+        """The environment's values. Raises SettingError."""
+        conf = values.get("LEVEE_SPARK_CONF")
+        return cls(
+            home=Path(values.get("LEVEE_HOME") or BASE_DIR / ".levee").absolute(),
+            port=_port(values.get("LEVEE_PORT") or "8000"),
+            database_url=values.get("LEVEE_DATABASE_URL") or None,
+            database_admin_url=values.get("LEVEE_DATABASE_ADMIN_URL") or None,
+            redis_url=values.get("LEVEE_REDIS_URL") or None,
+            spark_master=values.get("LEVEE_SPARK_MASTER") or None,
+            spark_conf=_file("LEVEE_SPARK_CONF", conf) if conf else None,
+            secret_key_text=values.get("LEVEE_SECRET_KEY") or None,
+        )
+
+    @cached_property
+    def embedded(self) -> Mapping[str, Any]:
+        """What `manage.py up` recorded in the home; empty before the first start."""
+        try:
+            recorded = json.loads((self.home / "home.json").read_text())
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise SettingError("LEVEE_HOME", f"{self.home / 'home.json'} can't be read: {error}") from None
+        if not isinstance(recorded, dict):
+            raise SettingError("LEVEE_HOME", f"{self.home / 'home.json'} holds no object")
+        return recorded
+
+    def database(self, role: str) -> dict[str, Any]:
+        """Django's settings for the connection of `role` (`levee_app` or `levee_migrate`). Raises SettingError."""
+        setting = "LEVEE_DATABASE_URL" if role == "levee_app" else "LEVEE_DATABASE_ADMIN_URL"
+        url = self.database_url if role == "levee_app" else self.database_admin_url
+        if url is not None:
+            return _postgresql(setting, url)
+        return {"NAME": "levee", "USER": role, "HOST": self.embedded.get("pg_socket_dir", "/nonexistent"), "PORT": ""}
+
+    @property
+    def redis(self) -> str:
+        """Redis's address as Celery's broker and redis-py both take it."""
+        if self.redis_url is not None:
+            if urlsplit(self.redis_url).scheme not in {"redis", "rediss", "unix"}:
+                raise SettingError("LEVEE_REDIS_URL", "must begin with redis://, rediss:// or unix://")
+            return self.redis_url
+        return f"unix://{self.embedded.get('redis_socket', '/nonexistent')}"
+
+    @property
+    def broker(self) -> str:
+        """The same address in kombu's spelling."""
+        if self.redis.startswith("unix://"):
+            return "redis+socket://" + self.redis.removeprefix("unix://").split("?")[0] + "?virtual_host=0"
+        return self.redis
+
+    @property
+    def secret_key(self) -> str:
+        """LEVEE_SECRET_KEY, else the home's own. Before the first start a key that protects nothing yet."""
+        if self.secret_key_text is not None:
+            if len(self.secret_key_text) < 32:
+                raise SettingError("LEVEE_SECRET_KEY", "must have at least 32 characters")
+            return self.secret_key_text
+        try:
+            return (self.home / "secret_key").read_text().strip()
+        except OSError:
+            return os.urandom(32).hex()
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise SettingError("LEVEE_PORT", f"{text!r} is no port (1 to 65535)")
+    return int(text)
+
+
+def _file(setting: str, text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise SettingError(setting, f"{text} is no file")
+    return path
+
+
+def _postgresql(setting: str, url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise SettingError(setting, "must begin with postgresql://; PostgreSQL is the only database engine")
+    name = unquote(parts.path.removeprefix("/"))
+    if not name or not parts.username:
+        raise SettingError(setting, "needs a user and a database name: postgresql://USER:PASSWORD@HOST:PORT/NAME")
+    options = dict(parse_qsl(parts.query))
+    try:
+        port = str(parts.port or "")
+    except ValueError:
+        raise SettingError(setting, "its port is no number") from None
+    return {
+        "NAME": name,
+        "USER": unquote(parts.username),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
+        "PORT": port,
+        "OPTIONS": options,
+    }

@@ -1,0 +1,187 @@
+"""Errors as answers: `application/problem+json` for the API, a page for people. One shape, one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from console.logs import log
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """Something a person asked can't be done. `code` is stable; `detail` says what is wrong, what state things are in, what to do.
+
+    `engine` is `{condition, sqlstate, message}` where Delta or Spark has one; `fields` maps a field's name to its message.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        fields: Mapping[str, str] | None = None,
+        engine: Mapping[str, Any] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.fields = fields
+        self.engine = engine
+        self.extra = extra
+
+    def as_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "type": f"urn:levee:problem:{self.code}",
+            "title": self.code.replace("_", " "),
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+        }
+        if self.fields:
+            body["fields"] = dict(self.fields)
+        if self.engine:
+            body["engine"] = {key: self.engine.get(key) for key in ("condition", "sqlstate", "message")}
+        return body | self.extra
+
+
+def problem_response(problem: Problem) -> JsonResponse:
+    """The problem as a response outside DRF."""
+    return JsonResponse(problem.as_json(), status=problem.status, content_type=PROBLEM_TYPE)
+
+
+def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler: every error becomes a problem. Unexpected ones go on to Django, which logs them and answers 500."""
+    problem = _as_problem(error)
+    if problem is None:
+        return None
+    response = Response(problem.as_json(), status=problem.status, content_type=PROBLEM_TYPE)
+    if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _as_problem(error: Exception) -> Problem | None:
+    match error:
+        case Problem():
+            return error
+        case Http404() | exceptions.NotFound():
+            return Problem(404, "not_found", "Nothing is here, or nothing that you may see.")
+        case PermissionDenied() | exceptions.PermissionDenied():
+            return Problem(403, "forbidden", str(error) or "Your roles don't allow this.")
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return Problem(401, "not_authenticated", str(error.detail))
+        case exceptions.ValidationError():
+            return _invalid(error.detail)
+        case exceptions.ParseError():
+            return Problem(400, "malformed", str(error.detail))
+        case exceptions.APIException():
+            return Problem(error.status_code, str(error.default_code), str(error.detail))
+    return None
+
+
+def _invalid(detail: Any) -> Problem:
+    if isinstance(detail, dict):
+        fields = {name: _first(value) for name, value in detail.items()}
+        return Problem(400, "invalid", "; ".join(f"{name}: {text}" for name, text in fields.items()), fields=fields)
+    return Problem(400, "invalid", _first(detail))
+
+
+def _first(value: Any) -> str:
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    if isinstance(value, dict) and value:
+        name, inner = next(iter(value.items()))
+        return f"{name}: {_first(inner)}"
+    return str(value)
+
+
+class ProblemMiddleware:
+    """Turns a Problem raised by a page's view into an error page, and by an API view outside DRF into problem+json."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, Problem):
+            return None
+        if request.path.startswith("/api/"):
+            return problem_response(error)
+        return problem_page(request, error)
+
+
+def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """The page that says what is wrong."""
+    template = f"errors/{problem.status}.html" if problem.status in {400, 403, 404, 500} else "errors/400.html"
+    return HttpResponse(render_to_string(template, {"problem": problem}, request=request), status=problem.status)
+
+
+class DatabaseDownMiddleware:
+    """PostgreSQL down: 503, said without the database (a static page, or a problem)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            return self.get_response(request)
+        except (OperationalError, InterfaceError) as error:
+            return database_down(request, error)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, OperationalError | InterfaceError):
+            return database_down(request, error)
+        return None
+
+
+def database_down(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The 503 answer; it reads nothing from the database."""
+    log.error("database_down", error=str(error).strip().split("\n")[0])
+    if request.path.startswith("/api/"):
+        detail = "PostgreSQL doesn't answer. Nothing was changed by this request; try again when it is back."
+        return problem_response(Problem(503, "database_down", detail))
+    return HttpResponse(render_to_string("errors/503.html"), status=503)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's CSRF view: the form is stale or comes from elsewhere."""
+    if request.path.startswith("/api/"):
+        return problem_response(Problem(403, "forbidden", f"CSRF check failed: {reason}"))
+    return HttpResponse(render_to_string("errors/csrf.html", {"reason": reason}, request=request), status=403)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _plain(request, Problem(400, "malformed", "The request can't be read."))
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _plain(request, Problem(403, "forbidden", str(exception) or "Your roles don't allow this."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _plain(request, Problem(404, "not_found", "Nothing is here, or nothing that you may see."))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    problem = Problem(500, "broken", "Levee has a fault here; it is in the log under this request's id.")
+    if request.path.startswith("/api/"):
+        return problem_response(problem)
+    return HttpResponse(render_to_string("errors/500.html", {"problem": problem}), status=500)
+
+
+def _plain(request: HttpRequest, problem: Problem) -> HttpResponse:
+    return problem_response(problem) if request.path.startswith("/api/") else problem_page(request, problem)

@@ -1,0 +1,42 @@
+"""Commands: values that say what to do. A job stores one as JSON with its schema version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """CONVERT TO DELTA of a parquet directory, by path or by catalog name (exactly one of them).
+
+    `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned.
+    """
+
+    kind: ClassVar[str] = "convert"
+    schema_version: ClassVar[int] = 1
+
+    path: str | None
+    name: str | None
+    source_format: str
+    partition_schema: str | None
+    collect_stats: bool = True
+
+
+Command = Convert
+
+COMMANDS: Mapping[str, type[Command]] = {Convert.kind: Convert}
+
+
+def command_to_json(command: Command) -> dict[str, Any]:
+    """The command's parameters as they are stored; `command_from_json` reads them back."""
+    return asdict(command)
+
+
+def command_from_json(kind: str, schema_version: int, parameters: Mapping[str, Any]) -> Command:
+    """The command that a job stores. Raises KeyError for an unknown kind, ValueError for another schema version."""
+    cls = COMMANDS[kind]
+    if schema_version != cls.schema_version:
+        raise ValueError(f"{kind}: schema version {schema_version}, this build knows {cls.schema_version}")
+    return cls(**parameters)

@@ -1,0 +1,50 @@
+"""The digest of a request: approvals are given to it, and it proves the row unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no blanks: equal values give equal texts."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sha256_of(value: Any) -> str:
+    """The sha256 of a JSON value in its canonical text, as 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def request_digest(
+    *,
+    command: str,
+    schema_version: int,
+    parameters: Mapping[str, Any],
+    location: str,
+    table_id: str | None,
+    base_version: int | None,
+    preview: Mapping[str, Any] | None,
+    policy: Mapping[str, Any],
+    reason: str,
+    requested_by: str,
+    expires_at: str,
+) -> str:
+    """The sha256 over the stored request and its preview at the base version. Drift is a check of its own, never part of it."""
+    return sha256_of(
+        {
+            "command": command,
+            "schema_version": schema_version,
+            "parameters": dict(parameters),
+            "location": location,
+            "table_id": table_id,
+            "base_version": base_version,
+            "preview": dict(preview) if preview is not None else None,
+            "policy": dict(policy),
+            "reason": reason,
+            "requested_by": requested_by,
+            "expires_at": expires_at,
+        }
+    )

@@ -1,0 +1,100 @@
+"""What can go wrong, as values: an engine's failure, and Levee's own refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFailure:
+    """One failure of Spark, Delta or py4j.
+
+    `condition` is the error condition (`DELTA_…`, `PARSE_SYNTAX_ERROR`), `sqlstate` five characters; both are None where the
+    engine gives none. `message` is the engine's own text. `retryable` says that the same command may succeed unchanged.
+    """
+
+    condition: str | None
+    sqlstate: str | None
+    message: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    retryable: bool = False
+    java_class: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "condition": self.condition,
+            "sqlstate": self.sqlstate,
+            "message": self.message,
+            "parameters": dict(self.parameters),
+            "retryable": self.retryable,
+            "java_class": self.java_class,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> EngineFailure:
+        return cls(**value)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why Levee will not do something, found before any damage.
+
+    `code` is the stable code of the API, `message` says what is wrong, `place` where (a path, a column, a position),
+    `remedy` what to do. `engine` carries the condition and words that Delta would use, where it has some.
+    """
+
+    code: str
+    message: str
+    place: str | None = None
+    remedy: str | None = None
+    engine: EngineFailure | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "place": self.place,
+            "remedy": self.remedy,
+            "engine": self.engine.as_json() if self.engine else None,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Refusal:
+        engine = value.get("engine")
+        return cls(
+            code=value["code"],
+            message=value["message"],
+            place=value.get("place"),
+            remedy=value.get("remedy"),
+            engine=EngineFailure.from_json(engine) if engine else None,
+        )
+
+
+class LeveeError(Exception):
+    """Base of the errors that the domain and the engine raise."""
+
+
+class CommandRefused(LeveeError):
+    """The command is refused for the reasons it carries; nothing was changed."""
+
+    def __init__(self, *refusals: Refusal) -> None:
+        super().__init__("; ".join(r.message for r in refusals))
+        self.refusals = refusals
+
+
+class EngineFailed(LeveeError):
+    """The engine failed, as a value. The JVM is still usable."""
+
+    def __init__(self, failure: EngineFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class EngineLost(EngineFailed):
+    """The JVM is gone or can't be trusted any more (killed, connection lost, OutOfMemoryError)."""
+
+
+class EngineCancelled(LeveeError):
+    """The run was cancelled before it ended; whether it committed must be looked up."""

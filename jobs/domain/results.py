@@ -1,0 +1,119 @@
+"""What previews and runs answer, as values that are stored as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from jobs.domain.errors import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProposal:
+    """A partition column found in directory names, with the type proposed for it and why.
+
+    `distinct` counts values, `nulls` the directories named `__HIVE_DEFAULT_PARTITION__`.
+    """
+
+    name: str
+    proposed_type: str
+    evidence: str
+    distinct: int
+    nulls: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaConflict:
+    """One column whose footers disagree. `types` maps Spark type text to the number of files."""
+
+    column: str
+    types: Mapping[str, int]
+    example_files: tuple[str, ...]
+    fatal: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to know that doesn't stop the conversion (files with no rows, an overridden column, …)."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a convert would find in a directory; the answer of `POST /conversions/inspect` and a convert job's preview.
+
+    Paths are relative to `path` with `/` between parts; sizes are bytes. `num_records` is None when a footer can't be read.
+    `schema` is Spark's JSON struct after merging all footers, without partition columns, None when it can't be merged.
+    `already_delta` says that the directory is a Delta table (converting it does nothing).
+    `files_digest` is the sha256 over the sorted relative paths, sizes and modification times that were seen.
+    """
+
+    path: str
+    num_files: int
+    size_bytes: int
+    num_records: int | None
+    partition_columns: tuple[PartitionProposal, ...]
+    conflicts: tuple[SchemaConflict, ...]
+    stray_files: tuple[str, ...]
+    nested_tables: tuple[str, ...]
+    hidden_files: int
+    schema: Mapping[str, Any] | None
+    refusals: tuple[Refusal, ...]
+    notes: tuple[Note, ...] = ()
+    empty_files: int = 0
+    from_metadata_log: bool = False
+    already_delta: bool = False
+    files_digest: str = ""
+    layout: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        value = asdict(self)
+        value["refusals"] = [r.as_json() for r in self.refusals]
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Inspection:
+        known = dict(value)
+        known["partition_columns"] = tuple(
+            PartitionProposal(**{**p, "examples": tuple(p["examples"])}) for p in known["partition_columns"]
+        )
+        known["conflicts"] = tuple(
+            SchemaConflict(**{**c, "example_files": tuple(c["example_files"])}) for c in known["conflicts"]
+        )
+        known["refusals"] = tuple(Refusal.from_json(r) for r in known["refusals"])
+        known["notes"] = tuple(Note(**n) for n in known.get("notes", ()))
+        for name in ("stray_files", "nested_tables", "layout"):
+            known[name] = tuple(known.get(name, ()))
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run did. With `no_op` nothing was committed and `version` is None.
+
+    `operation_parameters` and `operation_metrics` are texts as DESCRIBE HISTORY gives them; a missing metric is unknown.
+    `details` are facts of the one command (convert: files_converted, files_in_table, files_come, files_gone, collect_stats,
+    text); `settings` the Spark settings that were in effect.
+    """
+
+    version: int | None
+    operation: str | None
+    operation_parameters: Mapping[str, str] = field(default_factory=dict)
+    operation_metrics: Mapping[str, str] = field(default_factory=dict)
+    num_affected_rows: int | None = None
+    no_op: bool = False
+    drifted: bool = False
+    read_version: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Result:
+        return cls(**value)

@@ -1,0 +1,164 @@
+"""The states of a job, as data: which transitions there are, who may cause each, and what a state means for a person and the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    PREVIEWING = "previewing"
+    AWAITING_APPROVAL = "awaiting_approval"
+    QUEUED = "queued"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    RECONCILING = "reconciling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+    STALE = "stale"
+
+
+class Cause(StrEnum):
+    """Who causes a transition."""
+
+    REQUESTER = "requester"
+    APPROVER = "approver"
+    CANCELLER = "canceller"  # the requester, or who may cancel any job
+    WORKER = "worker"  # under its fencing token only
+    DISPATCHER = "dispatcher"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    source: State
+    target: State
+    causes: frozenset[Cause]
+
+
+def _from(source: State, targets: dict[State, tuple[Cause, ...]]) -> list[Transition]:
+    return [Transition(source, target, frozenset(causes)) for target, causes in targets.items()]
+
+
+S, C = State, Cause
+
+TRANSITIONS: tuple[Transition, ...] = (
+    *_from(
+        S.PREVIEWING,
+        {
+            S.QUEUED: (C.WORKER,),
+            S.AWAITING_APPROVAL: (C.WORKER,),
+            S.SUCCEEDED: (C.WORKER,),  # nothing to do
+            S.FAILED: (C.WORKER, C.DISPATCHER),
+            S.WITHDRAWN: (C.REQUESTER,),
+            S.CANCELLED: (C.CANCELLER,),
+            S.EXPIRED: (C.DISPATCHER,),
+        },
+    ),
+    *_from(
+        S.AWAITING_APPROVAL,
+        {
+            S.PREVIEWING: (C.REQUESTER,),  # an edit
+            S.QUEUED: (C.APPROVER,),
+            S.REJECTED: (C.APPROVER,),
+            S.WITHDRAWN: (C.REQUESTER,),
+            S.CANCELLED: (C.CANCELLER,),
+            S.EXPIRED: (C.DISPATCHER,),
+        },
+    ),
+    *_from(
+        S.QUEUED,
+        {
+            S.RUNNING: (C.WORKER,),
+            S.PREVIEWING: (C.REQUESTER,),
+            S.AWAITING_APPROVAL: (C.WORKER, C.DISPATCHER),  # a quorum lost
+            S.REJECTED: (C.APPROVER,),
+            S.WITHDRAWN: (C.REQUESTER,),
+            S.CANCELLED: (C.CANCELLER,),
+            S.EXPIRED: (C.DISPATCHER,),
+            S.STALE: (C.WORKER,),
+        },
+    ),
+    *_from(
+        S.RUNNING,
+        {
+            S.SUCCEEDED: (C.WORKER,),
+            S.FAILED: (C.WORKER,),
+            S.STALE: (C.WORKER,),
+            S.CANCELLING: (C.CANCELLER,),
+            S.RECONCILING: (C.WORKER, C.DISPATCHER),
+            S.QUEUED: (C.WORKER,),  # a planned stop gives the attempt back
+        },
+    ),
+    *_from(
+        S.CANCELLING,
+        {
+            S.CANCELLED: (C.WORKER, C.DISPATCHER),
+            S.SUCCEEDED: (C.WORKER, C.DISPATCHER),
+            S.FAILED: (C.WORKER, C.DISPATCHER),
+            S.STALE: (C.WORKER, C.DISPATCHER),
+        },
+    ),
+    *_from(
+        S.RECONCILING,
+        {
+            S.SUCCEEDED: (C.DISPATCHER,),
+            S.QUEUED: (C.DISPATCHER,),  # another attempt
+            S.FAILED: (C.DISPATCHER,),
+            S.STALE: (C.DISPATCHER,),
+            S.CANCELLED: (C.DISPATCHER,),
+            S.CANCELLING: (C.CANCELLER,),
+        },
+    ),
+)
+
+ENDED = frozenset({S.SUCCEEDED, S.FAILED, S.CANCELLED, S.REJECTED, S.WITHDRAWN, S.EXPIRED, S.STALE})
+OPEN = frozenset(State) - ENDED
+CLAIMED = frozenset({S.RUNNING, S.CANCELLING, S.RECONCILING})  # a table lease stands behind these
+CANCELLABLE = frozenset({t.source for t in TRANSITIONS if C.CANCELLER in t.causes})
+MAX_ATTEMPTS = 2
+
+
+def may(source: State, target: State, cause: Cause) -> bool:
+    """Whether the transition exists and `cause` may cause it."""
+    return any(t.source is source and t.target is target and cause in t.causes for t in TRANSITIONS)
+
+
+def sources(target: State, cause: Cause) -> frozenset[State]:
+    """The states from which `cause` may lead a job to `target`."""
+    return frozenset(t.source for t in TRANSITIONS if t.target is target and cause in t.causes)
+
+
+SENTENCE: dict[State, str] = {
+    S.PREVIEWING: "Looking at the table before anything is asked of it.",
+    S.AWAITING_APPROVAL: "Waiting for approval.",
+    S.QUEUED: "Waiting for a worker.",
+    S.RUNNING: "Running on Spark.",
+    S.CANCELLING: "Cancelling: Spark is told to stop until it has.",
+    S.RECONCILING: "Unknown: looking. The worker was lost; Levee makes sure that it is dead and looks for its commit.",
+    S.SUCCEEDED: "Succeeded.",
+    S.FAILED: "Failed.",
+    S.CANCELLED: "Cancelled.",
+    S.REJECTED: "Rejected by an approver.",
+    S.WITHDRAWN: "Withdrawn by the person who asked.",
+    S.EXPIRED: "Expired before it could run.",
+    S.STALE: "Stale: the table has moved, or what happened can't be proven. A person must decide; ask again to go on.",
+}
+
+
+def table_state(state: State, version: int | None, *, no_op: bool = False) -> str:
+    """What a job's state means for its table, in words."""
+    if version is not None:
+        return f"Committed as version {version:,}."
+    if state is S.SUCCEEDED and no_op:
+        return "Nothing was committed: there was nothing to do."
+    if state is S.RECONCILING:
+        return "Unknown: looking for a commit of this job."
+    if state is S.STALE:
+        return "No commit of this job was found; a late one would be shown here."
+    if state in {S.RUNNING, S.CANCELLING}:
+        return "Nothing is committed yet: readers see the table as it was until the last step."
+    return "Nothing was committed."
