@@ -1,0 +1,90 @@
+"""The command line of set-up: which parts which purpose needs, one set-up at a time, and what it says."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from console.setup import found
+from console.setup.archive import Archive
+from console.setup.chromium import Chromium
+from console.setup.frontend import Build, NodeModules, StaticFiles
+from console.setup.jars import Jars
+from console.setup.java import Java
+from console.setup.node import Node
+from console.setup.parts import Part, bring_up_to_date
+from console.setup.places import HERE, Places
+from console.setup.postgres import Postgres
+from console.setup.redis import Redis
+from console.setup.venv import Packages
+
+PURPOSES = {
+    "run": "the console itself",
+    "test": "the console, the tests and the checks",
+    "check": "the checks alone: no Java, no Node, no servers",
+    "bench": "the benches and soaks: the tests without a browser",
+}
+RUNNING = ("web", "spark")
+TESTING = ("web", "spark", "dev")
+
+
+def parts_for(purpose: str, places: Places) -> list[Part]:
+    """The parts in an order in which each stands after what it needs."""
+    packages = Packages(places, RUNNING if purpose == "run" else TESTING)
+    if purpose == "check":
+        return [packages]
+    browser: list[Part] = [Chromium(places)] if purpose == "test" else []
+    programs: list[Part] = [Java(places), *browser, packages, Node(places), Redis(places), Postgres(places)]
+    return [*programs, Jars(places), NodeModules(places), Build(places), StaticFiles(places)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Bring this clone up to date; 0 when everything is there, 1 with one line per thing that is not."""
+    parser = argparse.ArgumentParser(prog="python3 -m console.setup", description="Makes this clone ready to run.")
+    parser.add_argument("--for", dest="purpose", choices=PURPOSES, default="test", help="what will be started next")
+    parser.add_argument("--archive", action="store_true", help="make the class archive alone; all else must be there")
+    options = parser.parse_args(argv)
+    begin = time.monotonic()
+    with _alone(HERE):
+        troubles = _set_up(HERE, options.purpose, archive_only=options.archive)
+    if troubles:
+        return _complain(troubles)
+    if time.monotonic() - begin > 3:
+        say(f"ready in {time.monotonic() - begin:.0f} s")
+    return 0
+
+
+def say(sentence: str) -> None:
+    """One line of progress."""
+    print(f"set-up: {sentence}", flush=True)
+
+
+def _set_up(places: Places, purpose: str, archive_only: bool) -> list[str]:
+    if archive_only:
+        return bring_up_to_date([Archive(places)], say)
+    troubles = bring_up_to_date(parts_for(purpose, places), say)
+    found.write(places)
+    return troubles
+
+
+def _complain(troubles: list[str]) -> int:
+    for trouble in troubles:
+        print(f"set-up can't go on: {trouble}", file=sys.stderr)
+    return 1
+
+
+@contextmanager
+def _alone(places: Places) -> Iterator[None]:
+    """Two `make` at once would write over each other: the second waits for the first."""
+    places.tools.mkdir(exist_ok=True)
+    with (places.tools / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another set-up of this clone is running; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
