@@ -1,0 +1,60 @@
+# `make run` and `make test` are all one needs; both bring the clone up to date first, which takes a moment when it is.
+# Python comes from the system; everything else is found or installed by console/setup.
+
+PYTHON ?= python3
+WORKERS ?= 2
+SETUP := $(PYTHON) -m console.setup --for
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup test test-fast check bench soak format lock clean
+
+help: ## Say what each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## Start the whole console on this machine and print its address; Ctrl-C stops it
+	@$(SETUP) run
+	@exec $(BIN)/python manage.py up
+
+setup: ## Find or install everything that running and testing need, and start nothing
+	@$(SETUP) test
+
+test: ## Run all tests: Spark, browser and whole processes included
+	@$(SETUP) test
+	@$(PYTEST) -n $(WORKERS)
+
+test-fast: ## Run the tests that need neither Spark nor a browser nor whole processes
+	@$(SETUP) test
+	@$(PYTEST) -n $(WORKERS) -m "not spark and not browser and not servers"
+
+check: ## Check style, types, borders between the parts, and that no migration is missing
+	@$(SETUP) check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	bash -n .ci/run tests/bare_debian.sh
+
+bench: ## Measure speed at full size and print the figures of docs/benchmarks.md (long)
+	@$(SETUP) bench
+	@LEVEE_BENCH_SIZE=full $(PYTEST) tests/bench -s --timeout 0
+
+soak: ## Start, kill and stop Levee over and over at full size (long)
+	@$(SETUP) bench
+	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak -s --timeout 0
+
+format: ## Put Python files into the house style
+	@$(SETUP) check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## Refresh the locks of Python and front-end packages
+	@$(SETUP) test
+	@$(PYTHON) -m console.setup.lock
+
+clean: ## Remove what set-up made; your data in .levee is kept
+	rm -rf .venv .tools frontend/node_modules frontend/dist frontend/dist.part frontend/collected
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis test-results
+	@if [ -e .levee ]; then echo "Kept: .levee (tables' catalog, jobs, audit). To remove it as well: rm -rf .levee"; fi
