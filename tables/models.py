@@ -1,4 +1,4 @@
-"""The catalog: roots, tables, what is known of them."""
+"""The catalog: roots, tables, their commits and schemas, what a scan found."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import uuid
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
+
+from tables.health import Code as HealthCode
+
+DESTRUCTIVE = ("DELETE", "TRUNCATE", "RESTORE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "UPDATE", "MERGE")
+SYNC_SECONDS = 300
 
 
 class Root(models.Model):
@@ -16,8 +22,17 @@ class Root(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, unique=True)
     uri = models.TextField(unique=True)  # canonical: an absolute real path, or scheme://…, without a slash at the end
+    sync_seconds = models.PositiveIntegerField(
+        null=True, default=SYNC_SECONDS
+    )  # the shortest pause; null: by hand only
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     added_at = models.DateTimeField(db_default=Now())
+    scanned_at = models.DateTimeField(null=True)
+    scan_entries = models.BigIntegerField(null=True)
+    scan_stopped = models.TextField(
+        blank=True, default=""
+    )  # why the last scan ended early; empty when it saw everything
+    scan_unreadable = ArrayField(models.TextField(), default=list)
 
     class Meta:
         ordering = ["name"]
@@ -26,8 +41,24 @@ class Root(models.Model):
         return self.name
 
 
+class Schema(models.Model):
+    """One distinct schema, by the sha256 of Spark's JSON text, so that a million versions with ten schemas cost ten
+    rows."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    struct = models.JSONField()
+    columns = ArrayField(models.TextField())  # names of all fields, nested ones dotted
+
+    def __str__(self) -> str:
+        return self.sha256[:8]
+
+
 class Table(models.Model):
-    """A catalogued Delta table, or a parquet directory that could become one. One entry per location."""
+    """A catalogued Delta table, or a parquet directory that could become one. One entry per location.
+
+    What was read from the log is of `version`, at `synced_at`; null means unknown. `incarnation` counts the tables
+    that have lain at this location: a directory that was dropped and made anew keeps its earlier histories apart.
+    """
 
     class Format(models.TextChoices):
         DELTA = "delta"
@@ -37,10 +68,8 @@ class Table(models.Model):
     root = models.ForeignKey(Root, on_delete=models.PROTECT, related_name="tables")
     path = models.TextField(unique=True)  # the canonical location; the key of the table's lease
     name = models.TextField()  # what people call it: the catalog name, else the path below the root
-    catalog_name = models.TextField(null=True, unique=True)
+    catalog_name = models.TextField(null=True, unique=True)  # unique among those that have one
     format = models.CharField(max_length=7, choices=Format.choices)
-    table_id = models.CharField(max_length=64, null=True)  # Delta's metaData.id
-    version = models.BigIntegerField(null=True)
     owner = models.CharField(max_length=100, blank=True, default="")
     description = models.TextField(blank=True, default="")
     tags = ArrayField(models.CharField(max_length=50), default=list, blank=True)
@@ -48,11 +77,159 @@ class Table(models.Model):
     added_at = models.DateTimeField(db_default=Now())
     hidden_at = models.DateTimeField(null=True)
 
+    incarnation = models.PositiveIntegerField(default=0)
+    table_id = models.CharField(max_length=64, null=True)  # Delta's metaData.id
+    head_mark = models.TextField(blank=True, default="")  # what tells the head's commit from another one of that number
+    version = models.BigIntegerField(null=True)
+    first_version = models.BigIntegerField(null=True)  # the oldest commit that is still in the log
+    first_readable = models.BigIntegerField(null=True)  # the oldest version whose files can still be named from the log
+    last_commit_at = models.DateTimeField(null=True)
+    size_bytes = models.BigIntegerField(null=True)
+    num_files = models.BigIntegerField(null=True)
+    num_records = models.BigIntegerField(null=True)
+    schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
+    partition_columns = ArrayField(models.TextField(), default=list)
+    clustering_columns = ArrayField(models.TextField(), default=list)
+    properties = models.JSONField(default=dict)
+    protocol = models.JSONField(null=True)
+    features = ArrayField(models.TextField(), default=list)
+    created_at = models.DateTimeField(null=True)  # metaData.createdTime
+    comment = models.TextField(blank=True, default="")  # metaData.description
+    layout = models.JSONField(null=True)
+    problems = models.JSONField(default=list)
+    health = models.JSONField(default=list)
+    health_codes = ArrayField(models.CharField(max_length=30, choices=HealthCode.choices), default=list)
+
+    synced_at = models.DateTimeField(null=True)
+    sync_error = models.TextField(blank=True, default="")
+    missing_since = models.DateTimeField(null=True)
+    next_sync_at = models.DateTimeField(null=True)
+    quiet_syncs = models.PositiveIntegerField(default=0)  # syncs in a row that found nothing new, or failed
+
+    leaf = models.TextField(default="")  # lower case, the last part of the name: what a search compares first
+    words = models.TextField(default="")  # lower case, all that a search looks through
+    grams = ArrayField(models.TextField(), default=list)  # the parts of `words`, one to three characters long
+
     class Meta:
         ordering = ["name", "id"]
         constraints = [
-            models.CheckConstraint(condition=models.Q(format__in=["delta", "parquet"]), name="table_format_known")
+            models.CheckConstraint(condition=models.Q(format__in=["delta", "parquet"]), name="table_format_known"),
+        ]
+        indexes = [
+            models.Index(fields=["name", "id"], name="table_by_name", condition=models.Q(hidden_at=None)),
+            models.Index(fields=["root", "name", "id"], name="table_by_root", condition=models.Q(hidden_at=None)),
+            models.Index(Coalesce("size_bytes", -1).desc(), "id", name="table_by_size"),
+            models.Index(Coalesce("num_files", -1).desc(), "id", name="table_by_files"),
+            models.Index(fields=["-last_commit_at", "id"], name="table_by_change"),
+            models.Index(
+                fields=["leaf", "name", "id"],
+                name="table_by_leaf",
+                opclasses=["text_pattern_ops", "text_ops", "uuid_ops"],
+            ),
+            models.Index(fields=["table_id"], name="table_by_delta_id", condition=models.Q(table_id__isnull=False)),
+            models.Index(fields=["next_sync_at"], name="table_due", condition=models.Q(next_sync_at__isnull=False)),
+            GinIndex(fields=["grams"], name="table_grams"),
+            GinIndex(fields=["features"], name="table_features"),
+            GinIndex(fields=["tags"], name="table_tags"),
+            GinIndex(fields=["health_codes"], name="table_health"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_delta(self) -> bool:
+        return self.format == self.Format.DELTA
+
+
+class Incarnation(models.Model):
+    """A table that has lain at a location before the present one, and when Levee saw that it was replaced."""
+
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="earlier")
+    number = models.PositiveIntegerField()
+    table_id = models.CharField(max_length=64, blank=True, default="")
+    version = models.BigIntegerField(null=True)
+    ended_at = models.DateTimeField(db_default=Now())
+    why = models.TextField()
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["table", "number"], name="incarnation_once")]
+
+    def __str__(self) -> str:
+        return f"{self.table_id} until version {self.version}"
+
+
+class Commit(models.Model):
+    """One entry of a table's history, kept after the log itself has been cleaned.
+
+    `schema`, `properties` and `protocol` are set where the commit carries them (its metaData or protocol action): the
+    state at a version is that of the newest commit at or before it that has one. Parameters and metrics are texts, as
+    DESCRIBE HISTORY has.
+    """
+
+    pk = models.CompositePrimaryKey("table_id", "incarnation", "version")
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="commits")
+    incarnation = models.PositiveIntegerField(default=0)
+    version = models.BigIntegerField()
+    committed_at = models.DateTimeField(null=True)
+    operation = models.TextField(blank=True, default="")
+    operation_parameters = models.JSONField(default=dict)
+    operation_metrics = models.JSONField(default=dict)
+    user_name = models.TextField(blank=True, default="")
+    engine_info = models.TextField(blank=True, default="")
+    isolation_level = models.TextField(blank=True, default="")
+    is_blind_append = models.BooleanField(null=True)
+    read_version = models.BigIntegerField(null=True)
+    txn_id = models.TextField(blank=True, default="")
+    user_metadata = models.TextField(blank=True, default="")
+    job = models.UUIDField(null=True)
+    files_added = models.BigIntegerField(null=True)
+    files_removed = models.BigIntegerField(null=True)
+    bytes_added = models.BigIntegerField(null=True)
+    bytes_removed = models.BigIntegerField(null=True)
+    rows_added = models.BigIntegerField(null=True)
+    size_after = models.BigIntegerField(null=True)  # bytes of live files after it, where a snapshot or sum tells
+    schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
+    partition_columns = ArrayField(models.TextField(), null=True)
+    properties = models.JSONField(null=True)
+    protocol = models.JSONField(null=True)
+    log_bytes = models.BigIntegerField(null=True)
+    problems = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-incarnation", "-version"]
+        indexes = [
+            models.Index(fields=["table", "incarnation", "operation", "-version"], name="commit_by_operation"),
+            models.Index(fields=["job"], name="commit_by_job", condition=models.Q(job__isnull=False)),
+            models.Index(
+                fields=["table", "incarnation", "-version"],
+                name="commit_with_metadata",
+                condition=models.Q(schema__isnull=False)
+                | models.Q(properties__isnull=False)
+                | models.Q(protocol__isnull=False),
+            ),
+            models.Index(
+                fields=["-committed_at"], name="commit_destructive", condition=models.Q(operation__in=DESTRUCTIVE)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class Finding(models.Model):
+    """A directory that a scan of a root found. Whether it is in the catalog is asked of the catalog, not kept here."""
+
+    root = models.ForeignKey(Root, on_delete=models.CASCADE, related_name="findings")
+    path = models.TextField(unique=True)
+    kind = models.CharField(max_length=7, choices=Table.Format.choices)
+    first_seen_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField()
+    gone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["path"]
+
+    def __str__(self) -> str:
+        return self.path

@@ -1,0 +1,41 @@
+"""Finding any part of a word with PostgreSQL alone: texts are cut into grams, a GIN index over the arrays does the
+rest.
+
+A text has the grams of one, two and three characters that its words contain; whoever looks for a term asks for the
+texts that hold all of the term's grams, then compares (grams of one text may come from different words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LENGTHS = (1, 2, 3)
+MAX_WORDS = 20_000  # characters of a table's text that are searched: wide schemas end somewhere
+MAX_TERMS = 8
+
+
+def normal(text: str) -> str:
+    """Lower case, blanks and control characters as single blanks."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text.casefold()).split())
+
+
+def words(parts: Iterable[str]) -> str:
+    """The text to search through: every part once, in order, normalised and bounded."""
+    return "\n".join(dict.fromkeys(filter(None, map(normal, parts))))[:MAX_WORDS]
+
+
+def grams(text: str) -> list[str]:
+    """The grams of a text as `words` gives it; none spans two words."""
+    found = {word[i : i + n] for word in set(text.split()) for n in LENGTHS for i in range(len(word) - n + 1)}
+    return sorted(found)
+
+
+def terms(query: str) -> list[str]:
+    """What a person looks for: the words of their query, all of which must be found."""
+    return list(dict.fromkeys(normal(query).split()))[:MAX_TERMS]
+
+
+def asked_grams(term: str) -> list[str]:
+    """The grams that a text must hold to contain the term: its longest ones, which say most."""
+    size = min(len(term), LENGTHS[-1])
+    return sorted({term[i : i + size] for i in range(len(term) - size + 1)})

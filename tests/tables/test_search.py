@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tables.search import asked_grams, grams, normal, terms, words
+
+
+@given(st.text(alphabet="abcö_. \n\t", max_size=30), st.integers(0, 30), st.integers(1, 6))
+def test_any_part_of_a_word_is_found_by_its_grams(text: str, start: int, length: int) -> None:
+    found = set(grams(words([text])))
+    for part in words([text])[start : start + length].split():
+        assert set(asked_grams(part)) <= found
+
+
+def test_case_and_control_characters_do_not_count() -> None:
+    assert normal("  Straße\x00ORDERS\u2028x ") == "strasse orders x"
+
+
+def test_no_gram_spans_two_words() -> None:
+    assert "b c" not in grams("ab cd")
+    assert "bc" not in grams("ab cd")
+
+
+def test_a_query_is_its_words_once() -> None:
+    assert terms("Order  order day") == ["order", "day"]
+    assert terms("   ") == []
+
+
+def test_a_wide_table_ends_somewhere() -> None:
+    assert len(words(f"column_{i}" for i in range(100_000))) == 20_000
