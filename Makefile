@@ -35,7 +35,7 @@ check: ## Check style, types, borders between the parts, and that no migration i
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
-	bash -n .ci/run tests/bare_debian.sh
+	bash -n .ci/run
 
 bench: ## Measure speed at full size and print the figures of docs/benchmarks.md (long)
 	@$(SETUP) bench

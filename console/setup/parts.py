@@ -45,6 +45,8 @@ def bring_up_to_date(parts: Sequence[Part], say: Say) -> list[str]:
 
 def _bring(part: Part, waits: list[Future[bool]], say: Say, troubles: list[str]) -> bool:
     """True when the part is there; False when it failed or when something it needs did."""
+    if part.ready():  # what is there need not wait for what would have installed it
+        return True
     if not all(wait.result() for wait in waits):
         return False
     if part.ready():

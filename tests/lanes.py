@@ -1,0 +1,17 @@
+"""Keeps tests that share something heavy in one process when pytest runs several.
+
+All Spark tests use one JVM; tests that start whole processes or a browser would only slow each other down.
+"""
+
+import pytest
+
+LANES = ("spark", "servers", "browser")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test goes to the lane of its first marker; the others go wherever there is room."""
+    for item in items:
+        lane = next((name for name in LANES if item.get_closest_marker(name)), None)
+        if lane:
+            item.add_marker(pytest.mark.xdist_group(lane))
