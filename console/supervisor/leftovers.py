@@ -1,0 +1,107 @@
+"""Processes that a killed `up`, or a killed worker, left behind: found by what was recorded, and ended.
+
+A record counts only on the boot it was written on, and only while its leader is the same process or gone: then
+the number of the group can't have been given to anyone else, since the group still has members.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from console.supervisor.home import Home
+from console.supervisor.pids import ProcessId, boot_id, group_members, start_ticks
+
+GENTLE_S = 5.0
+GONE_S = 10.0
+_POLL_S = 0.05
+
+
+def sweep(home: Home) -> list[str]:
+    """End every recorded process of the home that still runs. Returns their names.
+
+    Only for the holder of the home's lock: what is recorded was started by an `up` that is no more.
+    """
+    ended = [name for name, record in _programs(home).items() if _end(record, name == "postgres")]
+    ended += [f"{file.stem} (Java)" for file in jvm_files(home) if end_jvm(file)]
+    return ended
+
+
+def jvm_files(home: Home) -> list[Path]:
+    """The workers' records of their JVMs, one file per JVM."""
+    return sorted((home.state / "jvm").glob("*.json"))
+
+
+def end_jvm(file: Path) -> bool:
+    """End the recorded JVM and drop its record. True when it still ran."""
+    try:
+        record = _record(json.loads(file.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        record = None
+    ended = _end(record, gently=False) if record else False
+    file.unlink(missing_ok=True)
+    return ended
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Poll until the condition holds; False when it still doesn't after that many seconds."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def kill_group(pgid: int) -> None:
+    """SIGKILL to whatever is left of a group whose leader was ours."""
+    if group_members(pgid):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pgid, signal.SIGKILL)
+
+
+def _programs(home: Home) -> dict[str, ProcessId]:
+    try:
+        value = json.loads((home.state / "pids.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    records = {name: _record(fields) for name, fields in value.items()}
+    return {name: record for name, record in records.items() if record}
+
+
+def _record(fields: object) -> ProcessId | None:
+    try:
+        return ProcessId(**{name: fields[name] for name in ("pid", "start_ticks", "boot_id", "pgid")})  # type: ignore[index]
+    except (KeyError, TypeError):
+        return None
+
+
+def _end(record: ProcessId, gently: bool) -> bool:
+    members = _living(record)
+    if not members:
+        return False
+    if gently:  # PostgreSQL's sessions have groups of their own: only its leader can end them
+        _signal([record.pid], signal.SIGQUIT)
+        wait_until(lambda: not _living(record), GENTLE_S)
+    if _living(record):
+        kill_group(record.pgid)
+    wait_until(lambda: not _living(record), GONE_S)
+    return True
+
+
+def _living(record: ProcessId) -> list[int]:
+    if record.boot_id != boot_id():
+        return []
+    ticks = start_ticks(record.pid)
+    if ticks is not None and ticks != record.start_ticks:
+        return []
+    return [pid for pid in group_members(record.pgid) if (start_ticks(pid) or 0) >= record.start_ticks]
+
+
+def _signal(pids: Iterable[int], sig: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, sig)

@@ -1,0 +1,182 @@
+"""The programs of an instance: how each is started, and how it is known to be ready."""
+
+import contextlib
+import http.client
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from console.supervisor import postgres, redis
+from console.supervisor.home import Home
+from console.supervisor.pids import boot_id
+from console.supervisor.processes import Program
+
+SERVER_LIMIT_S = 120.0  # PostgreSQL may have a crash to recover from
+WEB_LIMIT_S = 120.0
+WORKER_LIMIT_S = 300.0  # Spark on a busy machine; five times what an idle one needs
+PROBE_EVERY_S = 0.5
+ROOMY_CORES = 4
+
+
+def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Program]:
+    """The embedded servers that the settings don't replace."""
+    environment = {**postgres.CLEAN_ENVIRONMENT, "LEVEE_HOME": str(home.path)}
+    programs = []
+    if own_database:
+        programs.append(
+            Program(
+                "postgres",
+                postgres.command(home),
+                environment,
+                lambda _pid: postgres.answers(home),
+                SERVER_LIMIT_S,
+                server=True,
+                stop_signal=postgres.STOP_SIGNAL,
+                death_signal=signal.SIGQUIT,
+                account=home.account,
+            )
+        )
+    if own_redis:
+        address = redis.url(home)
+        programs.append(
+            Program(
+                "redis",
+                redis.command(home),
+                environment,
+                lambda _pid: redis.answers(address),
+                SERVER_LIMIT_S,
+                server=True,
+                death_signal=signal.SIGTERM,
+            )
+        )
+    return programs
+
+
+def environment_of(name: str, home: Home, java_home: Path) -> dict[str, str]:
+    """What a part of Levee finds in its environment: ours, its name for the log, the home, Java."""
+    return {
+        **os.environ,
+        "LEVEE_HOME": str(home.path),
+        "LEVEE_PROCESS": name,
+        "JAVA_HOME": str(java_home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> Program:
+    """gunicorn on the socket that was bound before anything else."""
+    return Program(
+        "web",
+        [
+            *(sys.executable, "-m", "gunicorn", "console.wsgi", "--bind", f"fd://{descriptor}"),
+            *("--worker-class", "gthread", "--workers", "2", "--threads", "16"),
+            *("--graceful-timeout", "4", "--worker-tmp-dir", _memory_directory()),
+            *("--no-control-socket", "--log-level", "warning"),
+        ],
+        environment,
+        lambda _pid: page_answers(port),
+        WEB_LIMIT_S,
+        descriptors=(descriptor,),
+    )
+
+
+def worker_program(
+    queue: str, pool: tuple[str, ...], environment: Mapping[str, str], probe: "WorkerProbe", after: tuple[str, ...] = ()
+) -> Program:
+    """A Celery worker of one queue; ready once it says so in the database."""
+    return Program(
+        queue,
+        [
+            *(sys.executable, "-m", "celery", "-A", "console", "worker", "-Q", queue, *pool, "-n", f"{queue}@%h"),
+            *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"),
+        ],
+        environment,
+        lambda pid: probe.is_ready(queue, pid),
+        WORKER_LIMIT_S,
+        after=after,
+    )
+
+
+def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Program]:
+    """Workers and dispatcher, in the order of their start.
+
+    On few cores two JVMs that warm up together are both late: reads come first, since pages wait for them.
+    """
+
+    def environment(name: str) -> dict[str, str]:
+        return environment_of(name, home, java_home)
+
+    one_by_one = (os.cpu_count() or 1) < ROOMY_CORES
+    threads = ("-P", "threads", "-c", "4")
+    dispatcher = Program(
+        "dispatcher",
+        [sys.executable, "manage.py", "dispatcher"],
+        environment("dispatcher"),
+        lambda pid: probe.is_ready("dispatcher", pid),
+        WORKER_LIMIT_S,
+    )
+    return [
+        worker_program("light", threads, environment("light"), probe),
+        dispatcher,
+        worker_program("interactive", threads, environment("interactive"), probe),
+        worker_program(
+            "spark",
+            ("-P", "prefork", "-c", "1"),
+            environment("spark"),
+            probe,
+            after=("interactive",) if one_by_one else (),
+        ),
+    ]
+
+
+class WorkerProbe:
+    """Asks the database which workers have said that they are ready."""
+
+    def __init__(self, connection: Mapping[str, Any]) -> None:
+        self._arguments = connection
+        self._asked = 0.0
+        self._ready: set[tuple[str, int]] = set()
+
+    def is_ready(self, kind: str, pid: int) -> bool:
+        """True when a worker of that kind, in the process group of `pid`, is ready."""
+        if time.monotonic() - self._asked >= PROBE_EVERY_S:
+            self._asked = time.monotonic()
+            self._ready = self._ask()
+        return (kind, pid) in self._ready
+
+    def _ask(self) -> set[tuple[str, int]]:
+        query = "select kind, pid from jobs_worker where condition = 'ready' and boot_id = %s"
+        with contextlib.suppress(psycopg.Error), psycopg.connect(**self._arguments, autocommit=True) as connection:
+            return {(kind, _group(pid)) for kind, pid in connection.execute(query, [boot_id()])}
+        return set()
+
+
+def _group(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def page_answers(port: int) -> bool:
+    """True when the web process answers a request."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+    try:
+        connection.request("GET", "/health/live")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _memory_directory() -> str:
+    """Where gunicorn's workers say that they live: on a disk, a slow write would count as a death."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"  # noqa: S108

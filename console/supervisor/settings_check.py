@@ -1,0 +1,45 @@
+"""What can be known to be wrong before anything is started, each as one line naming the setting."""
+
+import socket
+from pathlib import Path
+
+from console.env import Env
+from console.supervisor.errors import StartRefused
+
+SPARK_MASTERS = ("local", "spark://", "yarn", "k8s://")
+
+
+def check_settings(env: Env) -> None:
+    """Raises StartRefused for the first setting that can't work; SettingError for one that can't be read."""
+    if (env.database_url is None) != (env.database_admin_url is None):
+        missing = "LEVEE_DATABASE_URL" if env.database_url is None else "LEVEE_DATABASE_ADMIN_URL"
+        raise StartRefused(f"{missing}: is missing; a database of your own needs both addresses")
+    if env.spark_master is not None and not env.spark_master.startswith(SPARK_MASTERS):
+        raise StartRefused(f"LEVEE_SPARK_MASTER: {env.spark_master!r} is no master ({', '.join(SPARK_MASTERS)})")
+    if env.spark_conf is not None:
+        _check_spark_conf(env.spark_conf)
+    _ = (env.redis, env.secret_key)  # both raise SettingError when wrong
+
+
+def _check_spark_conf(path: Path) -> None:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartRefused(f"LEVEE_SPARK_CONF: {path} can't be read: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if text and not text.startswith("#") and (not text.startswith("spark.") or len(text.split(None, 1)) < 2):
+            raise StartRefused(f"LEVEE_SPARK_CONF: {path}, line {number}: must be `spark.key value`")
+
+
+def bind_port(port: int) -> socket.socket:
+    """The web's listening address, bound here and handed down, so that nothing starts when it is taken."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise StartRefused(f"LEVEE_PORT: {port} can't be used on 127.0.0.1: {error.strerror}") from error
+    return listener
