@@ -1,0 +1,119 @@
+"""The `add` column of a checkpoint as rows of live files: missing members become nulls, odd values problems."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tables.deltalog.actions import num_records_of
+from tables.deltalog.livefiles import RAW, VALUES, VECTOR
+from tables.deltalog.paths import is_outside
+from tables.deltalog.problems import Code, Problems
+
+_MEMBERS = {
+    "size": "size",
+    "modification_time": "modificationTime",
+    "base_row_id": "baseRowId",
+    "default_row_commit_version": "defaultRowCommitVersion",
+}
+_VECTOR_MEMBERS = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
+_ODD_PATH = r"^/|:|%|\.\."
+_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]{1,18})\s*[,}]'
+
+
+def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBatch:
+    """RAW rows of a struct array without nulls. Rows without a path are left out and said."""
+    path = _member(adds, "path", pa.string())
+    if path.null_count:
+        problems.add(file, "add without a path")
+        present = pc.is_valid(path)
+        adds, path = adds.filter(present), path.filter(present)
+    _check_paths(path, file, problems)
+    stats = _stats(adds)
+    columns = {
+        "path": path,
+        "stats": stats,
+        "num_records": _num_records(adds, stats, file, problems),
+        "deletion_vector": _vectors(adds),
+        VALUES: _member(adds, "partitionValues", RAW.field(VALUES).type),
+        **{name: _whole(adds, member, file, problems) for name, member in _MEMBERS.items()},
+    }
+    return pa.RecordBatch.from_arrays([columns[name] for name in RAW.names], schema=RAW)
+
+
+def _member(rows: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
+    if rows.type.get_field_index(name) < 0:
+        return pa.nulls(len(rows), kind)
+    return pc.cast(rows.field(name), kind)
+
+
+def _whole(rows: pa.StructArray, name: str, file: str, problems: Problems) -> pa.Array:
+    values = _member(rows, name, pa.int64())
+    negative = pc.less(values, 0)
+    if pc.any(negative).as_py():
+        problems.add(file, f"add.{name} is not a whole number of 0 or more")
+        values = pc.if_else(negative, pa.scalar(None, pa.int64()), values)
+    return values
+
+
+def _check_paths(paths: pa.Array, file: str, problems: Problems) -> None:
+    odd = paths.filter(pc.match_substring_regex(paths, _ODD_PATH))
+    if len(odd) and any(is_outside(path.as_py()) for path in odd):
+        problems.add(file, "add names a file outside the table's directory", Code.OUTSIDE)
+
+
+def _vectors(rows: pa.StructArray) -> pa.Array:
+    index = rows.type.get_field_index("deletionVector")
+    if index < 0:
+        return pa.nulls(len(rows), VECTOR)
+    found = rows.field(index)
+    if found.null_count == len(found):
+        return pa.nulls(len(rows), VECTOR)
+    members = [_member(found, name, kind.type) for name, kind in zip(_VECTOR_MEMBERS, VECTOR, strict=True)]
+    empty = pc.or_(pc.is_null(found), pc.is_null(members[0]))  # some writers leave a struct of nulls
+    return pa.StructArray.from_arrays(members, fields=list(VECTOR), mask=empty)
+
+
+def _stats(rows: pa.StructArray) -> pa.Array:
+    if rows.type.get_field_index("stats") >= 0 or rows.type.get_field_index("stats_parsed") < 0:
+        return _member(rows, "stats", pa.string())
+    return pa.array([_stats_text(value) for value in rows.field("stats_parsed").to_pylist()], pa.string())
+
+
+def _stats_text(value: dict[str, Any] | None) -> str | None:
+    """Parsed statistics as the JSON text that Delta writes; members without a value are left out."""
+    if value is None:
+        return None
+    return json.dumps(_without_nulls(value), default=_json_value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return value
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        text = value.isoformat(timespec="milliseconds")
+        return text.replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return str(value)
+
+
+def _num_records(rows: pa.StructArray, stats: pa.Array, file: str, problems: Problems) -> pa.Array:
+    found = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
+    counts = pc.cast(found, pa.int64())
+    missed = pc.and_(pc.is_null(counts), pc.is_valid(stats))
+    if not pc.any(missed).as_py():
+        return counts
+    rest = [num_records_of(text, file, problems) for text in stats.filter(missed).to_pylist()]
+    return pc.replace_with_mask(counts, missed, pa.array(rest, pa.int64()))

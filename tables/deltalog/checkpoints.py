@@ -1,0 +1,153 @@
+"""Checkpoints: classic, multi-part and V2 (parquet or JSON, with sidecars), read batch by batch.
+
+Two passes: the small actions first, since they name the partition columns and the sidecars, then the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tables.deltalog.actions import Action, AddFile, CheckpointMetadata, Sidecar, parse_action
+from tables.deltalog.checkpoint_rows import add_rows
+from tables.deltalog.filenames import LOG, SIDECARS
+from tables.deltalog.lines import read_actions
+from tables.deltalog.listing import Checkpoint
+from tables.deltalog.paths import decoded
+from tables.deltalog.problems import Code, Problems
+from tables.deltalog.storage import Entry, Storage, StorageError
+from tables.deltalog.tail import batch_of
+
+_SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
+_BATCH = 32_768
+
+
+class CheckpointError(Exception):
+    """A checkpoint that can't be used; the text says which file and why."""
+
+
+class CheckpointReader:
+    """One checkpoint of a log. Raises CheckpointError when a file of it can't be read to the end."""
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint, problems: Problems) -> None:
+        self.checkpoint = checkpoint
+        self._storage = storage
+        self._problems = problems
+        self._sidecars: list[Sidecar] = []
+
+    def small_actions(self) -> Iterator[Action]:
+        """Everything but files: protocol, metadata, transactions, domains. Notes the sidecars for `files`."""
+        for entry in self.checkpoint.files:
+            for action in self._small_of(entry):
+                if isinstance(action, Sidecar):
+                    self._sidecars.append(action)
+                elif isinstance(action, CheckpointMetadata):
+                    self._check_version(action, entry)
+                else:
+                    yield action
+
+    def _check_version(self, action: CheckpointMetadata, entry: Entry) -> None:
+        if action.version is not None and action.version != self.checkpoint.version:
+            reason = f"the checkpoint says it stands for version {action.version}"
+            self._problems.add(entry.name, reason, Code.DISAGREES)
+
+    def _small_of(self, entry: Entry) -> Iterator[Action]:
+        if entry.name.endswith(".json"):
+            for name, value in self._json_actions(entry):
+                if name in _SMALL and (action := parse_action(name, value, entry.name, self._problems)):
+                    yield action
+            return
+        for name, value in self._parquet_values(entry):
+            if action := parse_action(name, value, entry.name, self._problems):
+                yield action
+
+    def _json_actions(self, entry: Entry) -> Iterator[tuple[str, Any]]:
+        before = len(self._problems)
+        yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, self._problems)
+        if len(self._problems) > before:
+            raise CheckpointError(f"{entry.name} is not readable to its end")
+
+    def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+        wanted = [name for name in _SMALL if name in self._columns(f"{LOG}/{entry.name}")]
+        for batch in self._batches(f"{LOG}/{entry.name}", wanted):
+            for name in wanted:
+                for value in batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy"):
+                    yield name, value
+
+    def _columns(self, path: str) -> pa.Schema:
+        with self._parquet(path) as file:
+            return {field.name: field.type for field in file.schema_arrow}
+
+    def files(self) -> Iterator[pa.RecordBatch]:
+        """The checkpoint's live files as RAW batches."""
+        for entry in self.checkpoint.files:
+            if entry.name.endswith(".json"):
+                yield from self._json_files(entry)
+            else:
+                yield from self._parquet_files(f"{LOG}/{entry.name}", entry.name)
+        for sidecar in self._sidecars:
+            name = self._sidecar_name(sidecar)
+            yield from self._parquet_files(f"{SIDECARS}/{name}", f"_sidecars/{name}")
+
+    def _sidecar_name(self, sidecar: Sidecar) -> str:
+        """The protocol keeps sidecars in `_sidecars`; a path to anywhere else is refused, not followed."""
+        path = decoded(sidecar.path)
+        name = path.rsplit("/", 1)[-1]
+        folder = path[: -len(name)].rstrip("/")
+        if name in ("", ".", "..") or (folder and not folder.endswith(SIDECARS)) or ".." in folder.split("/"):
+            self._problems.add(self.checkpoint.files[0].name, "a sidecar lies outside _sidecars", Code.OUTSIDE)
+            raise CheckpointError("a sidecar lies outside _delta_log/_sidecars and is not read")
+        return name
+
+    def _json_files(self, entry: Entry) -> Iterator[pa.RecordBatch]:
+        rows: list[AddFile] = []
+        for name, value in self._json_actions(entry):
+            if name == "add" and isinstance(action := parse_action(name, value, entry.name, self._problems), AddFile):
+                rows.append(action)
+            if len(rows) >= 4096:
+                yield batch_of(rows)
+                rows = []
+        if rows:
+            yield batch_of(rows)
+
+    def _parquet_files(self, path: str, name: str) -> Iterator[pa.RecordBatch]:
+        kind = self._columns(path).get("add")
+        if kind is None or not pa.types.is_struct(kind):
+            return
+        leaves = [f"add.{leaf}" for leaf in _add_leaves(kind)]
+        for batch in self._batches(path, leaves):
+            rows = batch.column("add").drop_null()
+            if len(rows):
+                yield add_rows(rows, name, self._problems)
+
+    def _parquet(self, path: str) -> closing[pq.ParquetFile]:
+        try:
+            return closing(pq.ParquetFile(self._storage.open(path), pre_buffer=False, buffer_size=1 << 20))
+        except (pa.ArrowException, OSError, StorageError) as error:
+            raise CheckpointError(f"{path.removeprefix(LOG + '/')} can't be read: {_first_line(error)}") from error
+
+    def _batches(self, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if not columns:
+            return
+        with self._parquet(path) as file:
+            try:
+                yield from file.iter_batches(batch_size=_BATCH, columns=columns, use_threads=False)
+            except (pa.ArrowException, OSError, StorageError) as error:
+                raise CheckpointError(f"{path.removeprefix(LOG + '/')} can't be read: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0][:200]
+
+
+def _add_leaves(kind: pa.StructType) -> list[str]:
+    present = {field.name for field in kind}
+    wanted = [name for name in ("path", "partitionValues", "size", "modificationTime", "stats") if name in present]
+    wanted += [name for name in ("deletionVector", "baseRowId", "defaultRowCommitVersion") if name in present]
+    if "stats" not in present and "stats_parsed" in present:
+        wanted.append("stats_parsed")
+    return wanted

@@ -1,0 +1,258 @@
+"""One commit, summed up: what its writer said and what its actions did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from tables.deltalog.actions import (
+    Action,
+    AddCDCFile,
+    AddFile,
+    CommitInfo,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    RemoveFile,
+    SetTransaction,
+    UnknownAction,
+    parse_action,
+)
+from tables.deltalog.fields import from_millis
+from tables.deltalog.filenames import LOG
+from tables.deltalog.lines import read_actions
+from tables.deltalog.problems import Problem, Problems
+from tables.deltalog.storage import Entry, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One version of a table's history.
+
+    `committed_at` is what DESCRIBE HISTORY shows: the in-commit timestamp where there is one, else the file's time made to rise
+    from version to version. Sizes are bytes, times UTC. Sums (`added_bytes`, `rows_added`, …) are None when a part of them is unknown;
+    rows are those a reader sees, without deletion vectors. `operation_parameters` and `operation_metrics` hold the texts of
+    DESCRIBE HISTORY. `metadata` and `protocol` are set when this commit wrote them; `schema_changed` is None when what was before is
+    unknown. `problems` says what of this commit could not be read.
+    """
+
+    version: int
+    committed_at: datetime
+    modified_at: datetime
+    in_commit_timestamp: datetime | None
+    size_bytes: int
+    operation: str | None
+    operation_parameters: dict[str, str | None]
+    operation_metrics: dict[str, str | None]
+    user_id: str | None
+    user_name: str | None
+    engine_info: str | None
+    isolation_level: str | None
+    is_blind_append: bool | None
+    read_version: int | None
+    txn_id: str | None
+    user_metadata: str | None
+    num_added_files: int
+    num_removed_files: int
+    num_cdc_files: int
+    added_bytes: int | None
+    removed_bytes: int | None
+    rows_added: int | None
+    rows_removed: int | None
+    data_change: bool
+    metadata: Metadata | None
+    protocol: Protocol | None
+    schema_changed: bool | None
+    transactions: tuple[SetTransaction, ...]
+    domain_metadata: tuple[DomainMetadata, ...]
+    unknown_actions: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+class Clock:
+    """Commit times as Delta reports them: a file that is not newer than the one before it counts as 1 ms later.
+
+    Source: `DeltaHistoryManager.monotonizeCommitTimestamps`. In-commit timestamps are taken as they are.
+    """
+
+    def __init__(self, previous_ms: int | None = None) -> None:
+        self.previous_ms = previous_ms
+
+    def tick(self, modified_ms: int, in_commit: datetime | None) -> datetime:
+        if in_commit is not None:
+            return in_commit
+        if self.previous_ms is not None and modified_ms <= self.previous_ms:
+            modified_ms = self.previous_ms + 1
+        self.previous_ms = modified_ms
+        return from_millis(modified_ms)
+
+
+class _Sum:
+    """A sum that is unknown as soon as one part of it is."""
+
+    __slots__ = ("known", "total")
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.known = True
+
+    def add(self, part: int | None) -> None:
+        if part is None:
+            self.known = False
+        else:
+            self.total += part
+
+    @property
+    def value(self) -> int | None:
+        return self.total if self.known else None
+
+
+_UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, None, None, None)
+
+
+class Tally:
+    """Adds up the actions of one commit as they pass by; keeps none of the file actions."""
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.file = file
+        self.problems = problems
+        self.info: CommitInfo | None = None
+        self.metadata: Metadata | None = None
+        self.protocol: Protocol | None = None
+        self.transactions: dict[str, SetTransaction] = {}
+        self.domains: dict[str, DomainMetadata] = {}
+        self.unknown: dict[str, None] = {}
+        self.added = self.removed = self.changed = 0
+        self.data_change = False
+        self.added_bytes, self.removed_bytes = _Sum(), _Sum()
+        self.rows_added, self.rows_removed = _Sum(), _Sum()
+
+    def take(self, action: Action) -> None:
+        _TAKERS.get(type(action), _ignore)(self, action)
+
+    def _add(self, action: AddFile) -> None:
+        self.added += 1
+        self.added_bytes.add(action.size)
+        self.rows_added.add(action.rows)
+        self.data_change |= bool(action.data_change)
+
+    def _remove(self, action: RemoveFile) -> None:
+        self.removed += 1
+        self.removed_bytes.add(action.size)
+        self.rows_removed.add(action.rows)
+        self.data_change |= bool(action.data_change)
+
+    def _cdc(self, _: AddCDCFile) -> None:
+        self.changed += 1
+
+    def _info(self, action: CommitInfo) -> None:
+        self._once(self.info, "commitInfo")
+        self.info = action
+
+    def _metadata(self, action: Metadata) -> None:
+        self._once(self.metadata, "metaData")
+        self.metadata = action
+
+    def _protocol(self, action: Protocol) -> None:
+        self._once(self.protocol, "protocol")
+        self.protocol = action
+
+    def _once(self, before: object, name: str) -> None:
+        if before is not None:
+            self.problems.add(self.file, f"more than one {name} action; the last one is taken")
+
+    def _txn(self, action: SetTransaction) -> None:
+        self.transactions[action.app_id] = action
+
+    def _domain(self, action: DomainMetadata) -> None:
+        self.domains[action.domain] = action
+
+    def _unknown(self, action: UnknownAction) -> None:
+        self.unknown[action.name] = None
+
+    def commit(self, version: int, entry: Entry, clock: Clock, before: Metadata | None) -> Commit:
+        info = self.info or _UNSAID
+        return Commit(
+            version,
+            clock.tick(entry.modified_ms, info.in_commit_timestamp),
+            from_millis(entry.modified_ms),
+            info.in_commit_timestamp,
+            entry.size,
+            info.operation,
+            info.operation_parameters,
+            info.operation_metrics,
+            info.user_id,
+            info.user_name,
+            info.engine_info,
+            info.isolation_level,
+            info.is_blind_append,
+            info.read_version,
+            info.txn_id,
+            info.user_metadata,
+            self.added,
+            self.removed,
+            self.changed,
+            self.added_bytes.value,
+            self.removed_bytes.value,
+            self.rows_added.value,
+            self.rows_removed.value,
+            self.data_change,
+            self.metadata,
+            self.protocol,
+            self._schema_changed(version, before),
+            tuple(self.transactions.values()),
+            tuple(self.domains.values()),
+            tuple(self.unknown),
+            self.problems.found(),
+        )
+
+    def _schema_changed(self, version: int, before: Metadata | None) -> bool | None:
+        if self.metadata is None:
+            return False
+        if before is None:
+            return True if version == 0 else None
+        return before.schema_json != self.metadata.schema_json
+
+
+def _ignore(tally: Tally, action: Action) -> None:
+    """Sidecars and checkpoint metadata have no place in a commit and change nothing."""
+
+
+_TAKERS: dict[type, Callable[[Tally, object], None]] = {  # one look-up per action instead of a chain of comparisons
+    AddFile: Tally._add,  # type: ignore[dict-item]
+    RemoveFile: Tally._remove,  # type: ignore[dict-item]
+    AddCDCFile: Tally._cdc,  # type: ignore[dict-item]
+    CommitInfo: Tally._info,  # type: ignore[dict-item]
+    Metadata: Tally._metadata,  # type: ignore[dict-item]
+    Protocol: Tally._protocol,  # type: ignore[dict-item]
+    SetTransaction: Tally._txn,  # type: ignore[dict-item]
+    DomainMetadata: Tally._domain,  # type: ignore[dict-item]
+    UnknownAction: Tally._unknown,  # type: ignore[dict-item]
+}
+
+
+def read_commit(
+    storage: Storage,
+    version: int,
+    entry: Entry,
+    clock: Clock,
+    before: Metadata | None = None,
+    sink: Callable[[Action], None] | None = None,
+) -> Commit:
+    """Reads one commit's file once, line by line; every action also goes to `sink`.
+
+    `before` is the metadata that held up to this version, None when unknown.
+    """
+    problems = Problems(limit=20)
+    tally = Tally(entry.name, problems)
+    for name, value in read_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
+        action = parse_action(name, value, entry.name, problems)
+        if action is None:
+            continue
+        tally.take(action)
+        if sink is not None:
+            sink(action)
+    if tally.info is None and not problems and not tally.added and not tally.removed and tally.metadata is None:
+        problems.add(entry.name, "the commit holds no action that changes or describes the table")
+    return tally.commit(version, entry, clock, before)

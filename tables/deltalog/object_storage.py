@@ -1,0 +1,74 @@
+"""A table's directory in an object store, by obstore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore, from_url
+
+from tables.deltalog.storage import CHUNK, Entry, StorageError
+
+
+class ObjectStorage:
+    """Keys below one prefix. `options` go to obstore's `from_url` (endpoint, region, keys, client options)."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self._store: ObjectStore = from_url(url.rstrip("/"), **options)
+
+    def _listed(self, folder: str, after: str) -> Iterator[Entry]:
+        prefix = f"{folder}/"
+        offset = f"{prefix}{after}" if after else None
+        try:
+            for batch in obstore.list(self._store, folder, offset=offset):
+                yield from _direct_children(cast(list[dict[str, Any]], batch), prefix)
+        except FileNotFoundError:
+            return
+        except BaseError as error:
+            raise StorageError(f"{folder} can't be listed: {type(error).__name__}") from error
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        return (entry.name for entry in self._listed(folder, after))
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        return self._listed(folder, after)
+
+    def entry(self, path: str) -> Entry | None:
+        try:
+            return _entry(path.rsplit("/", 1)[-1], cast(dict[str, Any], obstore.head(self._store, path)))
+        except FileNotFoundError:
+            return None
+        except BaseError as error:
+            raise StorageError(f"the object can't be asked for: {type(error).__name__}") from error
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        try:
+            for chunk in obstore.get(self._store, path).stream(min_chunk_size=CHUNK):
+                view = memoryview(chunk)
+                for start in range(0, len(view), CHUNK):
+                    yield bytes(view[start : start + CHUNK])
+        except FileNotFoundError as error:
+            raise StorageError("the object is missing", missing=True) from error
+        except BaseError as error:
+            raise StorageError(f"the object can't be read: {type(error).__name__}") from error
+
+    def open(self, path: str) -> BinaryIO:
+        try:
+            return cast(BinaryIO, obstore.open_reader(self._store, path, buffer_size=8 * CHUNK))
+        except FileNotFoundError as error:
+            raise StorageError("the object is missing", missing=True) from error
+        except BaseError as error:
+            raise StorageError(f"the object can't be opened: {type(error).__name__}") from error
+
+
+def _direct_children(batch: list[dict[str, Any]], prefix: str) -> Iterator[Entry]:
+    for meta in batch:
+        name = str(meta["path"]).removeprefix(prefix)
+        if "/" not in name:
+            yield _entry(name, meta)
+
+
+def _entry(name: str, meta: dict[str, Any]) -> Entry:
+    return Entry(name, int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))

@@ -1,0 +1,56 @@
+"""A snapshot from the log alone, whatever of it can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tables.deltalog.bases import FromCheckpoint, choose_base
+from tables.deltalog.checkpoints import CheckpointError
+from tables.deltalog.commits import Clock, Commit, read_commit
+from tables.deltalog.listing import Checkpoint, Listing
+from tables.deltalog.problems import Code, Problems
+from tables.deltalog.replay import Head, Replay
+from tables.deltalog.snapshot import Snapshot
+from tables.deltalog.storage import Storage
+
+
+def rebuild(storage: Storage, listing: Listing, version: int, target: Path | None, problems: Problems) -> Snapshot:
+    """The snapshot at a version, with the newest checkpoint that can be read to its end."""
+    skip: set[Checkpoint] = set()
+    while True:
+        base = choose_base(storage, listing, version, problems, skip)
+        replay = Replay(base, target, problems)
+        replay.complete &= note_gaps(listing, base.version, version, problems)
+        head = _replay_until(version, storage, listing, replay, problems)
+        try:
+            return replay.finish(head)
+        except CheckpointError as error:
+            if not isinstance(base, FromCheckpoint):
+                raise
+            skip.add(base.checkpoint)
+            problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
+
+
+def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> Head:
+    clock = Clock()
+    last: Commit | None = None
+    for number, entry in listing.commits.items():
+        if number > version:
+            break
+        if number <= replay.base.version and number != version:
+            clock.tick(entry.modified_ms, None)
+            continue
+        last = read_commit(storage, number, entry, clock, None, replay.take if number > replay.base.version else None)
+        problems.extend(last.problems)
+    committed = last.committed_at if last and last.version == version else None
+    return Head(version, committed, clock.previous_ms, listing.commits.get(version))
+
+
+def note_gaps(listing: Listing, start: int, end: int, problems: Problems) -> bool:
+    """True when every commit after `start` up to `end` is there; otherwise says which are missing."""
+    missing = listing.gaps(start + 1, end)
+    for version in missing[:20]:
+        problems.add(f"{version:020d}.json", "the commit is missing, so the state after it may be wrong", Code.MISSING)
+    if len(missing) > 20:
+        problems.add("", f"{len(missing) - 20} more commits are missing", Code.MISSING)
+    return not missing

@@ -1,0 +1,80 @@
+"""From a base and the actions after it to a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from tables.deltalog.actions import Action
+from tables.deltalog.bases import Base
+from tables.deltalog.livefiles import shape, without
+from tables.deltalog.problems import Code, Problems
+from tables.deltalog.snapshot import Snapshot, physical_partition_columns, save
+from tables.deltalog.storage import Entry
+from tables.deltalog.tail import Tail
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The version that a replay ends at, with what the next one needs."""
+
+    version: int
+    committed_at: datetime | None
+    clock_ms: int | None
+    file: Entry | None
+
+
+class Replay:
+    """Takes the actions after `base`, oldest first. Without a target, file actions are passed over."""
+
+    def __init__(self, base: Base, target: Path | None, problems: Problems) -> None:
+        self.base = base
+        self.state = base.state()
+        self.complete = base.complete
+        self._target = target
+        self._problems = problems
+        spill = target.with_name(f"{target.name}.tail") if target else None
+        self._tail = Tail(spill, over_base=base.version >= 0) if spill else None
+
+    def take(self, action: Action) -> None:
+        self.state.take(action)
+        if self._tail is not None:
+            self._tail.take(action)
+
+    def finish(self, head: Head) -> Snapshot:
+        """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
+        self._check()
+        draft = Snapshot(
+            version=head.version,
+            committed_at=head.committed_at,
+            state=self.state,
+            num_files=None,
+            size_bytes=None,
+            num_records=None,
+            files_path=None,
+            complete=self.complete,
+            problems=self._problems.found(),
+            clock_ms=head.clock_ms,
+            head_file=head.file,
+        )
+        if self._target is None or self._tail is None:
+            return draft
+        with self._tail as tail:
+            return save(draft, self._files(tail, physical_partition_columns(self.state.metadata)), self._target)
+
+    def _files(self, tail: Tail, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        touched = tail.touched()
+        for batch in self.base.files(columns):
+            yield without(batch, touched)
+        for batch in tail.live():
+            yield shape(batch, columns)
+
+    def _check(self) -> None:
+        for missing, name in ((self.state.protocol, "protocol"), (self.state.metadata, "metaData")):
+            if missing is None:
+                self.complete = False
+                self._problems.add("", f"the log holds no readable {name} action", Code.MISSING)

@@ -1,0 +1,210 @@
+"""A table at one version, and the file that keeps it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tables.deltalog.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from tables.deltalog.features import Understanding, features_of, understand
+from tables.deltalog.fields import from_millis
+from tables.deltalog.livefiles import deleted_rows, live_schema, sum_of
+from tables.deltalog.problems import Code, Problem
+from tables.deltalog.state import TableState, clustering_columns
+from tables.deltalog.storage import Entry
+
+_KEY = b"levee.snapshot"
+_FORMAT = 1
+_ROWS = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class InCommitTimestamps:
+    """Whether commits carry their own times, and from which version on (None: from the table's first)."""
+
+    enabled: bool
+    enablement_version: int | None
+    enablement_timestamp: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A table at one version.
+
+    `committed_at` is the version's time as Delta reports it. `files_path` is the Arrow file of the live files (livefiles.py), None
+    when only the small state was asked for; then the counts are None too. `num_records` counts the rows that a reader sees, None
+    when a file's statistics don't say. `complete` is False when a part of the log is missing or corrupt, so that the state may be
+    wrong; `problems` says where. `clock_ms` and `head_file` let the next sync go on from here.
+    """
+
+    version: int
+    committed_at: datetime | None
+    state: TableState
+    num_files: int | None
+    size_bytes: int | None
+    num_records: int | None
+    files_path: Path | None
+    complete: bool
+    problems: tuple[Problem, ...]
+    clock_ms: int | None = None
+    head_file: Entry | None = None
+
+    @property
+    def protocol(self) -> Protocol | None:
+        return self.state.protocol
+
+    @property
+    def metadata(self) -> Metadata | None:
+        return self.state.metadata
+
+    @property
+    def set_transactions(self) -> dict[str, SetTransaction]:
+        return self.state.transactions
+
+    @property
+    def domain_metadata(self) -> dict[str, DomainMetadata]:
+        return self.state.domains
+
+    @property
+    def clustering_columns(self) -> tuple[str, ...]:
+        """Dotted physical names, empty when the table is not clustered."""
+        return clustering_columns(self.state)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features that the protocol lists or implies, sorted."""
+        return features_of(self.protocol) if self.protocol else ()
+
+    @property
+    def understanding(self) -> Understanding:
+        """What of this table Levee's reader can't interpret."""
+        return understand(self.protocol)
+
+    @property
+    def in_commit_timestamps(self) -> InCommitTimestamps:
+        configuration = self.metadata.configuration if self.metadata else {}
+        version = _number(configuration.get("delta.inCommitTimestampEnablementVersion"))
+        millis = _number(configuration.get("delta.inCommitTimestampEnablementTimestamp"))
+        enabled = configuration.get("delta.enableInCommitTimestamps", "").lower() == "true"
+        return InCommitTimestamps(enabled, version, None if millis is None else from_millis(millis))
+
+    @property
+    def physical_partition_columns(self) -> tuple[str, ...]:
+        """The partition columns' names in `partitionValues` (column mapping renames columns, not files)."""
+        return physical_partition_columns(self.metadata)
+
+    def files(self) -> pa.Table:
+        """The live files, memory-mapped: columns are read from disk when touched. Raises ValueError without `files_path`."""
+        if self.files_path is None:
+            raise ValueError("this snapshot was read without its files")
+        return _map(self.files_path)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def physical_partition_columns(metadata: Metadata | None) -> tuple[str, ...]:
+    """Partition columns by the name that files carry, without repetitions."""
+    if metadata is None:
+        return ()
+    names = physical_names(metadata) if metadata.configuration.get("delta.columnMapping.mode", "none") != "none" else {}
+    return tuple(dict.fromkeys(names.get(name, name) for name in metadata.partition_columns))
+
+
+def physical_names(metadata: Metadata) -> dict[str, str]:
+    """Top-level column name → physical name, empty when the schema can't be read."""
+    try:
+        fields = json.loads(metadata.schema_json)["fields"]
+        pairs = [(f["name"], f["metadata"].get("delta.columnMapping.physicalName", f["name"])) for f in fields]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {str(name): str(physical) for name, physical in pairs}
+
+
+def save(draft: Snapshot, batches: Iterable[pa.RecordBatch], target: Path) -> Snapshot:
+    """Writes the live files with the small state beside them, at once or not at all, and counts them."""
+    schema = live_schema(draft.physical_partition_columns).with_metadata({_KEY: json.dumps(_dump(draft)).encode()})
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.new")
+    try:
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in _regrouped(batches):
+                writer.write_batch(batch)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return load(target)
+
+
+def load(path: Path) -> Snapshot:
+    """The snapshot that `save` wrote. Raises ValueError (or OSError) when the file is not one of this format."""
+    try:
+        table = _map(path)
+        value = json.loads((table.schema.metadata or {})[_KEY])
+        if value["format"] != _FORMAT:
+            raise ValueError("the file is of another format")
+    except (pa.ArrowException, KeyError) as error:
+        raise ValueError(f"{path.name} is not a saved snapshot") from error
+    return _loaded(value, table, path)
+
+
+def _map(path: Path) -> pa.Table:
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Joins small batches, since every sync adds one."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _ROWS:
+            yield from _joined(waiting)
+            waiting = []
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
+
+
+def _dump(snapshot: Snapshot) -> dict[str, Any]:
+    head = snapshot.head_file
+    return {
+        "format": _FORMAT,
+        "version": snapshot.version,
+        "committed_at": snapshot.committed_at.isoformat() if snapshot.committed_at else None,
+        "state": snapshot.state.dump(),
+        "complete": snapshot.complete,
+        "problems": [problem.as_json() for problem in snapshot.problems],
+        "clock_ms": snapshot.clock_ms,
+        "head_file": [head.name, head.size, head.modified_ms] if head else None,
+    }
+
+
+def _loaded(value: dict[str, Any], table: pa.Table, path: Path) -> Snapshot:
+    records, hidden = sum_of(table, "num_records"), deleted_rows(table)
+    committed = value["committed_at"]
+    return Snapshot(
+        version=value["version"],
+        committed_at=datetime.fromisoformat(committed) if committed else None,
+        state=TableState.load(value["state"]),
+        num_files=table.num_rows,
+        size_bytes=sum_of(table, "size"),
+        num_records=None if records is None or hidden is None else max(0, records - hidden),
+        files_path=path,
+        complete=value["complete"],
+        problems=tuple(Problem(p["file"], p["reason"], Code(p["code"])) for p in value["problems"]),
+        clock_ms=value["clock_ms"],
+        head_file=Entry(*value["head_file"]) if value["head_file"] else None,
+    )

@@ -1,0 +1,133 @@
+"""Where a log lies: a small protocol over a directory of files, and the local one.
+
+Nothing above this module knows whether a table is on a disk or in an object store.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a folder: its name, bytes, and last modification in milliseconds since 1970 (UTC)."""
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+class StorageError(Exception):
+    """A file or folder that can't be read; the text says why. `missing` tells absent from unreadable."""
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+
+class Storage(Protocol):
+    """Files below one table's directory, named by paths relative to it with `/` between the parts."""
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        """Names of the files directly in the folder that sort after `after`, in any order. A missing folder has none."""
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        """As `names`, with sizes and times."""
+
+    def entry(self, path: str) -> Entry | None:
+        """One file's size and time, None when it is absent."""
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        """The file's content in pieces of at most `CHUNK` bytes; `size` is what the listing said. Raises StorageError."""
+
+    def open(self, path: str) -> BinaryIO:
+        """The file for random reads. Raises StorageError."""
+
+
+class LocalStorage:
+    """A directory on a file system of this machine.
+
+    Links are not followed below the directory and only regular files are opened: a pipe named like a commit would block for ever.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/") or "/"
+
+    def _path(self, path: str) -> str:
+        return f"{self.root}/{path}"
+
+    def _scan(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        path = self._path(folder)
+        try:
+            if Path(path).is_symlink():
+                raise StorageError(f"{folder} is a link, and links below a table are not followed")
+            with os.scandir(path) as scan:
+                yield from scan
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise StorageError(f"{folder} can't be listed: {error.strerror}") from error
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        return (item.name for item in self._scan(folder) if item.name > after)
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        for item in self._scan(folder):
+            if item.name > after and (found := _stat(item)) is not None:
+                yield found
+
+    def entry(self, path: str) -> Entry | None:
+        try:
+            found = Path(self._path(path)).lstat()
+        except OSError:
+            return None
+        return _entry(path.rsplit("/", 1)[-1], found)
+
+    def _descriptor(self, path: str) -> int:
+        try:
+            descriptor = os.open(self._path(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise StorageError("the file is missing", missing=True) from error
+        except (OSError, ValueError) as error:
+            raise StorageError(f"the file can't be opened: {getattr(error, 'strerror', None) or error}") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise StorageError("it is not a regular file")
+        return descriptor
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        descriptor = self._descriptor(path)
+        try:
+            wanted = min(size + 1, CHUNK)
+            while chunk := os.read(descriptor, wanted):
+                yield chunk
+                if len(chunk) < wanted:
+                    return
+                wanted = CHUNK
+        except OSError as error:
+            raise StorageError(f"the file can't be read: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+    def open(self, path: str) -> BinaryIO:
+        return os.fdopen(self._descriptor(path), "rb")
+
+
+def _stat(item: os.DirEntry[str]) -> Entry | None:
+    try:
+        return _entry(item.name, item.stat(follow_symlinks=False))
+    except OSError:
+        return None  # deleted between listing and asking: as if it had not been listed
+
+
+def _entry(name: str, found: os.stat_result) -> Entry | None:
+    if stat.S_ISDIR(found.st_mode):
+        return None
+    return Entry(name, found.st_size, found.st_mtime_ns // 1_000_000)

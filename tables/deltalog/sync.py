@@ -1,0 +1,111 @@
+"""One pass over what is new in a log: history and state together, so that every commit is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tables.deltalog.actions import Metadata
+from tables.deltalog.bases import Base, FromSaved, choose_base
+from tables.deltalog.checkpoints import CheckpointError
+from tables.deltalog.commits import Clock, Commit, read_commit
+from tables.deltalog.filenames import LOG
+from tables.deltalog.listing import Listing, read_listing
+from tables.deltalog.problems import Problems
+from tables.deltalog.rebuild import note_gaps, rebuild
+from tables.deltalog.replay import Head, Replay
+from tables.deltalog.snapshot import Snapshot
+from tables.deltalog.storage import Storage
+
+
+class Sync:
+    """Iterate over `commits()` to its end, then ask for `snapshot()`.
+
+    `fresh` says that nothing of `base` could be used (there was none, or the log was replaced by another), so that the commits start
+    at the log's beginning. `head` is the newest version, None for an empty log.
+    """
+
+    def __init__(self, storage: Storage, target: Path, base: Snapshot | None, since: int | None) -> None:
+        self._storage = storage
+        self._target = target
+        self._problems = Problems()
+        self._base = base if base is not None and base.files_path is not None else None
+        self._listing = _listing(storage, self._base)
+        if self._base is not None and not _continues(self._base, self._listing):
+            self._base = None
+            since = None
+            self._listing = _listing(storage, None)
+        self.fresh = self._base is None
+        self.since = since if since is not None else self._base.version if self._base else -1
+        self.head = self._listing.head
+        if self.head is None and self._base is not None:
+            self.head = self._base.version
+        self._finished: Snapshot | None = None
+
+    @property
+    def listing(self) -> Listing:
+        """The files of the log that this pass looks at: all when `fresh`, else those from the base's version on."""
+        return self._listing
+
+    def commits(self) -> Iterator[Commit]:
+        """New commits, oldest first; those after the base also feed the snapshot."""
+        if self.head is None:
+            return
+        if self._base is not None and self._base.version == self.head:
+            self._finished = self._base
+            return
+        base = self._start(self.head)
+        replay = Replay(base, self._target, self._problems)
+        clock, before = self._clock()
+        last: Commit | None = None
+        for version, entry in self._listing.commits.items():
+            if version <= min(self.since, base.version):
+                continue
+            sink = replay.take if version > base.version else None
+            last = read_commit(self._storage, version, entry, clock, before, sink)
+            before = last.metadata or before
+            self._problems.extend(last.problems)
+            if version > self.since:
+                yield last
+        replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)
+        committed = last.committed_at if last and last.version == self.head else None
+        head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head))
+        self._finished = self._finish(replay, head)
+
+    def snapshot(self) -> Snapshot:
+        """The table at the head, reading what `commits()` has not been asked for."""
+        if self._finished is None:
+            for _ in self.commits():
+                pass
+        if self._finished is None:
+            raise ValueError("the log holds no commit and no checkpoint")
+        return self._finished
+
+    def _start(self, head: int) -> Base:
+        if self._base is not None:
+            return FromSaved(self._base)
+        self._problems.extend(self._listing.problems)
+        return choose_base(self._storage, self._listing, head, self._problems, set())
+
+    def _clock(self) -> tuple[Clock, Metadata | None]:
+        if self._base is None:
+            return Clock(), None
+        return Clock(self._base.clock_ms), self._base.metadata
+
+    def _finish(self, replay: Replay, head: Head) -> Snapshot:
+        try:
+            return replay.finish(head)
+        except CheckpointError:
+            return rebuild(self._storage, self._listing, head.version, self._target, self._problems)
+
+
+def _listing(storage: Storage, base: Snapshot | None) -> Listing:
+    return read_listing(storage.entries(LOG, "" if base is None else f"{base.version:020d}"))
+
+
+def _continues(base: Snapshot, listing: Listing) -> bool:
+    """False when the log is another one than the base was read from: shorter, or with another file at the base's version."""
+    if listing.head is None or listing.head < base.version:
+        return False
+    now = listing.commits.get(base.version)
+    return now is None or base.head_file is None or now == base.head_file
