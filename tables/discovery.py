@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tables.deltalog.filenames import LOG, LogName, parse
+from tables.deltalog.filenames import Kind as LogKind
 from tables.locations import NOT_IN_PATHS
 
-LOG_DIRECTORY = "_delta_log"
-# A commit or a checkpoint of any shape: what makes a directory a Delta log.
-_LOG_ENTRY = re.compile(r"\d{20}\.(json|checkpoint(\.[0-9a-f-]+)*\.(parquet|json))")
 MAX_ENTRIES = 500_000
 MAX_SECONDS = 20.0
 MAX_DEPTH = 32
@@ -130,7 +128,7 @@ class _Walk:
             waiting.extend((child, depth + 1) for child in below)
 
     def kind(self, listing: _Listing) -> Kind | None:
-        if listing.log and self._holds_log(_join(listing.path, LOG_DIRECTORY)):
+        if listing.log and self._holds_log(_join(listing.path, LOG)):
             return Kind.DELTA
         if listing.parquet or self._partitions_hold_parquet(listing):
             return Kind.PARQUET
@@ -142,7 +140,7 @@ class _Walk:
         for entry in self._entries(path):
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
-                log = log or name == LOG_DIRECTORY
+                log = log or name == LOG
                 if "=" in name:
                     partitions.append(name)
                 elif not name.startswith(("_", ".")):
@@ -169,9 +167,8 @@ class _Walk:
             raise _Stop(f"more than {self.limits.seconds:g} seconds")
 
     def _holds_log(self, path: str) -> bool:
-        return any(
-            _LOG_ENTRY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) for entry in self._entries(path)
-        )
+        entries = self._entries(path)
+        return any(_makes_table(parse(entry.name)) and entry.is_file(follow_symlinks=False) for entry in entries)
 
     def _partitions_hold_parquet(self, listing: _Listing) -> bool:
         """Looks down the partition directories until a parquet file shows up."""
@@ -182,6 +179,10 @@ class _Walk:
                 return True
             waiting.extend(_join(inner.path, name) for name in inner.partitions)
         return False
+
+
+def _makes_table(name: LogName | None) -> bool:
+    return name is not None and name.kind not in (LogKind.CHECKSUM, LogKind.COMPACTION)
 
 
 def _is_parquet(name: str) -> bool:

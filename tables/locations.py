@@ -15,7 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
 MAX_LENGTH = 4096
@@ -53,7 +53,7 @@ class HasUri(Protocol):
     """Whatever has a `uri`: a root."""
 
     @property
-    def uri(self) -> str: ...
+    def uri(self) -> Any: ...
 
 
 R = TypeVar("R", bound=HasUri)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -14,6 +15,7 @@ from tables.health import Code as HealthCode
 
 DESTRUCTIVE = ("DELETE", "TRUNCATE", "RESTORE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "UPDATE", "MERGE")
 SYNC_SECONDS = 300
+NEVER = datetime(1, 1, 1, tzinfo=UTC)  # unknown times sort as oldest
 
 
 class Root(models.Model):
@@ -33,6 +35,8 @@ class Root(models.Model):
         blank=True, default=""
     )  # why the last scan ended early; empty when it saw everything
     scan_unreadable = ArrayField(models.TextField(), default=list)
+    facets = models.JSONField(null=True)  # counts of its tables by what lists are narrowed by, for large roots
+    facets_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["name"]
@@ -120,7 +124,7 @@ class Table(models.Model):
             models.Index(fields=["root", "name", "id"], name="table_by_root", condition=models.Q(hidden_at=None)),
             models.Index(Coalesce("size_bytes", -1).desc(), "id", name="table_by_size"),
             models.Index(Coalesce("num_files", -1).desc(), "id", name="table_by_files"),
-            models.Index(fields=["-last_commit_at", "id"], name="table_by_change"),
+            models.Index(Coalesce("last_commit_at", NEVER).desc(), "id", name="table_by_change"),
             models.Index(
                 fields=["leaf", "name", "id"],
                 name="table_by_leaf",
@@ -189,6 +193,7 @@ class Commit(models.Model):
     bytes_added = models.BigIntegerField(null=True)
     bytes_removed = models.BigIntegerField(null=True)
     rows_added = models.BigIntegerField(null=True)
+    rows_removed = models.BigIntegerField(null=True)
     size_after = models.BigIntegerField(null=True)  # bytes of live files after it, where a snapshot or sum tells
     schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
     partition_columns = ArrayField(models.TextField(), null=True)

@@ -18,7 +18,7 @@ def lay(base: Path, *names: str) -> Path:
     return base
 
 
-def found(base: Path, **limits: float) -> dict[str, str]:
+def found(base: Path, **limits: int) -> dict[str, str]:
     result = scan(str(base), limits=Limits(**limits))
     return {item.path.removeprefix(f"{base}/"): item.kind for item in result.found}
 

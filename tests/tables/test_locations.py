@@ -140,7 +140,12 @@ def test_a_refusal_outside_is_the_same_whether_something_is_there_or_not(lake: P
 def test_outside_nothing_is_looked_at(lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     lstat = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path, **kw: (looked.append(os.fspath(path)), lstat(path, **kw))[1])
+
+    def watched(path: str) -> os.stat_result:
+        looked.append(path)
+        return lstat(path)
+
+    monkeypatch.setattr(os, "lstat", watched)
     with pytest.raises(OutsideRoots):
         found(f"{tmp_path}/elsewhere/deep", lake)
     assert not [path for path in looked if "elsewhere" in path]

@@ -1,0 +1,129 @@
+"""Pages of a long list by position: the place after a row is found by an index, at any depth in the same time."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+
+from console.errors import Problem
+
+M = TypeVar("M", bound=Model)
+MAX_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One part of an order: a field or annotation of the rows. The last part of an order must tell any two rows apart."""
+
+    field: str
+    descending: bool = False
+
+    def ordering(self, backwards: bool) -> str:
+        return f"-{self.field}" if self.descending != backwards else self.field
+
+    def beyond(self, backwards: bool) -> str:
+        return "lt" if self.descending != backwards else "gt"
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[M]):
+    """One page. `next` and `previous` are cursors, None where the list ends."""
+
+    rows: list[M]
+    next: str | None
+    previous: str | None
+
+
+def page(rows: QuerySet[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
+    """The page at `cursor`, at most `limit` rows. One query. Raises Problem 400 `invalid_cursor` for a cursor of other rows."""
+    backwards, position = _decode(cursor, len(order)) if cursor else (False, None)
+    if position is not None:
+        rows = _beyond(rows, order, position, backwards)
+    found = list(rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1])
+    more, found = len(found) > limit, found[:limit]
+    if backwards:
+        found.reverse()
+    return Page(
+        found,
+        _encode(order, found[-1], backwards=False) if found and (more or backwards) else None,
+        _encode(order, found[0], backwards=True) if found and (more if backwards else position is not None) else None,
+    )
+
+
+def after(rows: QuerySet[M], order: Sequence[Key], cursor: str) -> QuerySet[M]:
+    """The rows beyond a cursor that goes forward; all of them without one. Raises Problem 400 `invalid_cursor`."""
+    if not cursor:
+        return rows
+    backwards, position = _decode(cursor, len(order))
+    if backwards:
+        raise _not_ours()
+    return _beyond(rows, order, position, backwards=False)
+
+
+def cursor_at(order: Sequence[Key], row: Model) -> str:
+    """The cursor of the page that begins after the row."""
+    return _encode(order, row, backwards=False)
+
+
+def limit_of(text: str | None, usual: int = 50) -> int:
+    """The page size that was asked for. Raises Problem 400 `invalid`."""
+    if not text:
+        return usual
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_LIMIT:
+        raise Problem(400, "invalid", f"limit is a number from 1 to {MAX_LIMIT}", fields={"limit": text[:20]})
+    return int(text)
+
+
+def _beyond(rows: QuerySet[M], order: Sequence[Key], position: Sequence[Any], backwards: bool) -> QuerySet[M]:
+    try:
+        return rows.filter(_after(order, position, backwards))
+    except (ValueError, TypeError, ValidationError):  # a value that the field can't hold
+        raise _not_ours() from None
+
+
+def _after(order: Sequence[Key], position: Sequence[Any], backwards: bool) -> Q:
+    """Rows beyond the position: `a > x OR a = x AND b > y …`, with `a >= x` before it so that an index can begin there."""
+    condition, equal = Q(), Q()
+    for key, value in zip(order, position, strict=True):
+        condition |= equal & Q(**{f"{key.field}__{key.beyond(backwards)}": value})
+        equal &= Q(**{key.field: value})
+    first = order[0]
+    return Q(**{f"{first.field}__{first.beyond(backwards)}e": position[0]}) & condition
+
+
+def _encode(order: Sequence[Key], row: Model, backwards: bool) -> str:
+    values = [_text(getattr(row, key.field)) for key in order]
+    return base64.urlsafe_b64encode(json.dumps([int(backwards), *values]).encode()).decode().rstrip("=")
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if isinstance(value, int | str) else str(value)
+
+
+def _decode(cursor: str, parts: int) -> tuple[bool, list[Any]]:
+    try:
+        backwards, *position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        plain = backwards in (0, 1) and all(map(_is_plain, position))
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        plain, position = False, []
+    if not plain or len(position) != parts:
+        raise _not_ours()
+    return bool(backwards), position
+
+
+def _is_plain(part: Any) -> bool:
+    return isinstance(part, int) or (isinstance(part, str) and "\x00" not in part)
+
+
+def _not_ours() -> Problem:
+    return Problem(400, "invalid_cursor", "This page’s address is not one that Levee gave; begin at the first page.")

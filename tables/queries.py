@@ -1,0 +1,196 @@
+"""What pages and API read of the catalog. Every query begins with what the person may see: a stranger finds nothing."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.http import Http404
+from django.utils import timezone
+
+from console.accounts.models import Person, Scopes
+from console.accounts.roles import Permission
+from console.errors import Problem
+from tables import health
+from tables.keyset import Key, Page, after, cursor_at, page
+from tables.locations import Location, LocationError, resolve
+from tables.models import NEVER, Root, Table
+from tables.search import asked_grams, terms
+
+
+def roots_of(person: Person, permission: Permission = Permission.TABLE_READ) -> QuerySet[Root]:
+    """The roots on which the person has the permission as a whole."""
+    scopes = person.scopes(permission)
+    return Root.objects.all() if scopes.everything else Root.objects.filter(pk__in=scopes.roots)
+
+
+def within(scopes: Scopes) -> Q:
+    """The condition on tables that a scope stands for."""
+    if scopes.everything:
+        return Q()
+    return Q(root_id__in=scopes.roots) | Q(pk__in=scopes.tables)
+
+
+def visible_to(person: Person, permission: Permission = Permission.TABLE_READ) -> QuerySet[Table]:
+    """The tables of the catalog, hidden ones aside, on which the person has the permission."""
+    scopes = person.scopes(permission)
+    return Table.objects.filter(within(scopes), hidden_at=None) if scopes else Table.objects.none()
+
+
+def table_for(person: Person, table_id: uuid.UUID, permission: Permission = Permission.TABLE_READ) -> Table:
+    """One table with its root and schema. Raises Http404 for a stranger, Problem 403 for a reader without the permission."""
+    table = visible_to(person).select_related("root", "schema").filter(pk=table_id).first()
+    if table is None:
+        raise Http404
+    if not person.scopes(permission).covers_table(table.root_id, table.pk):
+        raise Problem(
+            403, "forbidden", f"This needs {permission.value} on {table.name}, which none of your roles gives."
+        )
+    return table
+
+
+def locate(person: Person, text: str, permission: Permission = Permission.TABLE_READ) -> Location[Root]:
+    """The place that a typed path names, in a root that the person may see.
+
+    Raises Problem: 403 `outside_roots`, 404 `not_found`, 403 `forbidden` where they see the root without having the permission.
+    """
+    reads = person.scopes(Permission.TABLE_READ)
+    try:
+        location = resolve(text, Root.objects.all(), lambda root: reads.covers_root(root.pk))
+    except LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
+    if not person.scopes(permission).covers_root(location.root.pk):
+        name = location.root.name
+        raise Problem(
+            403, "forbidden", f"This needs {permission.value} on the root {name}, which none of your roles gives."
+        )
+    return location
+
+
+def known_at(person: Person, path: str) -> Table | None:
+    """The table of the catalog at a canonical path, when the person may see it."""
+    return visible_to(person).select_related("root", "schema").filter(path=path).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """How a list of tables is narrowed; each group holds alternatives, the groups all apply."""
+
+    q: str = ""
+    root: Sequence[str] = ()
+    format: Sequence[str] = ()
+    tag: Sequence[str] = ()
+    owner: Sequence[str] = ()
+    feature: Sequence[str] = ()
+    health: Sequence[str] = ()
+    age: Sequence[str] = ()
+    stale: bool = False
+
+    def __bool__(self) -> bool:
+        groups = (self.q, self.root, self.format, self.tag, self.owner, self.feature, self.health, self.age, self.stale)
+        return any(groups)
+
+
+def _changed(age: str) -> Q:
+    now = timezone.now()
+    if age == "day":
+        return Q(last_commit_at__gte=now - timedelta(days=1))
+    return Q(last_commit_at__lt=now - timedelta(days=90))
+
+
+def _stale() -> Q:
+    return Q(synced_at__lt=timezone.now() - health.STALE) | Q(synced_at=None) | Q(missing_since__isnull=False)
+
+
+def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
+    """The tables that the filter leaves, the search included. Raises Problem 400 `invalid` for a root's odd id."""
+    conditions = Q()
+    for name in ("format", "owner"):
+        if values := getattr(wanted, name):
+            conditions &= Q(**{f"{name}__in": values})
+    if wanted.root:
+        conditions &= _root(wanted.root)
+    for name, column in (("tag", "tags"), ("feature", "features"), ("health", "health_codes")):
+        if values := getattr(wanted, name):
+            conditions &= Q(**{f"{column}__overlap": list(values)})
+    if wanted.age:
+        conditions &= _any(map(_changed, wanted.age))
+    if wanted.stale:
+        conditions &= _stale()
+    for term in terms(wanted.q):
+        conditions &= Q(grams__contains=asked_grams(term), words__contains=term)
+    return tables.filter(conditions)
+
+
+def _root(values: Iterable[str]) -> Q:
+    ids, names = [], []
+    for value in values:
+        try:
+            ids.append(uuid.UUID(value))
+        except ValueError:
+            names.append(value)
+    return Q(root_id__in=ids) | Q(root__name__in=names)
+
+
+def _any(conditions: Iterable[Q]) -> Q:
+    found = Q()
+    for condition in conditions:
+        found |= condition
+    return found
+
+
+ORDERS: Mapping[str, tuple[Key, ...]] = {
+    "name": (Key("name"), Key("id")),
+    "-size": (Key("size_key", descending=True), Key("id")),
+    "-files": (Key("files_key", descending=True), Key("id")),
+    "-changed": (Key("change_key", descending=True), Key("id")),
+}
+SEARCH_ORDER = "best"
+NOT_LISTED = ("layout", "words", "grams", "properties", "health", "problems")  # wide columns that a list doesn't show
+
+
+def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: str) -> Page[Table]:
+    """One page of the tables that the person may see. In the order `best` the best match of the search comes first."""
+    tables = narrowed(visible_to(person), wanted)
+    if order == SEARCH_ORDER and terms(wanted.q):
+        return _best(tables, wanted.q, limit, cursor)
+    keys = ORDERS.get(order) or ORDERS["name"]
+    keyed = tables.annotate(
+        size_key=Coalesce("size_bytes", -1),
+        files_key=Coalesce("num_files", -1),
+        change_key=Coalesce("last_commit_at", NEVER),
+    )
+    return page(keyed.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
+
+
+def _tiers(query: str) -> tuple[Q, ...]:
+    """From the best match to the rest: the name itself, its beginning, the beginning of a word in it, a part of it."""
+    term = re.split(r"[./]", terms(query)[-1])[-1] or terms(query)[-1]
+    exact, prefix = Q(leaf=term), Q(leaf__startswith=term)
+    word, part = Q(leaf__regex=rf"[^a-z0-9]{re.escape(term)}"), Q(leaf__contains=term)
+    return exact, prefix & ~exact, word & ~prefix, part & ~prefix & ~word, ~part
+
+
+def _best(tables: QuerySet[Table], query: str, limit: int, cursor: str) -> Page[Table]:
+    """Each tier is asked for one page at most, so that a word that every table has costs no more than a rare one."""
+    order = (Key("tier"), Key("name"), Key("id"))
+    parts = []
+    for number, condition in enumerate(_tiers(query)):
+        tier = tables.filter(condition).annotate(tier=Value(number)).order_by("name", "id")
+        parts.append(after(tier, order, cursor).values_list("tier", "pk")[: limit + 1])
+    found = list(parts[0].union(*parts[1:], all=True).order_by("tier", "name", "id")[: limit + 1])
+    return _ranked(found, order, limit)
+
+
+def _ranked(found: Sequence[tuple[int, uuid.UUID]], order: Sequence[Key], limit: int) -> Page[Table]:
+    tiers = {pk: tier for tier, pk in found[:limit]}
+    rows = list(Table.objects.filter(pk__in=tiers).select_related("root").defer(*NOT_LISTED))
+    for row in rows:
+        row.tier = tiers[row.pk]  # type: ignore[attr-defined]
+    rows.sort(key=lambda row: list(tiers).index(row.pk))
+    return Page(rows, cursor_at(order, rows[-1]) if len(found) > limit else None, None)
