@@ -27,6 +27,7 @@ from console.supervisor.pids import die_with_parent
 
 PREFIX = "levee-tests-"
 START_LIMIT_S = 60
+STOP_LIMIT_S = 30
 # Nothing here outlives the run: durability would only cost time. Only tests may do this; a start refuses it.
 QUICK = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=100", "shared_buffers=64MB")
 
@@ -145,7 +146,10 @@ def _running(
         yield
     finally:
         process.send_signal(stop)
-        process.wait(START_LIMIT_S)
+        try:
+            process.wait(STOP_LIMIT_S)
+        finally:
+            process.kill()
 
 
 def _wait(home: Home, name: str, process: subprocess.Popen[bytes], answers: Callable[[Home], bool]) -> None:

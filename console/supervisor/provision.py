@@ -69,12 +69,15 @@ def _check_app_role(connection: psycopg.Connection) -> None:
     if superuser or creates_roles:
         power = "a superuser" if superuser else "able to make roles"
         raise StartRefused(f"{setting}: the role {name} is {power}; the application's role must not be")
-    for role in ("levee_audit", "levee_migrate"):
+    for role in ("levee_audit", "levee_migrate", "levee_app"):
         exists = connection.execute("select 1 from pg_roles where rolname = %s", [role]).fetchone()
         if not exists:
             raise StartRefused(f"{setting}: the server has no role {role}; run console/roles.sql there")
-        if name == role or _one(connection, f"select pg_has_role(current_user, '{role}', 'member')") == (True,):
+    for role in ("levee_audit", "levee_migrate"):
+        if _one(connection, f"select pg_has_role(current_user, '{role}', 'member')") == (True,):
             raise StartRefused(f"{setting}: the role {name} may become {role}; the application's role must not")
+    if _one(connection, "select pg_has_role(current_user, 'levee_app', 'usage')") != (True,):
+        raise StartRefused(f"{setting}: the role {name} is neither levee_app nor a member of it")
 
 
 def _check_pair(app: psycopg.Connection, admin: psycopg.Connection) -> None:
@@ -84,5 +87,8 @@ def _check_pair(app: psycopg.Connection, admin: psycopg.Connection) -> None:
         raise StartRefused(f"{setting}: leads to another database than LEVEE_DATABASE_URL")
     if _one(app, "select current_user") == _one(admin, "select current_user"):
         raise StartRefused(f"{setting}: is the application's own role; migrations need a role of their own")
+    (name,) = _one(admin, "select current_user")
+    if name != "levee_migrate":  # what the application may do with new tables hangs on who made them
+        raise StartRefused(f"{setting}: its role is {name}, it must be levee_migrate")
     if _one(admin, "select pg_has_role(current_user, 'levee_audit', 'member')") != (True,):
-        raise StartRefused(f"{setting}: the role may not become levee_audit; run console/roles.sql there")
+        raise StartRefused(f"{setting}: levee_migrate may not become levee_audit; run console/roles.sql there")

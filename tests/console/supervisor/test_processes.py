@@ -1,0 +1,190 @@
+"""The supervisor with real, small programs."""
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from console.supervisor.home import Home, open_home
+from console.supervisor.journal import Journal
+from console.supervisor.leftovers import sweep, wait_until
+from console.supervisor.pids import group_members, start_ticks
+from console.supervisor.processes import Child, Program, State, Supervisor
+from tests.servers import remove
+
+LIMIT_S = 20.0
+SLEEPS = "import time; time.sleep(600)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+WITH_GRANDCHILD = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEPS!r}]); {SLEEPS}"
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    directory = Path(tempfile.mkdtemp(prefix="levee-supervised-"))
+    directory.chmod(0o711)
+    home = open_home(directory / "home")
+    yield home
+    remove(home)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def program(name: str, code: str, ready: Callable[[int], bool] = lambda pid: True, **fields) -> Program:
+    return Program(name, [sys.executable, "-c", code], dict(os.environ), ready, start_limit=LIMIT_S, **fields)
+
+
+@contextlib.contextmanager
+def supervising(home: Home, *programs: Program, clock: Clock | None = None) -> Iterator[Supervisor]:
+    supervisor = Supervisor(home, Journal(home.logs / "up.log"), **({"clock": clock} if clock else {}))
+    supervisor.add(*programs)
+    try:
+        yield supervisor
+    finally:
+        supervisor.stop()
+
+
+def tick_until(supervisor: Supervisor, condition: Callable[[], bool]) -> None:
+    def met() -> bool:
+        supervisor.tick()
+        return condition()
+
+    assert wait_until(met, LIMIT_S), {name: child.as_json() for name, child in supervisor.children.items()}
+
+
+def test_it_starts_a_program_only_once_those_before_it_have_answered(home):
+    answers: list[int] = []
+    first = program("first", SLEEPS, ready=lambda pid: bool(answers))
+    with supervising(home, first, program("second", SLEEPS, after=("first",))) as supervisor:
+        for _ in range(3):
+            supervisor.tick()
+        assert supervisor.children["second"].state is State.WAITING
+        answers.append(1)
+        tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
+
+
+def test_it_does_not_wait_for_a_program_that_cannot_start(home):
+    first = program("first", "raise SystemExit(3)", ready=lambda pid: False)
+    with supervising(home, first, program("second", SLEEPS, after=("first",))) as supervisor:
+        tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
+        assert supervisor.children["first"].last_exit == "exit 3"
+
+
+def test_it_backs_off_from_a_program_that_keeps_dying(home):
+    clock = Clock()
+    with supervising(home, program("short", "raise SystemExit(1)", ready=lambda pid: False), clock=clock) as supervisor:
+        child = supervisor.children["short"]
+        delays = []
+        for deaths in range(1, 9):
+            tick_until(supervisor, functools.partial(has_died, child, deaths))
+            delays.append(child.next_start - clock.now)
+            clock.now = child.next_start - 0.01
+            supervisor.tick()
+            assert child.process is None, "it was started before its time"
+            clock.now = child.next_start
+    assert delays == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_a_program_that_ran_for_a_minute_is_started_again_at_once(home):
+    clock = Clock()
+    with supervising(home, program("steady", SLEEPS), clock=clock) as supervisor:
+        child = supervisor.children["steady"]
+        for deaths in (1, 2):
+            tick_until(supervisor, lambda: child.state is State.READY)
+            kill(pid_of(child))
+            tick_until(supervisor, functools.partial(has_died, child, deaths))
+            clock.now = child.next_start
+        assert child.delay == 4
+        tick_until(supervisor, lambda: child.state is State.READY)
+        clock.now += 60
+        tick_until(supervisor, lambda: child.delay == 1)
+
+
+def test_a_program_that_does_not_answer_in_time_is_ended(home):
+    clock = Clock()
+    with supervising(home, program("mute", SLEEPS, ready=lambda pid: False), clock=clock) as supervisor:
+        child = supervisor.children["mute"]
+        tick_until(supervisor, lambda: child.process is not None)
+        pid = pid_of(child)
+        clock.now = LIMIT_S + 1
+        tick_until(supervisor, lambda: child.restarts == 1)
+        assert start_ticks(pid) is None
+        assert child.last_exit == "no answer within 20 s"
+
+
+def test_a_dead_program_takes_its_children_with_it(home):
+    with supervising(home, program("parent", WITH_GRANDCHILD)) as supervisor:
+        child = supervisor.children["parent"]
+        tick_until(supervisor, lambda: child.state is State.READY)
+        group = pid_of(child)
+        assert wait_until(lambda: len(group_members(group)) == 2, LIMIT_S)
+        kill(group)
+        tick_until(supervisor, lambda: child.restarts == 1)
+        assert wait_until(lambda: not group_members(group), LIMIT_S)
+
+
+def test_stop_ends_even_a_program_that_ignores_it(home, monkeypatch):
+    monkeypatch.setattr("console.supervisor.processes.PARTS_GRACE_S", 0.2)
+    monkeypatch.setattr("console.supervisor.processes.JVM_GRACE_S", 0.2)
+    log = home.logs / "deaf.log"
+    with supervising(home, program("deaf", DEAF), program("server", SLEEPS, server=True)) as supervisor:
+        children = supervisor.children.values()
+        tick_until(supervisor, lambda: all(child.state is State.READY for child in children))
+        assert wait_until(lambda: "deaf" in log.read_text(), LIMIT_S)
+        groups = [pid_of(child) for child in children]
+    assert not any(group_members(group) for group in groups)
+
+
+def test_what_a_killed_supervisor_left_is_found_and_ended(home):
+    """A grandchild outlives the death of its parent, which the kernel ends with the supervisor."""
+    with supervising(home, program("parent", WITH_GRANDCHILD)) as supervisor:
+        child = supervisor.children["parent"]
+        tick_until(supervisor, lambda: child.state is State.READY)
+        group = pid_of(child)
+        assert wait_until(lambda: len(group_members(group)) == 2, LIMIT_S)
+        kill(group)
+        assert wait_until(lambda: start_ticks(group) is None, LIMIT_S)
+        assert len(group_members(group)) == 1
+        assert sweep(home) == ["parent"]
+        assert wait_until(lambda: not group_members(group), LIMIT_S)
+        assert sweep(home) == []
+
+
+@pytest.mark.parametrize("field", ["boot_id", "start_ticks"])
+def test_a_process_that_only_shares_the_number_is_left_alone(home, field):
+    with supervising(home, program("other", SLEEPS)) as supervisor:
+        child = supervisor.children["other"]
+        tick_until(supervisor, lambda: child.state is State.READY)
+        assert child.identity is not None
+        file = home.state / "pids.json"
+        wrong = {"boot_id": "another boot", "start_ticks": child.identity.start_ticks - 1}[field]
+        right = {"boot_id": f'"{child.identity.boot_id}"', "start_ticks": str(child.identity.start_ticks)}[field]
+        text = file.read_text()
+        assert right in text
+        file.write_text(text.replace(right, f'"{wrong}"' if field == "boot_id" else str(wrong)))
+        assert sweep(home) == []
+        assert start_ticks(pid_of(child)) is not None
+
+
+def pid_of(child: Child) -> int:
+    assert child.process is not None
+    return child.process.pid
+
+
+def has_died(child: Child, times: int) -> bool:
+    return child.restarts == times
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)

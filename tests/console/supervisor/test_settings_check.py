@@ -1,0 +1,59 @@
+"""Wrong settings are named, one line each, before anything starts."""
+
+import socket
+
+import pytest
+
+from console.env import Env, SettingError
+from console.supervisor.errors import StartRefused
+from console.supervisor.settings_check import bind_port, check_settings
+
+DATABASE = "postgresql://levee_app:secret@db/levee"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LEVEE_PORT", "80 80"),
+        ("LEVEE_PORT", "70000"),
+        ("LEVEE_SPARK_MASTER", "http://cluster"),
+        ("LEVEE_SPARK_CONF", "/nowhere/spark.conf"),
+        ("LEVEE_REDIS_URL", "amqp://queue"),
+        ("LEVEE_SECRET_KEY", "short"),
+    ],
+)
+def test_it_names_a_setting_that_cannot_work(name, value):
+    with pytest.raises((StartRefused, SettingError), match=f"^{name}: [^\n]+$"):
+        check_settings(Env.read({name: value}))
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ("LEVEE_DATABASE_URL", "LEVEE_DATABASE_ADMIN_URL"),
+        ("LEVEE_DATABASE_ADMIN_URL", "LEVEE_DATABASE_URL"),
+    ],
+)
+def test_it_asks_for_the_other_address_of_the_database(given, missing):
+    with pytest.raises(StartRefused, match=f"^{missing}: is missing"):
+        check_settings(Env.read({given: DATABASE}))
+
+
+def test_it_names_the_line_of_a_wrong_spark_file(tmp_path):
+    file = tmp_path / "spark.conf"
+    file.write_text("# sizes\nspark.executor.memory 1g\n\nexecutor.cores 2\n")
+    with pytest.raises(StartRefused, match=r"^LEVEE_SPARK_CONF: .*line 4"):
+        check_settings(Env.read({"LEVEE_SPARK_CONF": str(file)}))
+    file.write_text("spark.executor.memory 1g\n")
+    check_settings(Env.read({"LEVEE_SPARK_CONF": str(file), "LEVEE_SPARK_MASTER": "local[2]"}))
+
+
+def test_a_taken_port_is_refused_and_a_free_one_held():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(StartRefused, match=rf"^LEVEE_PORT: {port} can't be used on 127\.0\.0\.1"):
+            bind_port(port)
+    with bind_port(port), pytest.raises(StartRefused, match=r"^LEVEE_PORT"):
+        bind_port(port)
