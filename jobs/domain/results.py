@@ -50,7 +50,9 @@ class Inspection:
     Paths are relative to `path` with `/` between parts; sizes are bytes. `num_records` is None when a footer can't be read.
     `schema` is Spark's JSON struct after merging all footers, without partition columns, None when it can't be merged.
     `already_delta` says that the directory is a Delta table (converting it does nothing).
-    `files_digest` is the sha256 over the sorted relative paths, sizes and modification times that were seen.
+    `files_digest` is a sha256 over every file's relative path, size and modification time, in whatever order they were seen.
+    `layout` are the partition columns in the order of the directories. `manifest` is the list of files (base64 of zlib of lines
+    `path TAB size TAB changed_ns`), by which the run names files come and gone; None when there are more than 10,000.
     """
 
     path: str
@@ -70,6 +72,7 @@ class Inspection:
     already_delta: bool = False
     files_digest: str = ""
     layout: tuple[str, ...] = ()
+    manifest: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)

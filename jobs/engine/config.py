@@ -1,0 +1,209 @@
+"""Every Spark setting that Levee makes, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["spark", "interactive"]
+
+GIB = 1 << 30
+DELTA = "spark.databricks.delta"
+# Class loading is a third of the start; the collector with the smallest footprint is the right one for small heaps.
+SMALL_HEAP_BYTES = 2 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. `safety` ones can't be overridden by LEVEE_SPARK_CONF."""
+
+    key: str
+    value: str
+    reason: str
+    safety: bool = False
+
+
+class SettingRefused(ValueError):
+    """An override of LEVEE_SPARK_CONF that Levee doesn't take; the message names the key."""
+
+
+def spark_conf(
+    kind: Kind,
+    *,
+    jars: Sequence[Path],
+    archive: Path | None,
+    cores: int,
+    memory_bytes: int,
+    scratch: Path,
+    master: str | None = None,
+    overrides: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The settings of one JVM as `spark.*` keys.
+
+    `cores` and `memory_bytes` are the machine's; `scratch` is a directory of this JVM alone; `archive` is the class data sharing
+    file (a missing one is ignored by the JVM). `overrides` come last. Raises SettingRefused when they touch a safety setting.
+    """
+    settings = table(
+        kind, jars=jars, archive=archive, cores=cores, memory_bytes=memory_bytes, scratch=scratch, master=master
+    )
+    known = {setting.key: setting.value for setting in settings}
+    fixed = {setting.key: setting for setting in settings if setting.safety}
+    for key, value in (overrides or {}).items():
+        if key in fixed and value != fixed[key].value:
+            raise SettingRefused(f"LEVEE_SPARK_CONF: {key} stays {fixed[key].value!r}: {fixed[key].reason}")
+        if not key.startswith("spark."):
+            raise SettingRefused(f"LEVEE_SPARK_CONF: {key} is no setting of Spark (they begin with spark.)")
+        known[key] = value
+    return known
+
+
+def table(
+    kind: Kind,
+    *,
+    jars: Sequence[Path],
+    archive: Path | None,
+    cores: int,
+    memory_bytes: int,
+    scratch: Path,
+    master: str | None = None,
+) -> tuple[Setting, ...]:
+    """The settings as a table, for documentation, logs and `spark_conf`."""
+    local = master is None
+    return (
+        *_identity(kind, cores, master),
+        *_process(jars, archive, driver_memory(memory_bytes), scratch),
+        *_meaning(),
+        *_safety(scratch),
+        *_sizes(kind, cores if local else 8 * cores),
+    )
+
+
+def driver_memory(memory_bytes: int) -> int:
+    """The heap of one JVM, bytes: an eighth of the machine, 1 to 8 GiB (several JVMs share the machine)."""
+    return min(max(memory_bytes // 8, GIB), 8 * GIB)
+
+
+def slots(kind: Kind, cores: int) -> int:
+    """Tasks at once in local mode. `interactive` has more than cores: FAIR takes no slot back, a read must find a free one."""
+    return cores if kind == "spark" else max(4, 2 * cores)
+
+
+def _identity(kind: Kind, cores: int, master: str | None) -> tuple[Setting, ...]:
+    mode = "FAIR" if kind == "interactive" else "FIFO"
+    return (
+        Setting("spark.app.name", f"levee-{kind}", "tells the JVMs apart in logs"),
+        Setting(
+            "spark.master", master or f"local[{slots(kind, cores)}]", "the machine's cores, or the configured cluster"
+        ),
+        Setting("spark.scheduler.mode", mode, "short reads go on beside a long scan; changes run one after the other"),
+        Setting("spark.submit.deployMode", "client", "the JVM is a child of the worker"),
+    )
+
+
+def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Path) -> tuple[Setting, ...]:
+    path = ":".join(str(jar) for jar in jars)
+    return (
+        Setting("spark.driver.memory", f"{heap // (1 << 20)}m", "sized by the machine"),
+        Setting("spark.driver.extraClassPath", path, "Delta's jars; class data sharing works for the class path only"),
+        Setting("spark.executor.extraClassPath", path, "executors see the same files"),
+        Setting(
+            "spark.driver.extraJavaOptions",
+            _java_options(archive, heap, scratch),
+            "start-up, memory, logs, scratch place",
+        ),
+        Setting("spark.local.dir", str(scratch / "blocks"), "Spark's own files go away with the scratch directory"),
+        Setting(
+            "spark.python.worker.reuse", "true", "a Python worker costs 0.3 s and reads footers for every inspection"
+        ),
+        Setting("spark.ui.showConsoleProgress", "false", "the log has lines, no progress bars"),
+    )
+
+
+def _java_options(archive: Path | None, heap: int, scratch: Path) -> str:
+    options = [
+        # A heap that ran out leaves a JVM nobody can trust: it ends, and the worker starts a fresh one.
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Djava.io.tmpdir={scratch / 'tmp'}",
+        f"-Dlog4j2.configurationFile=file:{scratch / 'log4j2.properties'}",
+        # Dates in messages and casts of partition values use the JVM's zone in places that ignore the session's.
+        "-Duser.timezone=UTC",
+        "-Dfile.encoding=UTF-8",
+    ]
+    if heap <= SMALL_HEAP_BYTES * 2:
+        options.append("-XX:+UseSerialGC")
+    if archive is not None:
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+    return " ".join(options)
+
+
+def _meaning() -> tuple[Setting, ...]:
+    return (
+        Setting("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension", "Delta's statements", safety=True),
+        Setting(
+            "spark.sql.catalog.spark_catalog",
+            "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "Delta's tables",
+            safety=True,
+        ),
+        Setting("spark.sql.session.timeZone", "UTC", "times mean the same in preview, approval and run", safety=True),
+        Setting(
+            "spark.sql.ansi.enabled", "true", "overflow and bad casts fail instead of turning into NULL", safety=True
+        ),
+        Setting("spark.sql.caseSensitive", "false", "names mean the same in the gate and in Spark", safety=True),
+    )
+
+
+def _safety(scratch: Path) -> tuple[Setting, ...]:
+    return (
+        Setting("spark.ui.enabled", "false", "Spark's pages have no password", safety=True),
+        Setting("spark.driver.host", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"),
+        Setting(
+            "spark.driver.bindAddress", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"
+        ),
+        Setting("spark.sql.variable.substitute", "false", "Spark would expand ${env:…} inside statements", safety=True),
+        Setting(
+            "spark.sql.files.ignoreMissingFiles", "false", "a missing file is an error, never fewer rows", safety=True
+        ),
+        Setting(
+            "spark.sql.files.ignoreCorruptFiles", "false", "a damaged file is an error, never fewer rows", safety=True
+        ),
+        Setting(f"{DELTA}.retentionDurationCheck.enabled", "true", "history that readers need is kept", safety=True),
+        Setting(
+            f"{DELTA}.convert.partitionValues.ignoreCastFailure",
+            "false",
+            "a value that no reader can cast would make the table unreadable elsewhere",
+            safety=True,
+        ),
+        Setting(
+            "spark.sql.warehouse.dir",
+            str(scratch / "warehouse"),
+            "managed tables must not land in the working directory",
+        ),
+        Setting(
+            "spark.sql.catalogImplementation", "in-memory", "Levee's own database names tables; Derby is never started"
+        ),
+        Setting("spark.logConf", "false", "settings may hold secrets"),
+    )
+
+
+def _sizes(kind: Kind, cores: int) -> tuple[Setting, ...]:
+    few = str(max(1, cores // 2))
+    return (
+        Setting(
+            "spark.default.parallelism", str(slots(kind, cores)), "one task per slot unless a stage says otherwise"
+        ),
+        Setting("spark.sql.shuffle.partitions", few, "small tables: 200 empty tasks cost seconds on few cores"),
+        Setting(f"{DELTA}.snapshotPartitions", few, "the log's state in as many parts as cores can use (default 50)"),
+        Setting(
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism",
+            str(max(4, 2 * cores)),
+            "listings start this many tasks: the default 10,000 takes 91 s for a table of 4 files",
+        ),
+        Setting("spark.sql.adaptive.enabled", "true", "large shuffles still get as many tasks as they need"),
+        Setting("spark.ui.retainedJobs", "50", "the driver's memory stays flat over thousands of jobs"),
+        Setting("spark.ui.retainedStages", "100", "the driver's memory stays flat over thousands of jobs"),
+        Setting("spark.ui.retainedTasks", "2000", "the driver's memory stays flat over thousands of jobs"),
+        Setting("spark.sql.ui.retainedExecutions", "20", "the driver's memory stays flat over thousands of jobs"),
+    )

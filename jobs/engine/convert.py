@@ -1,0 +1,202 @@
+"""CONVERT TO DELTA of a parquet directory: the statement, the check before it, the truth after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.domain.commands import Convert
+from jobs.domain.convert import check_convert
+from jobs.domain.engine import Report
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.partitions import PartitionField, parse_schema, print_schema
+from jobs.domain.results import Inspection, Result
+from jobs.engine.history import latest, snapshot
+from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
+from jobs.engine.leftovers import remove_empty_log
+from jobs.engine.quoting import path_table
+from jobs.engine.survey import is_table
+from jobs.engine.walk import Findings
+
+COLLECT_STATS = "spark.databricks.delta.stats.collect"
+STATS_BATCH = "spark.databricks.delta.import.batchSize.statsCollection"
+SCHEMA_BATCH = "spark.databricks.delta.import.batchSize.schemaInference"
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+NAMED_CHANGES = 50
+
+NO_OP = "The directory is a Delta table already: nothing was done."
+VACUUM = (
+    "From now on VACUUM may remove files below {path} that this table does not name, once they are older than its retention"
+    " (7 days unless set otherwise): files that other programs write there, and files left out of the conversion."
+)
+
+
+def preview_convert(session: SparkSession, command: Convert, report: Report) -> Inspection:
+    """Inspects what the command would convert, checked against its partition schema and the session's defaults."""
+    refusals = check_convert(command)
+    if refusals:
+        raise CommandRefused(*refusals)
+    path = _path(command)
+    schema = parse_schema(command.partition_schema)
+    inspection = inspect(session, path, report, schema=schema)
+    if inspection.already_delta or command.source_format == "delta":
+        return inspection
+    return _extended(inspection, default_refusals(session, command))
+
+
+def run_convert(session: SparkSession, command: Convert, preview: Inspection, report: Report) -> Result:
+    """Converts, and answers what Delta recorded.
+
+    Raises CommandRefused when the directory gives a reason that the preview didn't have; then, and after every failure, a
+    `_delta_log` that was not there before and holds no commit is gone again.
+    """
+    path = _path(command)
+    if command.source_format.lower() == "delta" or is_table(path):
+        return _no_op(report)
+    schema = parse_schema(command.partition_schema)
+    report.stage("listing files")
+    changes = _changes(session, path, schema, preview)
+    refusals = [*preview.refusals, *table_refusals(path), *default_refusals(session, command), *changes["refusals"]]
+    if refusals:
+        raise CommandRefused(*refusals)
+    settings = effective_settings(session, command)
+    for key, value in settings.items():
+        report.log(f"{key} = {value}")
+    _execute(session, command, path, schema, report)
+    report.stage("committing")
+    report.point("commit visible")
+    return _result(session, path, settings, changes)
+
+
+def statement(command: Convert, path: str, schema: tuple[PartitionField, ...]) -> str:
+    """The SQL statement, from quoted parts only. NO STATISTICS comes before PARTITIONED BY in Delta's grammar."""
+    text = f"CONVERT TO DELTA {path_table('parquet', path)}"
+    if not command.collect_stats:
+        text += " NO STATISTICS"
+    return f"{text} PARTITIONED BY ({print_schema(schema)})" if schema else text
+
+
+def effective_settings(session: SparkSession, command: Convert) -> dict[str, Any]:
+    """What decides about statistics in this run. The size of schema inference batches is defined but read by no code of Delta."""
+    return {
+        "collect_stats": command.collect_stats and session.conf.get(COLLECT_STATS, "true") == "true",
+        "statistics_batch_size": int(session.conf.get(STATS_BATCH, "50000")),
+        "schema_inference_batch_size (inert)": int(session.conf.get(SCHEMA_BATCH, "1000000")),
+    }
+
+
+def default_refusals(session: SparkSession, command: Convert) -> list[Refusal]:
+    """Table defaults of the session that CONVERT refuses."""
+    refusals = []
+    mode = session.conf.get(f"{DEFAULTS}columnMapping.mode", None)
+    if mode not in (None, "none"):
+        text = (
+            f"The configuration '{DEFAULTS}columnMapping.mode' cannot be set to `{mode}` when using CONVERT TO DELTA."
+        )
+        refusals.append(
+            _default_refusal("columnMapping.mode", text, "DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING", "0AKDC")
+        )
+    tracking = (
+        session.conf.get(f"{DEFAULTS}enableRowTracking", None),
+        session.conf.get(f"{DEFAULTS}feature.rowTracking", None),
+    )
+    if any(tracking) and tracking != ("false", None) and not effective_settings(session, command)["collect_stats"]:
+        text = "Cannot enable row tracking without collecting statistics."
+        refusals.append(
+            _default_refusal("enableRowTracking", text, "DELTA_CONVERT_TO_DELTA_ROW_TRACKING_WITHOUT_STATS", "22000")
+        )
+    return refusals
+
+
+def _default_refusal(name: str, text: str, condition: str, sqlstate: str) -> Refusal:
+    return Refusal(
+        code="unsupported_default",
+        message=text,
+        place=DEFAULTS + name,
+        remedy="Take the default out of LEVEE_SPARK_CONF and set the property on the table after the conversion.",
+        engine=EngineFailure(condition, sqlstate, text),
+    )
+
+
+def _execute(
+    session: SparkSession, command: Convert, path: str, schema: tuple[PartitionField, ...], report: Report
+) -> None:
+    with remove_empty_log(path):
+        report.stage("converting")
+        report.point("Spark started")
+        session.sql(statement(command, path, schema)).collect()
+
+
+def _changes(
+    session: SparkSession, path: str, schema: tuple[PartitionField, ...], preview: Inspection
+) -> dict[str, Any]:
+    """Lists again: which files came and went since the preview, and what they bring against the conversion."""
+    found = look(session, path, schema, footers=False)
+    refusals = [*directory_refusals(path, found), *layout_refusals(path, found, schema)]
+    before, now = unpacked_manifest(preview.manifest), found.lines
+    if before is None or now is None:
+        return {"refusals": refusals, "found": found, "come": None, "gone": None}
+    come = sorted(set(now) - before)
+    gone = sorted(before - set(now))
+    if come:
+        refusals += _new_files(session, path, schema, come)
+    return {"refusals": refusals, "found": found, "come": _names(come), "gone": _names(gone)}
+
+
+def _new_files(session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str]) -> list[Refusal]:
+    """Reads the footers of files that the preview hasn't seen."""
+    files = [(name, int(size), int(changed)) for name, size, changed in (line.rsplit("\t", 2) for line in lines)]
+    found = look(session, path, schema, footers=True, only=files)
+    return directory_refusals(path, found)
+
+
+def _names(lines: list[str]) -> list[str]:
+    return [line.rsplit("\t", 2)[0] for line in lines]
+
+
+def _result(session: SparkSession, path: str, settings: dict[str, Any], changes: dict[str, Any]) -> Result:
+    commit = latest(session, path)
+    parameters = dict(commit.operationParameters or {})
+    metrics = dict(commit.operationMetrics or {})
+    details = {
+        "files_converted": int(metrics["numConvertedFiles"]) if "numConvertedFiles" in metrics else None,
+        "files_in_table": snapshot(session, path).numOfFiles(),
+        **_file_changes(changes),
+        **settings,
+        "text": VACUUM.format(path=path),
+    }
+    return Result(
+        version=commit.version,
+        operation=commit.operation,
+        operation_parameters=parameters,
+        operation_metrics=metrics,
+        read_version=commit.readVersion if commit.readVersion is not None and commit.readVersion >= 0 else None,
+        details=details,
+    )
+
+
+def _file_changes(changes: dict[str, Any]) -> dict[str, Any]:
+    found: Findings = changes["found"]
+    facts: dict[str, Any] = {"files_listed": found.total("files")}
+    for name in ("come", "gone"):
+        names = changes[name]
+        facts[f"files_{name}"] = None if names is None else names[:NAMED_CHANGES]
+        facts[f"num_files_{name}"] = None if names is None else len(names)
+    return facts
+
+
+def _no_op(report: Report) -> Result:
+    report.log(NO_OP)
+    return Result(version=None, operation=None, no_op=True, details={"text": NO_OP})
+
+
+def _extended(inspection: Inspection, refusals: list[Refusal]) -> Inspection:
+    return replace(inspection, refusals=(*inspection.refusals, *refusals)) if refusals else inspection
+
+
+def _path(command: Convert) -> str:
+    if command.path is None:
+        raise CommandRefused(Refusal("bad_request", "a convert by name needs the directory of that name", place="path"))
+    return command.path

@@ -1,0 +1,33 @@
+"""What Spark is doing for a tag, asked from another thread."""
+
+from __future__ import annotations
+
+from pyspark import SparkContext
+
+
+def tasks(context: SparkContext, tag: str) -> tuple[int, int] | None:
+    """(done, total) tasks of the active stages of the job group `tag`; None when no stage is active."""
+    tracker = context.statusTracker()
+    done = total = 0
+    for stage_id in tracker.getActiveStageIds():
+        info = tracker.getStageInfo(stage_id)
+        if info is not None and _belongs(context, stage_id, tag):
+            done += info.numCompletedTasks
+            total += info.numTasks
+    return (done, total) if total else None
+
+
+def _belongs(context: SparkContext, stage_id: int, tag: str) -> bool:
+    tracker = context.statusTracker()
+    for job_id in tracker.getJobIdsForGroup(tag):
+        info = tracker.getJobInfo(job_id)
+        if info is not None and stage_id in info.stageIds:
+            return True
+    return False
+
+
+def has_executors(context: SparkContext) -> bool:
+    """Whether a task could run now: always in local mode, else when an executor beside the driver is registered."""
+    if context.master.startswith("local"):
+        return True
+    return bool(context._jsc.sc().getExecutorMemoryStatus().size() > 1)

@@ -1,0 +1,22 @@
+"""The one way by which a name or a path becomes part of a Spark statement."""
+
+from __future__ import annotations
+
+
+def quoted(name: str) -> str:
+    """`name` as an identifier of Spark SQL: one backquoted part, whatever it holds. Raises ValueError for an empty one."""
+    if not name:
+        raise ValueError("an identifier can't be empty")
+    if "\x00" in name:
+        raise ValueError("an identifier can't hold NUL")
+    return "`" + name.replace("`", "``") + "`"
+
+
+def quoted_name(parts: tuple[str, ...]) -> str:
+    """A dotted name, each part quoted."""
+    return ".".join(quoted(part) for part in parts)
+
+
+def path_table(source_format: str, path: str) -> str:
+    """A path as a table: parquet.`/lake/orders`."""
+    return f"{quoted(source_format)}.{quoted(path)}"

@@ -1,0 +1,44 @@
+"""Which functions preview and run each command, and answer each read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.domain.commands import Command, Convert
+from jobs.domain.engine import Report
+from jobs.domain.results import Inspection, Result
+from jobs.engine.convert import preview_convert, run_convert
+from jobs.engine.inspect import inspect
+from jobs.engine.table_v2 import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How one command is previewed and run."""
+
+    preview: Callable[[SparkSession, Command, Report], Inspection]
+    run: Callable[[SparkSession, Command, Inspection, Report], Result]
+
+
+RUNNERS: Mapping[str, Runner] = {Convert.kind: Runner(preview_convert, run_convert)}
+
+Question = Mapping[str, Any]
+
+
+def _read_inspection(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    return inspect(session, str(question["path"]), report).as_json()
+
+
+def _read_table(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading the table")
+    return read_table(session, question)
+
+
+READS: Mapping[str, Callable[[SparkSession, Question, Report], dict[str, Any]]] = {
+    "inspect": _read_inspection,
+    "deltatable": _read_table,
+}

@@ -1,0 +1,71 @@
+"""The engine that workers use: jobs.domain.engine.Engine on one Spark JVM."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from jobs.domain.commands import Command
+from jobs.domain.engine import Marks, Report
+from jobs.domain.results import Inspection, Result
+from jobs.engine import progress
+from jobs.engine.errors import translate
+from jobs.engine.masking import masked_text
+from jobs.engine.registry import READS, RUNNERS
+from jobs.engine.runtime import Runtime
+from jobs.engine.session import job_session
+from jobs.engine.warm import warm_up
+
+# PySpark prints every failed statement with its stack to the worker's output; the job has it as a value.
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
+
+
+class SparkEngine:
+    """Previews, runs and reads on `runtime`, each in a session of its own. Methods may be called from any thread."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def start(self, report: Report) -> None:
+        """Starts the JVM and runs what makes its first job as fast as its tenth. Raises EngineFailed or EngineLost."""
+        report.stage("starting Spark")
+        self.runtime.start()
+        report.stage("warming up")
+        warm_up(self, report)
+
+    def preview(self, command: Command, marks: Marks, report: Report) -> Inspection:
+        with job_session(self.runtime, marks) as session:
+            return RUNNERS[command.kind].preview(session, command, report)
+
+    def run(self, command: Command, preview: Inspection, marks: Marks, report: Report) -> Result:
+        with job_session(self.runtime, marks) as session:
+            position = self.runtime.log_position()
+            try:
+                return RUNNERS[command.kind].run(session, command, preview, report)
+            finally:
+                for line in self.runtime.warnings_since(position):
+                    report.log(masked_text(line))
+
+    def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
+        with job_session(self.runtime, marks) as session:
+            return READS[kind](session, question, report)
+
+    def cancel(self, tag: str) -> None:
+        """Not sticky: before a Spark job of the tag exists it does nothing. Silent when the JVM is gone."""
+        if not self.runtime.alive():
+            return
+        try:
+            self.runtime.session.sparkContext.cancelJobsWithTag(tag)
+        except (Py4JError, ConnectionError):
+            return  # it died between the two lines: nothing is left to cancel
+
+    def progress(self, tag: str) -> tuple[int, int] | None:
+        with translate():
+            return progress.tasks(self.runtime.session.sparkContext, tag)
+
+    def has_executors(self) -> bool:
+        with translate():
+            return progress.has_executors(self.runtime.session.sparkContext)

@@ -1,0 +1,87 @@
+"""Listing a directory and reading the end of a file, where the file is. Runs in the driver and inside Python workers.
+
+A canonical local path is read by the operating system, a `scheme://` URI by pyarrow's file systems.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
+
+
+class Local:
+    """The operating system's files. Links are named, never followed."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def place(self, relative: str) -> str:
+        """The full path of what lies at `relative` below the root."""
+        return f"{self.root}/{relative}" if relative else self.root
+
+    def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
+        """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, PermissionError."""
+        with os.scandir(self.place(relative)) as found:
+            for entry in found:
+                yield entry.name, _kind(entry), entry
+
+    def stat(self, handle: Any) -> tuple[int, int]:
+        """(size, changed_ns) of a file's handle."""
+        info = handle.stat(follow_symlinks=False)
+        return info.st_size, info.st_mtime_ns
+
+    def tail(self, relative: str, length: int) -> bytes:
+        """The last `length` bytes of a file, or all of it."""
+        with open(self.place(relative), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - length))
+            return file.read()
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return LINK
+    if entry.is_dir(follow_symlinks=False):
+        return DIRECTORY
+    return FILE if entry.is_file(follow_symlinks=False) else OTHER
+
+
+class Remote:
+    """Object stores and HDFS by URI, through pyarrow."""
+
+    def __init__(self, root: str) -> None:
+        from pyarrow import fs
+
+        self.root = root.rstrip("/")
+        self.files, self.base = fs.FileSystem.from_uri(self.root)
+
+    def place(self, relative: str) -> str:
+        return f"{self.root}/{relative}" if relative else self.root
+
+    def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
+        from pyarrow import fs
+
+        base = f"{self.base}/{relative}" if relative else self.base
+        kinds = {fs.FileType.File: FILE, fs.FileType.Directory: DIRECTORY}
+        for info in self.files.get_file_info(fs.FileSelector(base)):
+            yield info.base_name, kinds.get(info.type, OTHER), info
+
+    def stat(self, handle: Any) -> tuple[int, int]:
+        return handle.size, handle.mtime_ns or 0
+
+    def tail(self, relative: str, length: int) -> bytes:
+        with self.files.open_input_file(f"{self.base}/{relative}") as file:
+            size = file.size()
+            file.seek(max(0, size - length))
+            return bytes(file.read())
+
+
+Storage = Local | Remote
+
+
+def opened(path: str) -> Storage:
+    """The storage whose root is `path`."""
+    return Remote(path) if "://" in path else Local(path)

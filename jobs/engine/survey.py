@@ -1,0 +1,107 @@
+"""Shares the inspection of a directory out to Spark's tasks and folds what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+from jobs.domain import partition_values
+from jobs.domain.partitions import PartitionField
+from jobs.engine import storage, walk
+from jobs.engine.metadata_log import metadata_log_files
+from jobs.engine.storage import DIRECTORY, Storage
+from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
+
+# Executors need no copy of Levee: what runs there travels with the task.
+for _module in (partition_values, storage, walk):
+    cloudpickle.register_pickle_by_value(_module)
+
+# A task of Python costs about 20 ms; one for every few hundred files keeps cores busy and progress moving.
+FILES_PER_TASK = 500
+TASKS_PER_SLOT = 4
+# Directories that the driver opens itself to find enough shares.
+DRIVER_DIRECTORIES = 200
+
+
+def survey(
+    session: SparkSession,
+    path: str,
+    *,
+    fields: Sequence[PartitionField] = (),
+    footers: bool = True,
+    only: Iterable[tuple[str, int, int]] | None = None,
+) -> Findings:
+    """Everything that tasks find in the directory `path`; with `only` (relative path, size, changed_ns), in those files alone.
+
+    Nothing is kept per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError for the path itself.
+    """
+    order = Order(path, footers, tuple((field.name, field.type) for field in fields))
+    place = storage.opened(path)
+    slots = max(1, session.sparkContext.defaultParallelism)
+    listed = tuple(only) if only is not None else metadata_log_files(place)
+    shares = _named(listed, slots) if listed is not None else _shares(place, slots)
+    found = _run(session, _packed(shares, slots), order)
+    if listed is not None and only is None:
+        found.count("from metadata log")
+    return found
+
+
+def is_table(path: str) -> bool:
+    """Whether the directory itself is a Delta table: its log holds a commit or checkpoint."""
+    return holds_table(storage.opened(path), DELTA_LOG)
+
+
+def _run(session: SparkSession, packs: list[list[Share]], order: Order) -> Findings:
+    found = Findings()
+    if not packs:
+        return found
+    tasks = session.sparkContext.parallelize(packs, len(packs))
+    for part in tasks.map(partial(walk.scan, order=order)).collect():
+        found.merge(part, order.lines)
+    return found
+
+
+def _shares(place: Storage, slots: int) -> list[Share]:
+    """Trees and slices of directories: the driver opens directories level by level until there are enough trees."""
+    shares: list[Share] = []
+    level, opened = [""], 0
+    while level and len(level) < TASKS_PER_SLOT * slots and opened + len(level) <= DRIVER_DIRECTORIES:
+        below: list[str] = []
+        for directory in level:
+            count, children = _look(place, directory)
+            shares += _slices(directory, count, slots)
+            below += children
+        opened += len(level)
+        level = below
+    return shares + [Share(tree=directory) for directory in level]
+
+
+def _look(place: Storage, directory: str) -> tuple[int, list[str]]:
+    """(other entries, visible subdirectories) of one directory."""
+    count, children = 0, []
+    prefix = f"{directory}/" if directory else ""
+    for name, kind, _ in place.entries(directory):
+        if kind == DIRECTORY and not is_hidden_directory(name):
+            children.append(prefix + name)
+        else:
+            count += 1
+    return count, sorted(children)
+
+
+def _slices(directory: str, count: int, slots: int) -> list[Share]:
+    parts = min(-(-count // FILES_PER_TASK), TASKS_PER_SLOT * slots)
+    return [Share(files_of=directory, part=part, of=parts) for part in range(parts)]
+
+
+def _named(files: tuple[tuple[str, int, int], ...], slots: int) -> list[Share]:
+    size = max(FILES_PER_TASK, -(-len(files) // (TASKS_PER_SLOT * slots)))
+    return [Share(names=files[at : at + size]) for at in range(0, len(files), size)]
+
+
+def _packed(shares: list[Share], slots: int) -> list[list[Share]]:
+    """The shares dealt out to at most a few tasks per slot."""
+    tasks = min(len(shares), TASKS_PER_SLOT * slots)
+    return [shares[at::tasks] for at in range(tasks)]

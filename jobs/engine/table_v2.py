@@ -1,0 +1,188 @@
+"""The live DeltaTableV2: Delta's own object for a table, every member of it as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.engine.errors import as_failure
+from jobs.engine.masking import masked
+
+DELTA_CLASS = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
+# Options of a change feed read, by the names that questions use.
+FEED_OPTIONS = {
+    "starting_version": "startingVersion",
+    "ending_version": "endingVersion",
+    "starting_timestamp": "startingTimestamp",
+    "ending_timestamp": "endingTimestamp",
+}
+QUESTION = frozenset(
+    ["path", "name", "version", "timestamp", "at", "by", "partition", "read_change_feed", *FEED_OPTIONS]
+)
+
+
+def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers a `deltatable` read.
+
+    `question`: `path` or `name` (by name unless `by` is "path"), and at most one of `version` (a number), `timestamp` (ISO 8601,
+    UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`); `partition` (`p=1`) names a directory below the table;
+    `read_change_feed` with `starting_version`… asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a
+    place without a table; Delta's own refusals as they come.
+    """
+    unknown = set(question) - QUESTION
+    if unknown:
+        raise CommandRefused(Refusal("bad_request", f"unknown part of the question: {', '.join(sorted(unknown))}"))
+    _refuse_two_travels(session, question)
+    table = _loaded(session, question)
+    if table.getClass().getName() != DELTA_CLASS or not table.tableExists():
+        raise CommandRefused(_no_table(str(question.get("name") or question.get("path"))))
+    if options := _feed_options(question):
+        table = table.withOptions(_scala_map(session, options))
+    return _members(table)
+
+
+def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:
+    namespace, name = _identifier(question)
+    jvm: Any = session._jvm
+    gateway: Any = session.sparkContext._gateway
+    parts = gateway.new_array(jvm.java.lang.String, len(namespace))
+    for position, part in enumerate(namespace):
+        parts[position] = part
+    identifier = jvm.org.apache.spark.sql.connector.catalog.Identifier.of(parts, name)
+    catalog = session._jsparkSession.sessionState().catalogManager().v2SessionCatalog()
+    return catalog.loadTable(identifier, *_travel(question))
+
+
+def _identifier(question: Mapping[str, Any]) -> tuple[list[str], str]:
+    name = question.get("name")
+    if name and question.get("by") != "path":
+        *namespace, last = str(name).split(".")
+        return namespace or ["default"], last
+    path = str(question["path"])
+    if partition := question.get("partition"):
+        path = f"{path}/{partition}"
+    return ["delta"], path + str(question.get("at") or "")
+
+
+def _travel(question: Mapping[str, Any]) -> list[Any]:
+    if question.get("version") is not None:
+        return [str(int(question["version"]))]
+    if question.get("timestamp") is not None:
+        # py4j sends a Python int beyond 32 bits as a Java long; every time since 1970-01-01 00:36 is one.
+        return [microseconds(str(question["timestamp"]))]
+    return []
+
+
+def microseconds(timestamp: str) -> int:
+    """Microseconds since the epoch of an ISO 8601 time, UTC unless it names an offset. Raises CommandRefused."""
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError as error:
+        raise CommandRefused(Refusal("bad_request", f"{timestamp!r} is no ISO 8601 time", place="timestamp")) from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _refuse_two_travels(session: SparkSession, question: Mapping[str, Any]) -> None:
+    """A version and a time together can't be told to loadTable: Delta's reader refuses them in its own words."""
+    if question.get("version") is not None and question.get("timestamp") is not None:
+        reader = session.read.format("delta").option("versionAsOf", str(question["version"]))
+        reader.option("timestampAsOf", str(question["timestamp"])).load(str(question["path"]))
+
+
+def _feed_options(question: Mapping[str, Any]) -> dict[str, str]:
+    if not question.get("read_change_feed"):
+        return {}
+    given = {name: question[key] for key, name in FEED_OPTIONS.items() if question.get(key) is not None}
+    return {"readChangeFeed": "true", **{name: str(value) for name, value in given.items()}}
+
+
+def _no_table(place: str) -> Refusal:
+    text = f"{place} is not a Delta table."
+    return Refusal("not_delta", text, place=place, engine=EngineFailure("DELTA_MISSING_DELTA_TABLE", "42P01", text))
+
+
+def _members(table: Any) -> dict[str, Any]:
+    """Every member. Ones that resolve time travel come first: they raise what is wrong with it."""
+    spec = _option(table.timeTravelSpec())
+    return {
+        "version": table.initialSnapshot().version(),
+        "name": table.name(),
+        "path": table.path().toString(),
+        "root_path": table.deltaLog().dataPath().toString(),
+        "table_identifier": _option(table.tableIdentifier()),
+        "catalog_table": _catalog_table(_option(table.catalogTable())),
+        "time_travel_opt": _travel_spec(_option(table.timeTravelOpt())),
+        "time_travel_by_path": _travel_spec(_option(table.timeTravelByPath())),
+        "time_travel_spec": _travel_spec(spec),
+        "options": masked(_scala_dict(table.options())),
+        "schema": json.loads(table.schema().json()),
+        "partitioning": [transform.describe() for transform in table.partitioning()],
+        "properties": masked(dict(table.properties())),
+        "capabilities": sorted(capability.toString() for capability in table.capabilities()),
+        "v1_table": _v1_table(table),
+        "read_at": datetime.now(UTC).isoformat(),
+    }
+
+
+def _v1_table(table: Any) -> dict[str, Any]:
+    """The CatalogTable of a named table; for a path Delta's refusal, which is an answer too."""
+    try:
+        known = _catalog_table(table.v1Table())
+    except Py4JJavaError as error:
+        return {"error": {"engine": as_failure(error).as_json()}}
+    return known or {}
+
+
+def _catalog_table(known: Any) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    storage = known.storage()
+    location = _option(storage.locationUri())
+    columns = known.partitionColumnNames()
+    return {
+        "identifier": known.identifier().unquotedString(),
+        "type": known.tableType().name(),
+        "provider": _option(known.provider()),
+        "location": location.toString() if location is not None else None,
+        "owner": known.owner(),
+        "comment": _option(known.comment()),
+        "created_at": datetime.fromtimestamp(known.createTime() / 1000, UTC).isoformat(),
+        "schema": json.loads(known.schema().json()),
+        "partition_columns": [columns.apply(position) for position in range(columns.size())],
+        "properties": masked(_scala_dict(known.properties())),
+        "storage_properties": masked(_scala_dict(storage.properties())),
+    }
+
+
+def _travel_spec(spec: Any) -> dict[str, Any] | None:
+    if spec is None:
+        return None
+    timestamp = _option(spec.timestamp())
+    version = _option(spec.version())
+    return {
+        "version": int(version) if version is not None else None,
+        "timestamp": timestamp.sql() if timestamp is not None else None,
+        "source": _option(spec.creationSource()),
+    }
+
+
+def _option(option: Any) -> Any:
+    return None if option.isEmpty() else option.get()
+
+
+def _scala_dict(values: Any) -> dict[str, str]:
+    pairs = values.toSeq()
+    return {pairs.apply(at)._1(): pairs.apply(at)._2() for at in range(pairs.size())}
+
+
+def _scala_map(session: SparkSession, values: Mapping[str, str]) -> Any:
+    jvm: Any = session._jvm
+    return jvm.PythonUtils.toScalaMap(dict(values))

@@ -1,0 +1,316 @@
+"""What one task of an inspection does: walks its share of a directory and reads the footers of its files.
+
+Runs inside Spark's Python workers, where only the standard library and pyarrow are certain to be there: this module, storage and
+jobs.domain.partition_values travel to them by value. What a task answers is bounded, however many files it saw.
+Which names count follows Delta's ConvertUtils and Spark's PartitioningUtils.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from typing import Any, NamedTuple
+
+from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
+from jobs.engine.storage import DIRECTORY, FILE, LINK, Storage, opened
+
+DELTA_LOG = "_delta_log"
+COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
+ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
+ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+
+EXAMPLES = 20
+FILES_PER_SCHEMA = 3
+LINES = 10_000
+SCHEMAS = 200
+LAYOUTS = 50
+TAIL = 64 << 10
+DIGEST_RANGE = 1 << 256
+
+
+class Order(NamedTuple):
+    """What an inspection asks of every task. `fields` are (name, type) of a given partition schema."""
+
+    root: str
+    footers: bool
+    fields: tuple[tuple[str, str], ...]
+    lines: int = LINES
+
+
+class Share(NamedTuple):
+    """A part of the work: a whole tree, every `of`-th file of one directory, or files that are named.
+
+    `names` are (relative path, size, changed_ns).
+    """
+
+    tree: str | None = None
+    files_of: str | None = None
+    part: int = 0
+    of: int = 1
+    names: tuple[tuple[str, int, int], ...] = ()
+
+
+class Findings:
+    """What tasks found, folded. Lists hold examples, with the full number in `counts`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.examples: dict[str, list[str]] = {}
+        self.digest = 0
+        self.lines: list[str] | None = []
+        self.values: dict[str, ValueSet] = {}
+        self.layouts: dict[tuple[str, ...], tuple[int, str]] = {}
+        self.schemas: dict[str, tuple[int, list[str]]] = {}
+        self.misfits: dict[str, tuple[str, str]] = {}
+
+    def count(self, name: str, amount: int = 1) -> None:
+        self.counts[name] = self.counts.get(name, 0) + amount
+
+    def note(self, name: str, example: str) -> None:
+        """Counts one `name` and keeps the first few in path order as examples."""
+        self.count(name)
+        kept = self.examples.setdefault(name, [])
+        kept.append(example)
+        if len(kept) > 2 * EXAMPLES:
+            kept[:] = sorted(kept)[:EXAMPLES]
+
+    def first(self, name: str) -> list[str]:
+        return sorted(self.examples.get(name, []))[:EXAMPLES]
+
+    def total(self, name: str) -> int:
+        return self.counts.get(name, 0)
+
+    def merge(self, other: Findings, lines: int = LINES) -> None:
+        for name, amount in other.counts.items():
+            self.count(name, amount)
+        for name, kept in other.examples.items():
+            self.examples[name] = sorted(self.examples.get(name, []) + kept)[:EXAMPLES]
+        self.digest = (self.digest + other.digest) % DIGEST_RANGE
+        self.lines = _joined(self.lines, other.lines, lines)
+        for column, values in other.values.items():
+            self.values.setdefault(column, ValueSet()).merge(values)
+        for columns, (files, example) in other.layouts.items():
+            self._layout(columns, files, example)
+        for key, (files, examples) in other.schemas.items():
+            self._schema(key, files, examples)
+        for column, misfit in other.misfits.items():
+            self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
+
+    def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
+        """One file that a conversion takes."""
+        line = f"{path}\t{size}\t{changed_ns}"
+        digest = int.from_bytes(hashlib.sha256(line.encode("utf-8", "surrogatepass")).digest(), "big")
+        self.digest = (self.digest + digest) % DIGEST_RANGE
+        self.count("files")
+        self.count("bytes", size)
+        self.lines = _joined(self.lines, [line], lines)
+
+    def _layout(self, columns: tuple[str, ...], files: int, example: str) -> None:
+        known = self.layouts.get(columns)
+        if known:
+            self.layouts[columns] = (known[0] + files, min(known[1], example))
+        elif len(self.layouts) < LAYOUTS:
+            self.layouts[columns] = (files, example)
+
+    def _schema(self, key: str, files: int, examples: list[str]) -> None:
+        known = self.schemas.get(key)
+        if known:
+            self.schemas[key] = (known[0] + files, sorted(known[1] + examples)[:FILES_PER_SCHEMA])
+        elif len(self.schemas) < SCHEMAS:
+            self.schemas[key] = (files, examples)
+        else:
+            self.count("schemas beyond the limit")
+
+    def layout(self, columns: tuple[str, ...], example: str) -> None:
+        self._layout(columns, 1, example)
+
+    def schema(self, key: str, example: str) -> None:
+        self._schema(key, 1, [example])
+
+
+def _joined(known: list[str] | None, more: list[str] | None, limit: int) -> list[str] | None:
+    """Both lists, or None once there are more lines than are kept."""
+    if known is None or more is None or len(known) + len(more) > limit:
+        return None
+    known.extend(more)
+    return known
+
+
+def scan(shares: list[Share], order: Order) -> Findings:
+    """Does the shares and answers what was found."""
+    walk = _Walk(order)
+    for share in shares:
+        walk.share(share)
+    return walk.found
+
+
+def is_hidden_file(name: str) -> bool:
+    return name.startswith(("_", "."))
+
+
+def is_hidden_directory(name: str) -> bool:
+    """Names with `=` count whatever they begin with: a partition column may be called `_p`."""
+    return name.startswith(("_", ".")) and "=" not in name
+
+
+def holds_table(storage: Storage, relative: str) -> bool:
+    """Whether the directory `relative` (a `_delta_log`) holds a commit or checkpoint. One without any is no table."""
+    try:
+        return any(COMMIT_NAME.fullmatch(name) for name, kind, _ in storage.entries(relative) if kind == FILE)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def unescaped(name: str) -> str:
+    """A partition value or name as Spark reads it from a directory: each %XX is one character."""
+    return ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+
+
+def partition_values(relative: str) -> list[tuple[str, str]] | None:
+    """(column, value) pairs of a directory, from the top; None when a part is only half a pair (`p=`, `=1`).
+
+    As PartitioningUtils.parsePartition: from the deepest directory upwards, plain names are passed until the first pair, and
+    the pairs end at the first plain name above.
+    """
+    pairs: list[tuple[str, str]] = []
+    for part in reversed(relative.split("/")) if relative else ():
+        name, mark, value = part.partition("=")
+        if not mark:
+            if pairs:
+                break
+            continue
+        if not name or not value:
+            return None
+        pairs.append((unescaped(name), unescaped(value)))
+    return pairs[::-1]
+
+
+class _Walk:
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.storage = opened(order.root)
+        self.found = Findings()
+        self.fields = {name.lower(): type_name for name, type_name in order.fields}
+        self.directory: tuple[str, list[tuple[str, str]] | None] | None = None
+
+    def share(self, share: Share) -> None:
+        for path, size, changed_ns in share.names:
+            self._file(path, size, changed_ns)
+        if share.tree is not None:
+            self._tree(share.tree)
+        if share.files_of is not None:
+            self._entries(share.files_of, share.part, share.of)
+
+    def _tree(self, top: str) -> None:
+        pending = [top]
+        while pending:
+            pending += self._entries(pending.pop(), 0, 1)
+
+    def _entries(self, directory: str, part: int, of: int) -> list[str]:
+        """Takes every `of`-th name of a directory; answers the subdirectories that count, which it doesn't enter."""
+        prefix = f"{directory}/" if directory else ""
+        below: list[str] = []
+        for name, kind, handle in self.storage.entries(directory):
+            if of > 1 and zlib.crc32(name.encode("utf-8", "surrogatepass")) % of != part:
+                continue
+            path = prefix + name
+            if kind == DIRECTORY and not is_hidden_directory(name):
+                below.append(path)
+            else:
+                self._entry(path, name, kind, handle)
+        return below
+
+    def _entry(self, path: str, name: str, kind: str, handle: Any) -> None:
+        if kind == LINK:
+            self.found.note("links", path)
+        elif kind == DIRECTORY:
+            self._hidden(path, name)
+        elif is_hidden_file(name):
+            self.found.count("hidden")
+        elif kind == FILE:
+            self._file(path, *self.storage.stat(handle))
+        else:
+            self.found.note("stray", path)
+
+    def _hidden(self, path: str, name: str) -> None:
+        """A hidden directory: its files are only counted, but the log of another table is named."""
+        parent = path.rpartition("/")[0]
+        if name == DELTA_LOG and parent and holds_table(self.storage, path):
+            self.found.note("nested", parent)
+        pending = [path]
+        while pending:
+            directory = pending.pop()
+            for child, kind, _ in self.storage.entries(directory):
+                if kind == DIRECTORY:
+                    pending.append(f"{directory}/{child}")
+                else:
+                    self.found.count("hidden")
+
+    def _file(self, path: str, size: int, changed_ns: int) -> None:
+        self.found.file(path, size, changed_ns, self.order.lines)
+        self._partition(path)
+        if self.order.footers:
+            self._footer(path)
+
+    def _partition(self, path: str) -> None:
+        directory = path.rpartition("/")[0]
+        if self.directory is None or self.directory[0] != directory:
+            self.directory = (directory, partition_values(directory))
+            self._values(directory, self.directory[1])
+        pairs = self.directory[1]
+        if pairs is not None:
+            self.found.layout(tuple(column for column, _ in pairs), path)
+
+    def _values(self, directory: str, pairs: list[tuple[str, str]] | None) -> None:
+        if pairs is None:
+            self.found.note("half pairs", directory)
+            return
+        for column, value in pairs:
+            values = self.found.values.setdefault(column, ValueSet())
+            if value == HIVE_DEFAULT:
+                values.nulls += 1
+                continue
+            values.add(value)
+            type_name = self.fields.get(column.lower())
+            if type_name and not casts(type_name, value):
+                misfit = (value, directory)
+                self.found.misfits[column.lower()] = min(self.found.misfits.get(column.lower(), misfit), misfit)
+
+    def _footer(self, path: str) -> None:
+        try:
+            metadata = footer(self.storage, path)
+        except FileNotFoundError:
+            self.found.note("missing", path)
+            return
+        if metadata is None:
+            self.found.note("stray", path)
+            return
+        self.found.count("rows", metadata.num_rows)
+        if metadata.num_rows == 0:
+            self.found.note("empty", path)
+        self.found.schema(schema_key(metadata), path)
+
+
+def footer(storage: Storage, path: str) -> Any:
+    """The parquet footer of a file (pyarrow's FileMetaData); None when the file isn't parquet or its footer is damaged."""
+    import pyarrow
+    from pyarrow import parquet
+
+    tail = storage.tail(path, TAIL)
+    if len(tail) < 12 or tail[-4:] != b"PAR1":
+        return None
+    length = int.from_bytes(tail[-8:-4], "little") + 8
+    if length > len(tail):
+        tail = storage.tail(path, length)
+    try:
+        return parquet.read_metadata(pyarrow.BufferReader(tail))
+    except (pyarrow.ArrowException, OSError):
+        return None
+
+
+def schema_key(metadata: Any) -> str:
+    """Equal for files whose footers Spark reads as the same schema: Spark's own description, else parquet's."""
+    described = (metadata.metadata or {}).get(ROW_METADATA)
+    text = described or str(metadata.schema).partition("\n")[2].encode()
+    return hashlib.sha1(text, usedforsecurity=False).hexdigest()
