@@ -21,14 +21,6 @@ JARS = Path(".tools") / "jars"
 EXIT_SECONDS = 600
 
 
-class _Silent:
-    def stage(self, name: str) -> None: ...
-
-    def log(self, text: str) -> None: ...
-
-    def point(self, name: str) -> None: ...
-
-
 def write_archive(out: Path, jars: list[Path]) -> None:
     """Makes the archive. Raises EngineFailed when Spark can't run, FileNotFoundError when the JVM wrote none."""
     with tempfile.TemporaryDirectory(prefix="levee-archive-") as directory:
@@ -44,7 +36,7 @@ def write_archive(out: Path, jars: list[Path]) -> None:
         conf["spark.driver.extraJavaOptions"] += f" -XX:ArchiveClassesAtExit={out}"
         runtime = Runtime(conf, scratch=scratch, log=scratch / "jvm.log")
         try:
-            SparkEngine(runtime).start(_Silent())
+            SparkEngine(runtime).warm_up()
         finally:
             runtime.stop(seconds=EXIT_SECONDS)
     if not out.is_file():

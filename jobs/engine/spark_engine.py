@@ -23,14 +23,25 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
 
 
+class Silent:
+    """A Report that nobody reads."""
+
+    def stage(self, name: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+    def point(self, name: str) -> None: ...
+
+
 class SparkEngine:
     """Previews, runs and reads on `runtime`, each in a session of its own. Methods may be called from any thread."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 
-    def start(self, report: Report) -> None:
+    def warm_up(self, report: Report | None = None) -> None:
         """Starts the JVM and runs what makes its first job as fast as its tenth. Raises EngineFailed or EngineLost."""
+        report = report or Silent()
         report.stage("starting Spark")
         self.runtime.start()
         report.stage("warming up")
