@@ -8,6 +8,7 @@ from console import health, pages
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", pages.home, name="home"),
+    path("banners/", pages.banners, name="banners"),
     path("", include("console.accounts.urls")),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),

@@ -64,7 +64,7 @@ def add_person(actor: Actor, name: str, password: str | None, *, must_change_pas
     person = Person(name=name, created_by=actor.person, must_change_password=must_change_password)
     set_password(person, password)
     try:
-        person.full_clean(exclude=["password"])
+        person.full_clean(exclude=["password", "created_by"])
     except ValidationError as error:
         raise Problem(400, "invalid", "; ".join(error.messages)) from None
     with transaction.atomic():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm
@@ -34,8 +34,7 @@ class SignIn(LoginView):
     asks = (Open.PUBLIC,)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
-        person = form.get_user()
-        assert isinstance(person, Person)
+        person = cast(Person, form.get_user())
         with transaction.atomic():
             record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
             login(self.request, person)

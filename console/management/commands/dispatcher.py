@@ -1,0 +1,26 @@
+"""`manage.py dispatcher`: the process that wakes, reconciles and tidies."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from jobs.dispatch import run_for_ever
+from jobs.models import Worker
+from jobs.worker import WorkerProcess
+
+
+class Command(BaseCommand):
+    help = "Runs the dispatcher: wakes workers, reconciles lost claims, expires requests."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: stop.set())
+        worker = WorkerProcess("dispatcher", Worker.Kind.DISPATCHER, host=None)
+        worker.begin()
+        run_for_ever(stop)
+        worker.stop()

@@ -1,0 +1,80 @@
+"""The home page, the banners, and what every page has around it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db.models import Count, Q, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from console.accounts.models import Person
+from console.accounts.permissions import Open, asks, person_of
+from jobs import queries
+from tables.queries import visible_to
+
+
+@asks(Open.SIGNED_IN)
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """What waits for me, what runs, and how the catalog is."""
+    person = person_of(request)
+    context = {
+        "waiting": [],
+        "running": queries.running(person),
+        "recent": queries.ended_lately(person),
+        "catalog": _catalog(person),
+        "only_person": Person.objects.count() == 1,
+        "spark_state": queries.spark_state(),
+    }
+    return render(request, "home.html", context)
+
+
+def _catalog(person: Person) -> dict[str, Any]:
+    return visible_to(person).aggregate(
+        tables=Count("pk"),
+        size_bytes=Sum("size_bytes"),
+        warnings=Count("pk", filter=~Q(health=[])),
+        stale=Count("pk", filter=~Q(sync_error="")),
+    )
+
+
+@asks(Open.SIGNED_IN)
+@require_GET
+def banners(request: HttpRequest) -> HttpResponse:
+    """The banners alone; open pages ask again."""
+    return render(request, "parts/banners.html")
+
+
+def chrome(request: HttpRequest) -> dict[str, Any]:
+    """The banners of every page: what doesn't work now, and what still does."""
+    if not isinstance(getattr(request, "user", None), Person):
+        return {}
+    return {"banners": _troubles()}
+
+
+def _troubles() -> list[dict[str, str]]:
+    found = []
+    if not _redis_answers():
+        text = "Jobs are accepted and kept; they start when Redis is back. Tables and history can be read."
+        found.append({"level": "warning", "title": "Redis doesn't answer.", "text": text})
+    if queries.spark_state() == "down":
+        text = "Jobs are accepted and kept; they start when a worker is back. Tables and history can be read."
+        found.append({"level": "warning", "title": "No Spark worker answers.", "text": text})
+    return found
+
+
+@cache
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(settings.ENV.redis, socket_timeout=0.5, socket_connect_timeout=0.5)
+
+
+def _redis_answers() -> bool:
+    try:
+        return bool(_redis().ping())
+    except (redis.RedisError, OSError):
+        return False

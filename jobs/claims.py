@@ -1,0 +1,149 @@
+"""Claims: one statement takes the next eligible row, its table's lease, a fencing token and an attempt. All times are the database's."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+
+from jobs.domain.commands import COMMANDS
+from jobs.models import Attempt, Job, Read
+from jobs.timing import timing
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that claims, as attempts record it: what must be dead before anybody else may go on."""
+
+    worker: str
+    host: str
+    boot_id: str
+    pid: int
+    start_ticks: int
+    jvm_pid: int | None = None
+    jvm_start_ticks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claimed job: every later write says `WHERE token = mine`."""
+
+    job: Job
+    attempt_id: uuid.UUID
+    token: int
+    number: int
+    kind: str
+
+
+# A convert nests: it looks above and below its directory, so converts are claimed one at a time; other claims share.
+_CONVERTS_LOCK = 7_311_204
+
+_RUN = """
+with candidate as (
+    select j.id, j.location, j.command from jobs_job j
+    where j.state = 'queued' and j.expires_at > clock_timestamp()
+      and (j.command, j.schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
+      and coalesce((j.policy->>'required_approvals')::int, 0) = 0
+      and (%(converts)s or j.command <> 'convert')
+      and not exists (
+          select 1 from jobs_tablelease l where l.location = j.location
+          or ((l.exclusive_tree or j.command = 'convert')
+              and (starts_with(l.location, j.location || '/') or starts_with(j.location, l.location || '/'))))
+    order by greatest(j.queued_at,
+        coalesce((select max(k.claimed_at) from jobs_job k where k.location = j.location), '-infinity')), j.id
+    limit 1 for update of j skip locked
+), leased as (
+    insert into jobs_tablelease (location, job_id, token, exclusive_tree)
+    select location, id, nextval('jobs_fencing_token'), command = 'convert' from candidate
+    on conflict (location) do nothing returning job_id, token
+), claimed as (
+    update jobs_job j set state = 'running', attempt = j.attempt + 1, token = leased.token, claimed_at = clock_timestamp(),
+        lease_until = clock_timestamp() + make_interval(secs => %(lease)s), progress = '{}'
+    from leased where j.id = leased.job_id returning j.id, j.attempt, j.token
+)
+insert into jobs_attempt (id, job_id, kind, number, token, worker, host, boot_id, pid, start_ticks, jvm_pid, jvm_start_ticks, outcome)
+select gen_random_uuid(), id, 'run', attempt, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
+    %(jvm_pid)s, %(jvm_start_ticks)s, '' from claimed
+returning job_id, id, token, number
+"""
+
+_PREVIEW = """
+with candidate as (
+    select id from jobs_job
+    where state = 'previewing' and expires_at > clock_timestamp() and (lease_until is null or lease_until < clock_timestamp())
+      and (command, schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
+    order by requested_at, id limit 1 for update skip locked
+), claimed as (
+    update jobs_job j set token = nextval('jobs_fencing_token'), progress = '{}',
+        lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
+    from candidate where j.id = candidate.id returning j.id, j.token
+)
+insert into jobs_attempt (id, job_id, kind, number, token, worker, host, boot_id, pid, start_ticks, jvm_pid, jvm_start_ticks, outcome)
+select gen_random_uuid(), id, 'preview', 0, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
+    %(jvm_pid)s, %(jvm_start_ticks)s, '' from claimed
+returning job_id, id, token, number
+"""
+
+_READ = """
+update jobs_read set state = 'running', worker = %(worker)s, started_at = clock_timestamp()
+where id = (select id from jobs_read where queue = %(queue)s and state = 'waiting' and expires_at > clock_timestamp()
+            order by asked_at, id limit 1 for update skip locked)
+returning id
+"""
+
+
+def claim_run(holder: Holder) -> Claim | None:
+    """The next job that may run, claimed with its table's lease; None when there is none.
+
+    First come first served, fair between tables: a table just served stands behind what was queued before that.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("select exists (select 1 from jobs_job where state = 'queued' and command = 'convert')")
+        converts = bool(cursor.fetchone()[0])
+        name = "pg_advisory_xact_lock" if converts else "pg_advisory_xact_lock_shared"
+        cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
+        cursor.execute(_RUN, _values(holder) | {"converts": converts})
+        row = cursor.fetchone()
+    return _claim(row, Attempt.Kind.RUN)
+
+
+def claim_preview(holder: Holder) -> Claim | None:
+    """The next job whose preview is wanted; it takes no table lease. A preview whose lease lapsed is done again."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_PREVIEW, _values(holder))
+        row = cursor.fetchone()
+    return _claim(row, Attempt.Kind.PREVIEW)
+
+
+def claim_read(queue: str, worker: str) -> Read | None:
+    """The next read that waits on the queue; None when there is none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, {"queue": queue, "worker": worker})
+        row = cursor.fetchone()
+    return Read.objects.select_related("person", "table").get(pk=row[0]) if row else None
+
+
+def _values(holder: Holder) -> dict[str, Any]:
+    known = [{"command": kind, "version": cls.schema_version} for kind, cls in COMMANDS.items()]
+    return {
+        "known": json.dumps(known),
+        "lease": timing().lease,
+        "worker": holder.worker,
+        "host": holder.host,
+        "boot_id": holder.boot_id,
+        "pid": holder.pid,
+        "start_ticks": holder.start_ticks,
+        "jvm_pid": holder.jvm_pid,
+        "jvm_start_ticks": holder.jvm_start_ticks,
+    }
+
+
+def _claim(row: tuple[Any, ...] | None, kind: str) -> Claim | None:
+    if row is None:
+        return None
+    job_id, attempt_id, token, number = row
+    job = Job.objects.select_related("table", "requested_by").get(pk=job_id)
+    return Claim(job=job, attempt_id=attempt_id, token=token, number=number, kind=kind)

@@ -1,0 +1,103 @@
+"""The dispatcher: rounds that wake, reconcile and tidy. It needs the database; Redis only for the wake-ups themselves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from console.logs import log
+from jobs import broker
+from jobs.domain.states import Cause, State, sources
+from jobs.models import DispatcherRound, Job, Read, Worker
+from jobs.reconcile import WHO, find_late_commits, reconcile
+from jobs.timing import timing
+from jobs.transitions import Fenced, move
+from tables import after_jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One kind of round: how often, and what it does (it returns how much it did)."""
+
+    kind: str
+    every: Callable[[], float]
+    act: Callable[[], int]
+
+
+def wake_waiting() -> int:
+    """Wakes every queue in which rows wait that somebody could claim. Doubled wake-ups mean nothing."""
+    waiting = {
+        Worker.Kind.SPARK: Job.objects.filter(state=State.QUEUED, expires_at__gt=Now()),
+        Worker.Kind.INTERACTIVE: Job.objects.filter(
+            Q(lease_until=None) | Q(lease_until__lt=Now()), state=State.PREVIEWING, expires_at__gt=Now()
+        ),
+    }
+    queues = [queue for queue, rows in waiting.items() if rows.exists()]
+    queues += (
+        Read.objects.filter(state=Read.State.WAITING, expires_at__gt=Now()).values_list("queue", flat=True).distinct()
+    )
+    if after_jobs.syncs_due():
+        queues.append(Worker.Kind.LIGHT)
+    return sum(broker.wake(queue) for queue in set(map(str, queues)))
+
+
+def tidy() -> int:
+    """Expires requests past their time, and forgets reads."""
+    forgotten, _ = Read.objects.filter(expires_at__lt=Now()).delete()
+    return forgotten + sum(
+        _expire(job) for job in Job.objects.filter(state__in=_expirable(), expires_at__lt=Now())[:500]
+    )
+
+
+def _expirable() -> frozenset[State]:
+    return sources(State.EXPIRED, Cause.DISPATCHER)
+
+
+def _expire(job: Job) -> bool:
+    try:
+        move(job, State.EXPIRED, Cause.DISPATCHER, WHO)
+    except Fenced:
+        return False
+    return True
+
+
+ROUNDS = (
+    Round("wake", lambda: timing().wake, wake_waiting),
+    Round("reconcile", lambda: timing().reconcile, reconcile),
+    Round("late_commits", lambda: timing().reconcile, find_late_commits),
+    Round("tidy", lambda: timing().housekeeping, tidy),
+)
+
+
+def run_for_ever(stop: threading.Event) -> None:
+    """Every round at its pace until `stop` is set. A database that is away is waited for."""
+    due = {r.kind: 0.0 for r in ROUNDS}
+    while not stop.is_set():
+        for round_ in ROUNDS:
+            if time.monotonic() >= due[round_.kind]:
+                run_round(round_)
+                due[round_.kind] = time.monotonic() + round_.every()
+        stop.wait(max(0.05, min(due.values()) - time.monotonic()))
+
+
+def run_round(round_: Round) -> int:
+    """One round, with its record for the workers page. Returns how much it did; 0 when the database is away."""
+    started = time.monotonic()
+    close_old_connections()
+    try:
+        did = round_.act()
+        seconds = round(time.monotonic() - started, 3)
+        DispatcherRound.objects.update_or_create(
+            kind=round_.kind, defaults={"at": Now(), "seconds": seconds, "text": f"{did} done"}
+        )
+    except (OperationalError, InterfaceError) as error:
+        log.error("round_failed", round=round_.kind, error=str(error).split("\n")[0])
+        connection.close()
+        return 0
+    return did

@@ -1,0 +1,212 @@
+"""What a worker does with a claim, and what it writes because it learned something. Every write is fenced by the claim's token."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models.functions import Now
+
+from console.logs import log
+from jobs import broker, outcomes
+from jobs.claims import Claim
+from jobs.domain.commands import command_from_json
+from jobs.domain.engine import Engine, Marks
+from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
+from jobs.domain.policy import policy_for
+from jobs.domain.results import Inspection, Result
+from jobs.domain.states import Cause, State
+from jobs.models import Attempt, Job, Worker
+from jobs.points import Point, reached
+from jobs.services import digest_of
+from jobs.timing import timing
+from jobs.transitions import Fenced, give_back_attempt, move
+from jobs.watch import RunReport, Watch
+from tables import after_jobs
+
+Lost = Callable[[], None]
+
+
+class Execution:
+    """One claim being worked on. `end_hard` ends the JVM for good and waits until it is gone."""
+
+    def __init__(self, claim: Claim, engine: Engine, stop: threading.Event, end_hard: Lost) -> None:
+        self.claim, self.engine, self.stop, self.end_hard = claim, engine, stop, end_hard
+        self.job = claim.job
+        self.who = Attempt.objects.values_list("worker", flat=True).get(pk=claim.attempt_id)
+        self.command = command_from_json(self.job.command, self.job.schema_version, self.job.parameters)
+        self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest)
+        self.report = RunReport()
+
+    def _watch(self, limit: float) -> Watch:
+        return Watch(self.claim, self.engine, self.report, self.marks.tag, limit, self.stop, self.end_hard, self.who)
+
+    # --- previews -------------------------------------------------------------------------------------------------
+
+    def preview(self) -> None:
+        """Measures what the command would do, and leads the job to `queued`, `awaiting_approval`, or its end."""
+        watch = self._watch(timing().preview_limit)
+        try:
+            with watch:
+                found = self.engine.preview(self.command, self.marks, self.report)
+        except CommandRefused as refused:
+            self._end_preview(State.FAILED, error=outcomes.refused(refused.refusals))
+        except EngineCancelled:
+            self._preview_cancelled(watch)
+        except EngineFailed as failed:
+            self._end_preview(State.FAILED, error=outcomes.engine_failed(failed.failure, "Nothing was committed."))
+        else:
+            self._previewed(found)
+
+    def _preview_cancelled(self, watch: Watch) -> None:
+        if watch.why_cancelled == "limit":
+            self._end_preview(State.FAILED, error=outcomes.limit_reached("the preview", timing().preview_limit))
+        elif watch.why_cancelled == "stop":
+            # Given back: the next worker does it again.
+            Job.objects.filter(pk=self.job.pk, token=self.claim.token, state=State.PREVIEWING).update(lease_until=None)
+            Attempt.objects.filter(pk=self.claim.attempt_id).update(ended_at=Now(), outcome="released")
+
+    def _previewed(self, found: Inspection) -> None:
+        preview = found.as_json()
+        if found.refusals:
+            self._end_preview(State.FAILED, preview=preview, error=outcomes.refused(found.refusals))
+        elif found.already_delta:
+            result = Result(version=None, operation=None, no_op=True, details={"text": outcomes.ALREADY_DELTA})
+            self._sync()
+            self._end_preview(State.SUCCEEDED, preview=preview, result=result.as_json(), no_op=True)
+        else:
+            self._queue(preview)
+
+    def _queue(self, preview: dict[str, Any]) -> None:
+        policy = policy_for(self.job.command)
+        self.job.preview, self.job.policy = preview, policy.as_json()
+        target = State.AWAITING_APPROVAL if policy.required_approvals else State.QUEUED
+        with transaction.atomic():
+            move(
+                self.job, target, Cause.WORKER, self.who,
+                token=self.claim.token, release=True, attempt_outcome="measured",
+                preview=preview, policy=self.job.policy, digest=digest_of(self.job), queued_at=Now(), progress={},
+            )  # fmt: skip
+            broker.wake_after_commit(Worker.Kind.SPARK)
+
+    def _end_preview(self, target: State, **changes: Any) -> None:
+        self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
+
+    # --- runs -----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Runs the command and records the truth about it, whatever happens."""
+        reached(Point.CLAIMED)
+        reached(Point.LOCK_TAKEN)
+        if digest_of(self.job) != self.job.digest:
+            self._end(State.STALE, error=outcomes.DIGEST_CHANGED)
+            return
+        watch = self._watch(timing().run_limit)
+        try:
+            with watch:
+                preview = Inspection.from_json(self.job.preview or {})
+                result = self.engine.run(self.command, preview, self.marks, self.report)
+        except CommandRefused as refused:
+            self._end(State.FAILED, error=outcomes.refused(refused.refusals))
+        except EngineLost as lost:
+            self._lost(lost)
+        except EngineCancelled:
+            self._cancelled(watch)
+        except EngineFailed as failed:
+            self._failed(failed)
+        else:
+            reached(Point.COMMIT_VISIBLE)
+            self._succeeded(result)
+
+    def _succeeded(self, result: Result) -> None:
+        self._sync()
+        text = outcomes.success_text(result)
+        self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version, no_op=result.no_op)
+
+    def _failed(self, failed: EngineFailed) -> None:
+        """Delta can fail after its commit (a post-commit hook): the history decides, not the exception."""
+        found = outcomes.committed(self.job)
+        if found is not None:
+            self._succeeded(found)
+        else:
+            self._end(State.FAILED, error=outcomes.engine_failed(failed.failure, "Nothing was committed."))
+
+    def _cancelled(self, watch: Watch) -> None:
+        found = outcomes.committed(self.job)
+        if found is not None:
+            self._succeeded(found)
+        elif watch.why_cancelled == "limit":
+            self._end(State.FAILED, error=outcomes.limit_reached("a run", timing().run_limit))
+        elif watch.why_cancelled == "stop":
+            self._release()
+        elif watch.why_cancelled == "cancel":
+            self._end(State.CANCELLED)
+        else:
+            raise Fenced("the claim was lost while it ran")
+
+    def _release(self) -> None:
+        """A planned stop gives the attempt back: Spark has ended the run and nothing was committed."""
+
+        def write() -> None:
+            with transaction.atomic():
+                text = "Given back: the worker is stopping. Nothing was committed; another worker will run it."
+                move(
+                    self.job, State.QUEUED, Cause.WORKER, self.who,
+                    text=text, token=self.claim.token, release=True, attempt_outcome="released",
+                )  # fmt: skip
+                give_back_attempt(self.job)
+
+        self._recorded(write)
+
+    def _lost(self, lost: EngineLost) -> None:
+        """The JVM is gone, or must go: it is ended, and the dispatcher looks for the commit."""
+        self.end_hard()
+        text = f"The JVM was lost ({lost.failure.message.splitlines()[0][:200]}). Looking for a commit of this job."
+
+        def write() -> None:
+            mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
+            if not mine.filter(state=State.CANCELLING).update(lease_until=None):
+                move(
+                    self.job, State.RECONCILING, Cause.WORKER, self.who,
+                    text=text, token=self.claim.token, lease_until=None,
+                )  # fmt: skip
+
+        self._recorded(write)
+        raise lost
+
+    def _sync(self) -> None:
+        """The catalog follows before the job says that it has succeeded. A log that can't be read doesn't change what happened."""
+        self.report.stage("updating the catalog")
+        after_jobs.sync(self.job.table_id)
+
+    def _end(self, target: State, **changes: Any) -> None:
+        self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
+        reached(Point.RESULT_WRITTEN)
+        reached(Point.LOCK_RELEASED)
+
+    def _recorded(self, write: Callable[[], None]) -> None:
+        """Writes the end of a run; a lost connection is retried with back-off, never guessed."""
+        wait, until = 0.1, time.monotonic() + timing().record_retry
+        while True:
+            try:
+                write()
+            except (OperationalError, InterfaceError) as error:
+                if time.monotonic() > until:
+                    raise
+                log.warning("not_yet_recorded", job=str(self.job.pk), error=str(error).split("\n")[0])
+                connection.close()
+                time.sleep(wait)
+                wait = min(wait * 2, 5)
+            else:
+                return
+
+
+def work(execution: Execution) -> None:
+    """One claim from beginning to end. A fenced claim ends quietly: somebody else has the truth in hand. Raises EngineLost."""
+    try:
+        execution.preview() if execution.claim.kind == Attempt.Kind.PREVIEW else execution.run()
+    except Fenced as fenced:
+        log.warning("fenced", job=str(execution.job.pk), text=str(fenced))

@@ -1,0 +1,93 @@
+"""Where a command works: the place that a person names, below a root that they may see, and its entry in the catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import refuse
+from console.errors import Problem
+from jobs.domain.commands import Convert
+from tables import queries
+from tables.locations import LocationError, canonical
+from tables.models import Root, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A canonical location below a root, and its table where the catalog knows one."""
+
+    root: Root
+    path: str
+    below: tuple[str, ...]
+    table: Table | None
+
+
+def for_convert(actor: Actor, command: Convert) -> Place:
+    """The directory to convert, named by path or by catalog name. Raises Problem 403 `outside_roots`, 404 `not_found`."""
+    if command.name is not None:
+        return _by_name(actor, command.name)
+    return by_path(actor, command.path or "", Action.JOB_REQUEST)
+
+
+def by_path(actor: Actor, path: str, action: Action) -> Place:
+    """The directory at a path, as far as this person may see. A refusal is recorded; nothing outside is looked at.
+
+    Raises Problem 403 `outside_roots`, 404 `not_found`.
+    """
+    person = actor.person
+    if person is None:
+        raise Problem(403, "forbidden", "A path is looked up for a person.")
+    try:
+        found = queries.locate(person, path)
+    except Problem as problem:
+        own = _own_table(person, path)
+        if own is not None:
+            return Place(own.root, own.path, (), own)
+        if problem.status == 403:
+            refuse(actor, action, ObjectKind.PATH, path[:500], path[:500], problem)
+        raise
+    return Place(found.root, found.path, found.below, Table.objects.filter(path=found.path).first())
+
+
+def _own_table(person: Person, path: str) -> Table | None:
+    """The table at exactly this path, for someone whose roles are on tables and not on its root."""
+    tables = person.scopes(Permission.TABLE_READ).tables
+    if not tables:
+        return None
+    try:
+        wanted = canonical(path)
+    except LocationError:
+        return None
+    return Table.objects.select_related("root").filter(pk__in=tables, path=wanted).first()
+
+
+def _by_name(actor: Actor, name: str) -> Place:
+    person: Person | None = actor.person
+    table = Table.objects.select_related("root").filter(catalog_name__iexact=name).first()
+    if (
+        person is None
+        or table is None
+        or not person.scopes(Permission.TABLE_READ).covers_table(table.root_id, table.pk)
+    ):
+        raise Problem(404, "no_table", f"No table is named {name}.")
+    return Place(table.root, table.path, (), table)
+
+
+def entry(actor: Actor, place: Place) -> Table:
+    """The catalog's entry for the place; a directory that isn't known yet becomes a parquet entry."""
+    if place.table is not None:
+        return place.table
+    table, _ = Table.objects.get_or_create(
+        path=place.path,
+        defaults={
+            "root": place.root,
+            "name": "/".join(place.below) or place.root.name,
+            "format": Table.Format.PARQUET,
+            "added_by": actor.person,
+        },
+    )
+    return table

@@ -1,0 +1,255 @@
+"""Reads of jobs for pages and API: narrowed to what a person may see, a constant number of queries each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Min, Q, QuerySet
+from django.http import Http404
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
+from jobs.models import Attempt, DispatcherRound, Job, JobEvent, LogLine, Read, Worker
+from jobs.services import may_cancel
+from jobs.timing import timing
+from jobs.titles import title_of
+from tables.keyset import Key, Page, page
+
+NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
+
+
+def visible_to(person: Person) -> QuerySet[Job]:
+    """The jobs on tables that the person may see."""
+    scopes = person.scopes(Permission.TABLE_READ)
+    if scopes.everything:
+        return Job.objects.all()
+    return Job.objects.filter(Q(table__root_id__in=scopes.roots) | Q(table_id__in=scopes.tables))
+
+
+def job_for(person: Person, job_id: uuid.UUID) -> Job:
+    """One job. Raises Http404 for a stranger."""
+    job = visible_to(person).select_related("table", "requested_by").filter(pk=job_id).first()
+    if job is None:
+        raise Http404
+    return job
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """How a list of jobs is narrowed; empty texts narrow nothing."""
+
+    state: str = ""
+    command: str = ""
+    table: str = ""
+    by: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.state, self.command, self.table, self.by))
+
+    def apply(self, jobs: QuerySet[Job]) -> QuerySet[Job]:
+        if self.state == "open":
+            jobs = jobs.filter(state__in=OPEN)
+        elif self.state:
+            jobs = jobs.filter(state=self.state)
+        if self.command:
+            jobs = jobs.filter(command=self.command)
+        if self.table:
+            jobs = jobs.filter(table_id=_uuid(self.table))
+        if self.by:
+            jobs = jobs.filter(requested_by__name__iexact=self.by)
+        return jobs
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return uuid.UUID(int=0)
+
+
+def job_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Job]:
+    """Jobs, newest first."""
+    return page(wanted.apply(visible_to(person)).select_related("table", "requested_by"), NEWEST, limit, cursor)
+
+
+def row(job: Job) -> dict[str, Any]:
+    """A job as lists show it."""
+    return {
+        "id": job.pk,
+        "title": title_of(job),
+        "state": job.state,
+        "table_state_text": table_state(State(job.state), job.version, no_op=job.no_op),
+        "requested_by": job.requested_by.name,
+        "requested_at": job.requested_at,
+        "progress": job.progress,
+    }
+
+
+def running(person: Person, limit: int = 20) -> list[dict[str, Any]]:
+    """What has not ended, newest first."""
+    jobs = visible_to(person).filter(state__in=OPEN).select_related("table", "requested_by")[:limit]
+    return [row(job) for job in jobs]
+
+
+def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
+    """What ended in the last week, newest first."""
+    since = timezone.now() - timedelta(days=7)
+    jobs = visible_to(person).filter(finished_at__gt=since).select_related("table", "requested_by")
+    return [row(job) for job in jobs.order_by("-finished_at")[:limit]]
+
+
+def events_of(job: Job) -> list[dict[str, Any]]:
+    """The job's events, oldest first."""
+    fields = ("at", "who", "kind", "source", "target", "attempt", "text", "table_text")
+    return list(JobEvent.objects.filter(job=job).order_by("id").values(*fields))
+
+
+def attempts_of(job: Job) -> list[dict[str, Any]]:
+    """The job's attempts at running it (previews aside), oldest first."""
+    fields = ("number", "worker", "claimed_at", "ended_at", "outcome")
+    return list(Attempt.objects.filter(job=job, kind=Attempt.Kind.RUN).order_by("claimed_at").values(*fields))
+
+
+def log_of(job: Job) -> list[dict[str, Any]]:
+    """The lines of all its attempts, oldest first."""
+    return list(LogLine.objects.filter(attempt__job=job).order_by("id").values("at", "text"))
+
+
+def state_sentence(job: Job) -> str:
+    """The job's state in one sentence; the stage while it runs, the reason when it failed."""
+    stage = job.progress.get("stage") if job.progress else None
+    if job.state == State.RUNNING and stage:
+        done, total = job.progress.get("done"), job.progress.get("total")
+        return f"{stage.capitalize()}, {done:,} of {total:,} Spark tasks." if total else f"{stage.capitalize()}."
+    if job.state == State.SUCCEEDED and job.result:
+        return str(job.result.get("details", {}).get("text") or SENTENCE[State.SUCCEEDED])
+    return SENTENCE[State(job.state)]
+
+
+def stages_of(job: Job) -> list[dict[str, Any]]:
+    """The stages of the run, each done or now."""
+    found: Sequence[dict[str, Any]] = (job.progress or {}).get("stages", [])
+    ended = job.is_ended
+    return [
+        {
+            "name": s["name"],
+            "state": "done" if ended or s["seconds"] is not None else "now",
+            "seconds": s["seconds"],
+            "what": "",
+        }
+        for s in found
+    ]
+
+
+def details(person: Person, job: Job) -> dict[str, Any]:
+    """All that a job's page shows."""
+    state = State(job.state)
+    return {
+        **row(job),
+        "short_id": str(job.pk)[:8],
+        "command": job.command,
+        "state_text": state_sentence(job),
+        "table": {"id": job.table_id, "name": job.table.name, "url": job.table.get_absolute_url()},
+        "reason": job.reason,
+        "digest": job.digest,
+        "base_version": job.base_version,
+        "preview": job.preview,
+        "progress": {**(job.progress or {}), "stages": stages_of(job)},
+        "attempts": attempts_of(job),
+        "events": events_of(job),
+        "result": job.result,
+        "error": job.error,
+        "finished_at": job.finished_at,
+        "can_cancel": state in CANCELLABLE and may_cancel(person, job),
+        "log": log_of(job),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    name: str
+    waiting: int
+    running: int
+    oldest_at: datetime | None
+
+
+def queues() -> list[Queue]:
+    """What waits and runs for each kind of worker; four queries."""
+    jobs = Job.objects.filter(state__in=OPEN).aggregate(
+        queued=Count("pk", filter=Q(state=State.QUEUED)),
+        claimed=Count("pk", filter=Q(state__in=[State.RUNNING, State.CANCELLING])),
+        oldest_queued=Min("queued_at", filter=Q(state=State.QUEUED)),
+        previews=Count("pk", filter=Q(state=State.PREVIEWING, lease_until=None)),
+        previewing=Count("pk", filter=Q(state=State.PREVIEWING, lease_until__isnull=False)),
+        oldest_preview=Min("requested_at", filter=Q(state=State.PREVIEWING, lease_until=None)),
+    )
+    reads = {
+        r["queue"]: r
+        for r in Read.objects.values("queue").annotate(
+            waiting=Count("pk", filter=Q(state=Read.State.WAITING)),
+            running=Count("pk", filter=Q(state=Read.State.RUNNING)),
+            oldest=Min("asked_at", filter=Q(state=Read.State.WAITING)),
+        )
+    }
+    none = {"waiting": 0, "running": 0, "oldest": None}
+    interactive, light = reads.get("interactive", none), reads.get("light", none)
+    oldest = [t for t in (jobs["oldest_preview"], interactive["oldest"]) if t]
+    return [
+        Queue("spark", jobs["queued"], jobs["claimed"], jobs["oldest_queued"]),
+        Queue(
+            "interactive",
+            jobs["previews"] + interactive["waiting"],
+            jobs["previewing"] + interactive["running"],
+            min(oldest, default=None),
+        ),
+        Queue("light", light["waiting"], light["running"], light["oldest"]),
+    ]
+
+
+def workers() -> list[dict[str, Any]]:
+    """Every worker as it says it is; `lost` when its last sign is older than its three heartbeats."""
+    silent = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
+    found = []
+    for worker in Worker.objects.all():
+        lost = worker.condition != Worker.Condition.DOWN and worker.heartbeat_at < silent
+        fields = (
+            "id",
+            "name",
+            "kind",
+            "host",
+            "pid",
+            "text",
+            "jvm_memory_bytes",
+            "heartbeat_at",
+            "started_at",
+            "version",
+            "drain_requested_at",
+        )
+        found.append(
+            {f: getattr(worker, f) for f in fields} | {"state": "lost" if lost else worker.condition, "job": None}
+        )
+    return found
+
+
+def dispatcher() -> dict[str, Any]:
+    """The dispatcher's last round."""
+    last = DispatcherRound.objects.filter(kind="reconcile").first()
+    late = timezone.now() - timedelta(seconds=4 * timing().reconcile)
+    state = "ready" if last and last.at > late else "down"
+    return {"state": state, "last_round_at": last.at if last else None, "seconds": last.seconds if last else None}
+
+
+def spark_state(kind: str = Worker.Kind.SPARK) -> str:
+    """`ready`, `starting` or `down`: the best of the workers of this kind that have given a sign lately."""
+    alive = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
+    conditions = set(Worker.objects.filter(kind=kind, heartbeat_at__gt=alive).values_list("condition", flat=True))
+    for state in ("ready", "starting"):
+        if state in conditions:
+            return state
+    return "down"

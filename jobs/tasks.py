@@ -1,0 +1,79 @@
+"""The courier: one thin task, *look*. Loaded by Celery's workers only."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from celery.signals import celeryd_init, worker_init, worker_process_init, worker_shutting_down
+
+from console.celery import app
+from jobs import broker
+from jobs.models import Worker
+from jobs.points import Point, reached
+from jobs.spark_host import SparkHost
+from jobs.worker import WorkerProcess
+
+_here: WorkerProcess | None = None
+_name = ""
+
+
+@app.task(name=broker.LOOK)  # type: ignore[untyped-decorator]
+def look() -> None:
+    """Claims and works until nothing is left."""
+    reached(Point.WAKE_RECEIVED)
+    if _here is None:
+        raise RuntimeError("this worker hasn't begun")
+    _here.drain_queue()
+
+
+@celeryd_init.connect  # type: ignore[untyped-decorator]
+def remember_name(sender: str, **_: Any) -> None:
+    """`spark@host` tells the kind."""
+    global _name
+    _name = sender
+
+
+def kind_of(name: str) -> str:
+    """The kind of worker that a name stands for: `spark-2@host` is a spark worker."""
+    return name.split("@")[0].split("-")[0]
+
+
+def begin(host: Any = None) -> WorkerProcess:
+    """Makes this process a worker. Spark's kinds get a JVM of their own, started in the background."""
+    global _here
+    kind = kind_of(_name)
+    if host is None and kind in {Worker.Kind.SPARK, Worker.Kind.INTERACTIVE}:
+        host = SparkHost(kind, _name)
+    _here = WorkerProcess(_name, kind, host)
+    _here.begin()
+    return _here
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def begin_in_child(**_: Any) -> None:
+    """Prefork: the child claims and works, so the JVM is the child's. SIGUSR2 from the parent announces a planned stop."""
+    here = begin()
+    signal.signal(signal.SIGUSR2, lambda *_: here.stop())
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def begin_in_main(sender: Any, **_: Any) -> None:
+    """Threads: the process itself is the worker."""
+    if "thread" in str(sender.pool_cls):
+        begin()
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def announce_stop(**_: Any) -> None:
+    """Told before Celery waits for its tasks: what runs is given back rather than waited for."""
+    if _here is not None:
+        _here.stop()
+    for child in _children():
+        os.kill(child, signal.SIGUSR2)
+
+
+def _children() -> list[int]:
+    with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children") as file:
+        return [int(pid) for pid in file.read().split()]

@@ -1,0 +1,12 @@
+"""A job's title: the sentence that names it everywhere."""
+
+from __future__ import annotations
+
+from jobs.models import Job
+
+
+def title_of(job: Job) -> str:
+    """`Convert orders to Delta`."""
+    if job.command == "convert":
+        return f"Convert {job.table.name} to Delta"
+    return f"{job.command.capitalize()} {job.table.name}"

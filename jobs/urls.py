@@ -1,0 +1,19 @@
+from django.urls import path
+
+from jobs import views
+
+app_name = "jobs"
+
+urlpatterns = [
+    path("jobs/", views.job_list, name="list"),
+    path("jobs/<uuid:job_id>/", views.job_detail, name="detail"),
+    path("jobs/<uuid:job_id>/live/", views.job_live, name="live"),
+    path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="cancel"),
+    path("convert/", views.convert, name="convert"),
+    path("convert/again/", views.inspect_again, name="inspect_again"),
+    path("convert/inspection/<uuid:read_id>/", views.inspection, name="inspection"),
+    path("workers/", views.workers, name="workers"),
+    path("workers/now/", views.workers_now, name="workers_now"),
+    path("workers/<uuid:worker_id>/drain/", views.worker_drain, name="worker_drain"),
+    path("workers/<uuid:worker_id>/restart/", views.worker_restart, name="worker_restart"),
+]

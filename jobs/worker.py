@@ -1,0 +1,264 @@
+"""One worker process: its row, its heartbeat, its engine, and the loop that claims until nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol
+
+from django.db import InterfaceError, OperationalError, connection
+from django.db.models.functions import Now
+
+from console.logs import log
+from console.supervisor.pids import ProcessId, boot_id, start_ticks
+from jobs import reads
+from jobs.claims import Holder, claim_preview, claim_read, claim_run
+from jobs.domain.engine import Engine
+from jobs.domain.errors import EngineFailed, EngineLost
+from jobs.execution import Execution, work
+from jobs.models import Worker
+from jobs.timing import timing
+
+
+class EngineHost(Protocol):
+    """What makes an engine and can end it: for Spark, a JVM of its own."""
+
+    def start(self) -> Engine:
+        """Starts and warms the engine; returns it when it is ready. Raises EngineFailed."""
+
+    def identity(self) -> ProcessId | None:
+        """The engine's process, once there is one."""
+
+    def end_hard(self) -> None:
+        """Kills the engine's process group and waits until it is gone."""
+
+    def stop(self) -> None:
+        """Ends the engine orderly."""
+
+    def memory_bytes(self) -> int | None:
+        """What the engine's process holds, None when unknown."""
+
+
+class WorkerProcess:
+    """This process as a worker of one kind. Made once per process, before the first task."""
+
+    def __init__(self, name: str, kind: str, host: EngineHost | None) -> None:
+        self.name, self.kind, self.host = name, kind, host
+        self.stopping = threading.Event()
+        self.draining = threading.Event()
+        self._ready = threading.Event()
+        self._failed: str = ""
+        self._engine: Engine | None = None
+        self._doing: dict[int, str] = {}
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Writes the worker's row, then starts the heartbeat and the engine in threads of their own; returns at once."""
+        self._write_row()
+        threading.Thread(target=self._beat_for_ever, name="heartbeat", daemon=True).start()
+        if self.host is None:
+            self._ready.set()
+        else:
+            threading.Thread(target=self._start_engine, args=(self.host,), name="engine-start", daemon=True).start()
+
+    def stop(self) -> None:
+        """A planned stop: nothing is claimed any more, what runs is told to end and given back."""
+        self.stopping.set()
+
+    def _write_row(self) -> None:
+        Worker.objects.update_or_create(
+            name=self.name,
+            defaults={
+                "kind": self.kind,
+                "host": socket.gethostname(),
+                "boot_id": boot_id(),
+                "pid": os.getpid(),
+                "start_ticks": start_ticks(os.getpid()) or 0,
+                "jvm_pid": None,
+                "jvm_start_ticks": None,
+                "jvm_memory_bytes": None,
+                "condition": Worker.Condition.STARTING if self.host else Worker.Condition.READY,
+                "text": "",
+                "version": _version(),
+                "started_at": Now(),
+                "heartbeat_at": Now(),
+                "restart_requested_at": None,
+            },
+        )
+
+    def _start_engine(self, host: EngineHost) -> None:
+        try:
+            self._engine = host.start()
+        except EngineFailed as failed:
+            # A worker without its engine is of no use: it ends, and its supervisor starts another.
+            log.error("engine_did_not_start", worker=self.name, error=failed.failure.message)
+            self._failed = failed.failure.message[:500]
+            self._say_condition()
+            self.end_process()
+        self._ready.set()
+        self._say_condition()
+        connection.close()
+
+    def end_process(self) -> None:
+        """Ends this process at once, its engine first: another takes its place."""
+        if self.host is not None:
+            self.host.end_hard()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    # --- heartbeat ------------------------------------------------------------------------------------------------
+
+    def _beat_for_ever(self) -> None:
+        while not self.stopping.wait(timing().heartbeat if self._ready.is_set() else 1):
+            try:
+                self._say_condition()
+                self._heed_requests()
+            except (OperationalError, InterfaceError) as error:
+                log.warning("heartbeat_database_down", worker=self.name, error=str(error).split("\n")[0])
+                connection.close()
+        self._say_down()
+
+    def _say_condition(self) -> None:
+        identity = self.host.identity() if self.host else None
+        Worker.objects.filter(name=self.name, pid=os.getpid()).update(
+            condition=self._condition(),
+            text="; ".join(self._doing.values())[:500] or self._failed,
+            heartbeat_at=Now(),
+            jvm_pid=identity.pid if identity else None,
+            jvm_start_ticks=identity.start_ticks if identity else None,
+            jvm_memory_bytes=self.host.memory_bytes() if self.host else None,
+        )
+
+    def _condition(self) -> str:
+        if self.draining.is_set():
+            return Worker.Condition.DRAINING
+        return Worker.Condition.READY if self._ready.is_set() and not self._failed else Worker.Condition.STARTING
+
+    def _heed_requests(self) -> None:
+        row = Worker.objects.filter(name=self.name, pid=os.getpid()).first()
+        if row is None:
+            return
+        (self.draining.set if row.drain_requested_at else self.draining.clear)()
+        if row.restart_requested_at and not self._doing:
+            log.info("restart_requested", worker=self.name)
+            self.end_process()
+
+    def _say_down(self) -> None:
+        try:
+            Worker.objects.filter(name=self.name, pid=os.getpid()).update(
+                condition=Worker.Condition.DOWN, text="stopped"
+            )
+        except (OperationalError, InterfaceError) as error:
+            log.warning("stop_not_recorded", worker=self.name, error=str(error).split("\n")[0])
+        connection.close()
+
+    # --- work -----------------------------------------------------------------------------------------------------
+
+    def engine(self) -> Engine:
+        """The engine, waiting until it is ready."""
+        self._ready.wait()
+        if self._engine is None:
+            raise RuntimeError(f"{self.name} has no engine")
+        return self._engine
+
+    def holder(self) -> Holder:
+        """This process as a claim records it."""
+        identity = self.host.identity() if self.host else None
+        return Holder(
+            worker=self.name,
+            host=socket.gethostname(),
+            boot_id=boot_id(),
+            pid=os.getpid(),
+            start_ticks=start_ticks(os.getpid()) or 0,
+            jvm_pid=identity.pid if identity else None,
+            jvm_start_ticks=identity.start_ticks if identity else None,
+        )
+
+    def drain_queue(self) -> None:
+        """Claims and works until nothing is left. Called for every wake-up; doubled ones find nothing to do."""
+        steps = _STEPS[self.kind]
+        self._ready.wait()
+        while not (self.stopping.is_set() or self.draining.is_set()):
+            if not any(step(self) for step in steps):
+                return
+
+    def run_one(self) -> bool:
+        """Runs the next job, if there is one."""
+        return self._work(claim_run)
+
+    def preview_one(self) -> bool:
+        """Makes the next job's preview, if one is wanted."""
+        return self._work(claim_preview)
+
+    def _work(self, claiming: Callable[[Holder], object]) -> bool:
+        claim = claim_run(self.holder()) if claiming is claim_run else claim_preview(self.holder())
+        if claim is None:
+            return False
+        with self._doing_now(f"{claim.kind} {claim.job}"):
+            try:
+                work(Execution(claim, self.engine(), self.stopping, self._end_engine))
+            except EngineLost:
+                self.end_process()
+        return True
+
+    def read_one(self) -> bool:
+        """Answers the next read that Spark answers, if one waits."""
+        read = claim_read(Worker.Kind.INTERACTIVE, self.name)
+        if read is None:
+            return False
+        with self._doing_now(f"read {read.kind}"):
+            try:
+                reads.answer(read, self.engine())
+            except EngineLost:
+                self.end_process()
+        return True
+
+    def light_one(self) -> bool:
+        """Answers the next read that needs no Spark, or syncs the next table that is due."""
+        from jobs import light
+
+        return light.one(self.name)
+
+    def _doing_now(self, text: str) -> _Doing:
+        return _Doing(self, text)
+
+    def _end_engine(self) -> None:
+        if self.host is not None:
+            self.host.end_hard()
+
+    def note_doing(self, text: str | None) -> None:
+        """What the calling thread does now, for the workers page; None when it has ended."""
+        if text is None:
+            self._doing.pop(threading.get_ident(), None)
+        else:
+            self._doing[threading.get_ident()] = text
+        self._say_condition()
+
+
+class _Doing:
+    def __init__(self, worker: WorkerProcess, text: str) -> None:
+        self.worker, self.text = worker, text
+
+    def __enter__(self) -> None:
+        self.worker.note_doing(self.text)
+
+    def __exit__(self, *_: object) -> None:
+        self.worker.note_doing(None)
+
+
+_STEPS: dict[str, tuple[Callable[[WorkerProcess], bool], ...]] = {
+    Worker.Kind.SPARK: (WorkerProcess.run_one,),
+    Worker.Kind.INTERACTIVE: (WorkerProcess.read_one, WorkerProcess.preview_one),
+    Worker.Kind.LIGHT: (WorkerProcess.light_one,),
+}
+
+
+def _version() -> str:
+    try:
+        return version("levee")
+    except PackageNotFoundError:
+        return "0.1.0"

@@ -1,0 +1,31 @@
+"""What jobs need of the catalog: a job's mark in a table's history, and the catalog in step after a change."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models.functions import Now
+
+from tables.deltalog import Commit, NoTable, StorageError, open_log
+from tables.models import Table
+
+
+def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:
+    """The commit that carries the job's id in its `userMetadata`; None when the log has none, or there is no log."""
+    try:
+        return open_log(location).find_mark(str(job_id))
+    except (NoTable, FileNotFoundError):
+        return None
+
+
+def head_version(location: str) -> int | None:
+    """The newest version in the log now; None when there is no log, or it can't be read."""
+    try:
+        return open_log(location).head_version()
+    except (NoTable, StorageError, FileNotFoundError):
+        return None
+
+
+def syncs_due() -> bool:
+    """Whether a table waits to be synced."""
+    return Table.objects.filter(next_sync_at__lte=Now(), hidden_at=None).exists()
