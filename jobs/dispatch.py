@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from console.logs import log
 from jobs import broker
 from jobs.domain.states import Cause, State, sources
-from jobs.models import DispatcherRound, Job, Read, Worker
+from jobs.models import DispatcherRound, Job, Read
 from jobs.reconcile import WHO, find_late_commits, reconcile
 from jobs.timing import timing
 from jobs.transitions import Fenced, move
@@ -33,18 +33,16 @@ class Round:
 def wake_waiting() -> int:
     """Wakes every queue in which rows wait that somebody could claim. Doubled wake-ups mean nothing."""
     waiting = {
-        Worker.Kind.SPARK: Job.objects.filter(state=State.QUEUED, expires_at__gt=Now()),
-        Worker.Kind.INTERACTIVE: Job.objects.filter(
+        "spark": Job.objects.filter(state=State.QUEUED, expires_at__gt=Now()),
+        "interactive": Job.objects.filter(
             Q(lease_until=None) | Q(lease_until__lt=Now()), state=State.PREVIEWING, expires_at__gt=Now()
         ),
     }
-    queues = [queue for queue, rows in waiting.items() if rows.exists()]
-    queues += (
-        Read.objects.filter(state=Read.State.WAITING, expires_at__gt=Now()).values_list("queue", flat=True).distinct()
-    )
+    queues = {queue for queue, rows in waiting.items() if rows.exists()}
+    queues |= set(Read.objects.filter(state=Read.State.WAITING, expires_at__gt=Now()).values_list("queue", flat=True))
     if after_jobs.syncs_due():
-        queues.append(Worker.Kind.LIGHT)
-    return sum(broker.wake(queue) for queue in set(map(str, queues)))
+        queues.add("light")
+    return sum(broker.wake(queue) for queue in queues)
 
 
 def tidy() -> int:

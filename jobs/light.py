@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from jobs import reads
 from jobs.claims import claim_read
 from jobs.models import Read, Worker
@@ -14,8 +16,8 @@ def one(worker: str) -> bool:
     if read is not None:
         reads.answer_light(read, {"scan": _scan})
         return True
-    return catalog.sync_next_due()
+    return catalog.sync_due(1) > 0
 
 
 def _scan(read: Read) -> reads.Answer:
-    return catalog.scan_root(read.question["root"])
+    return catalog.scan_root(uuid.UUID(read.question["root"]))

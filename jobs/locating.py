@@ -12,8 +12,10 @@ from console.audit.services import refuse
 from console.errors import Problem
 from jobs.domain.commands import Convert
 from tables import queries
-from tables.locations import LocationError, canonical
+from tables.discovery import Kind
+from tables.locations import Location, LocationError, canonical
 from tables.models import Root, Table
+from tables.services import enter
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Place:
 
     root: Root
     path: str
-    below: tuple[str, ...]
+    location: Location[Root] | None  # None where only the table itself is known to the asker
     table: Table | None
 
 
@@ -46,11 +48,11 @@ def by_path(actor: Actor, path: str, action: Action) -> Place:
     except Problem as problem:
         own = _own_table(person, path)
         if own is not None:
-            return Place(own.root, own.path, (), own)
+            return Place(own.root, own.path, None, own)
         if problem.status == 403:
             refuse(actor, action, ObjectKind.PATH, path[:500], path[:500], problem)
         raise
-    return Place(found.root, found.path, found.below, Table.objects.filter(path=found.path).first())
+    return Place(found.root, found.path, found, Table.objects.filter(path=found.path).first())
 
 
 def _own_table(person: Person, path: str) -> Table | None:
@@ -74,20 +76,11 @@ def _by_name(actor: Actor, name: str) -> Place:
         or not person.scopes(Permission.TABLE_READ).covers_table(table.root_id, table.pk)
     ):
         raise Problem(404, "no_table", f"No table is named {name}.")
-    return Place(table.root, table.path, (), table)
+    return Place(table.root, table.path, None, table)
 
 
 def entry(actor: Actor, place: Place) -> Table:
     """The catalog's entry for the place; a directory that isn't known yet becomes a parquet entry."""
-    if place.table is not None:
-        return place.table
-    table, _ = Table.objects.get_or_create(
-        path=place.path,
-        defaults={
-            "root": place.root,
-            "name": "/".join(place.below) or place.root.name,
-            "format": Table.Format.PARQUET,
-            "added_by": actor.person,
-        },
-    )
-    return table
+    if place.location is None:
+        return Table.objects.get(path=place.path)
+    return place.table or enter(actor, place.location, Kind.PARQUET)[0]

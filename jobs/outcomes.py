@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.domain.errors import EngineFailure, Refusal
@@ -97,8 +97,13 @@ def committed(job: Job) -> Result | None:
     return Result(
         version=commit.version,
         operation=commit.operation,
-        operation_parameters=commit.operation_parameters or {},
-        operation_metrics=commit.operation_metrics or {},
+        operation_parameters=_texts(commit.operation_parameters),
+        operation_metrics=_texts(commit.operation_metrics),
         read_version=commit.read_version,
         details={"text": f"Found in the table's history as version {commit.version}."},
     )
+
+
+def _texts(values: Mapping[str, str | None]) -> dict[str, str]:
+    """Without what the log gives as null: a missing metric is unknown."""
+    return {name: value for name, value in values.items() if value is not None}

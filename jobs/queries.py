@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.http import Http404
+from django.urls import reverse
 from django.utils import timezone
 
 from console.accounts.models import Person
@@ -118,7 +119,7 @@ def attempts_of(job: Job) -> list[dict[str, Any]]:
 
 def log_of(job: Job) -> list[dict[str, Any]]:
     """The lines of all its attempts, oldest first."""
-    return list(LogLine.objects.filter(attempt__job=job).order_by("id").values("at", "text"))
+    return [dict(line) for line in LogLine.objects.filter(attempt__job=job).order_by("id").values("at", "text")]
 
 
 def state_sentence(job: Job) -> str:
@@ -155,7 +156,7 @@ def details(person: Person, job: Job) -> dict[str, Any]:
         "short_id": str(job.pk)[:8],
         "command": job.command,
         "state_text": state_sentence(job),
-        "table": {"id": job.table_id, "name": job.table.name, "url": job.table.get_absolute_url()},
+        "table": {"id": job.table_id, "name": job.table.name, "url": reverse("tables:overview", args=[job.table_id])},
         "reason": job.reason,
         "digest": job.digest,
         "base_version": job.base_version,
@@ -190,26 +191,29 @@ def queues() -> list[Queue]:
         oldest_preview=Min("requested_at", filter=Q(state=State.PREVIEWING, lease_until=None)),
     )
     reads = {
-        r["queue"]: r
-        for r in Read.objects.values("queue").annotate(
+        row["queue"]: row
+        for row in Read.objects.values("queue").annotate(
             waiting=Count("pk", filter=Q(state=Read.State.WAITING)),
             running=Count("pk", filter=Q(state=Read.State.RUNNING)),
             oldest=Min("asked_at", filter=Q(state=Read.State.WAITING)),
         )
     }
-    none = {"waiting": 0, "running": 0, "oldest": None}
-    interactive, light = reads.get("interactive", none), reads.get("light", none)
-    oldest = [t for t in (jobs["oldest_preview"], interactive["oldest"]) if t]
+    interactive, light = _reads(reads.get("interactive")), _reads(reads.get("light"))
+    oldest = [at for at in (jobs["oldest_preview"], interactive.oldest_at) if at]
     return [
         Queue("spark", jobs["queued"], jobs["claimed"], jobs["oldest_queued"]),
         Queue(
             "interactive",
-            jobs["previews"] + interactive["waiting"],
-            jobs["previewing"] + interactive["running"],
+            jobs["previews"] + interactive.waiting,
+            jobs["previewing"] + interactive.running,
             min(oldest, default=None),
         ),
-        Queue("light", light["waiting"], light["running"], light["oldest"]),
+        light,
     ]
+
+
+def _reads(row: Mapping[str, Any] | None) -> Queue:
+    return Queue("light", row["waiting"], row["running"], row["oldest"]) if row else Queue("light", 0, 0, None)
 
 
 def workers() -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+import uuid
 from datetime import timedelta
 
 from django.db import connection, transaction
@@ -38,17 +39,17 @@ def reconcile() -> int:
     )
 
 
-def _lost_ids() -> list[object]:
+def _lost_ids() -> list[uuid.UUID]:
     rows = Job.objects.filter(LOST, state=State.RUNNING)
     return list(rows.values_list("pk", flat=True)[:500])
 
 
-def _unknown_ids() -> list[object]:
+def _unknown_ids() -> list[uuid.UUID]:
     rows = Job.objects.filter(Q(state=State.RECONCILING) | Q(LOST, state=State.CANCELLING))
     return list(rows.values_list("pk", flat=True)[:500])
 
 
-def _take_over(pk: object) -> bool:
+def _take_over(pk: uuid.UUID) -> bool:
     """A running job whose worker is gone or frozen becomes `reconciling` under a new token: the old one writes nothing more."""
     job = Job.objects.get(pk=pk)
     text = "The worker stopped renewing its lease. Making sure that it is dead, then looking for a commit of this job."
@@ -79,7 +80,7 @@ def _new_token() -> int:
         return int(cursor.fetchone()[0])
 
 
-def _decide(pk: object) -> bool:
+def _decide(pk: uuid.UUID) -> bool:
     """The truth about a lost run: dead first, then the history."""
     job = Job.objects.select_related("table").get(pk=pk)
     attempt = Attempt.objects.filter(job=job, kind=Attempt.Kind.RUN).order_by("-claimed_at").first()

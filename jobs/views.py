@@ -19,7 +19,7 @@ from console.audit.actor import Actor
 from console.errors import Problem
 from jobs import locating, queries, reads, services, worker_services
 from jobs.domain.commands import Convert
-from jobs.domain.partitions import TYPES, quote_identifier
+from jobs.domain.partitions import TYPE_NAMES
 from jobs.forms import JobFilterForm
 from jobs.models import Read, Worker
 from tables.queries import roots_of, visible_to
@@ -122,7 +122,7 @@ def _read_context(request: HttpRequest, read: Read, place: locating.Place) -> di
         "inspection": read.answer,
         "poll_url": reverse("jobs:inspection", args=[read.pk]) if state == "pending" else None,
         "spark_state": queries.spark_state(Worker.Kind.INTERACTIVE),
-        "partition_types": TYPES,
+        "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": person_of(request).scopes(Permission.JOB_REQUEST).covers_root(place.root.pk),
     }
 
@@ -166,7 +166,11 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
 
 def _partition_schema(request: HttpRequest) -> str | None:
     columns = zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False)
-    return ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in columns) or None
+    return ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns) or None
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 @asks(Permission.WORKER_MANAGE)

@@ -6,8 +6,12 @@ import uuid
 
 from django.db.models.functions import Now
 
+from tables import sync as syncing
 from tables.deltalog import Commit, NoTable, StorageError, open_log
 from tables.models import Table
+from tables.sync import sync
+
+__all__ = ["find_mark", "head_version", "sync", "syncs_due"]
 
 
 def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:
@@ -24,6 +28,11 @@ def head_version(location: str) -> int | None:
         return open_log(location).head_version()
     except (NoTable, StorageError, FileNotFoundError):
         return None
+
+
+def sync(table_id: uuid.UUID) -> Table:
+    """The catalog's entry after a job. What is wrong with the table is in the entry; it never raises for that."""
+    return syncing.sync(table_id)
 
 
 def syncs_due() -> bool:

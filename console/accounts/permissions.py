@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from console.accounts.models import Person, Token
 from console.accounts.roles import NEEDS_SCOPE, Permission, TokenScope
+
+if TYPE_CHECKING:
+    # Its class body reads the settings that name Declared: imported here it would go in a circle.
+    from rest_framework.views import APIView
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -43,7 +46,7 @@ def asked_by(view: Any) -> tuple[Asked, ...] | Mapping[str, Any] | None:
     """What a view declares, None when it declares nothing."""
     for candidate in (view, getattr(view, "view_class", None), getattr(view, "cls", None)):
         if candidate is not None and getattr(candidate, "asks", None) is not None:
-            return cast(Any, candidate).asks
+            return cast("tuple[Asked, ...] | Mapping[str, Any]", candidate.asks)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, cast
+from typing import Any
 
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm
@@ -34,7 +34,7 @@ class SignIn(LoginView):
     asks = (Open.PUBLIC,)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
-        person = cast(Person, form.get_user())
+        person = form.get_user()
         with transaction.atomic():
             record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
             login(self.request, person)

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from console.accounts.services import FIRST_NAME, first_person
+from jobs.sample import request_conversions
+from tables.services import ensure_sample
 
 
 class Command(BaseCommand):
@@ -23,3 +26,6 @@ class Command(BaseCommand):
         if password is not None:
             # At once: it is stored only as a hash, and whoever ends this process now must have seen it.
             print(f"first sign-in: {FIRST_NAME} {password}", flush=True)
+            if not no_sample:
+                root, _ = ensure_sample(settings.ENV.home)
+                request_conversions(root)
