@@ -16,7 +16,7 @@ def one(worker: str) -> bool:
     if read is not None:
         reads.answer_light(read, {"scan": _scan})
         return True
-    return catalog.sync_due(1) > 0
+    return catalog.sync_next_due()
 
 
 def _scan(read: Read) -> reads.Answer:

@@ -27,5 +27,5 @@ class Command(BaseCommand):
             # At once: it is stored only as a hash, and whoever ends this process now must have seen it.
             print(f"first sign-in: {FIRST_NAME} {password}", flush=True)
             if not no_sample:
-                root, _ = ensure_sample(settings.ENV.home)
+                root = ensure_sample(settings.ENV.home)[0]
                 request_conversions(root)
