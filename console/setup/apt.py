@@ -40,7 +40,7 @@ def _install_repairing(prefix: list[str], package: str, places: Places) -> None:
     try:
         run(command, log)
     except CommandFailed as failure:
-        if "dpkg --configure -a" not in failure.tail:
+        if "dpkg --configure -a" not in failure.said:
             raise
         run([*prefix, "dpkg", "--configure", "-a"], log)
         run(command, log)

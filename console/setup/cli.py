@@ -20,7 +20,7 @@ from console.setup.parts import Part, bring_up_to_date
 from console.setup.places import HERE, Places
 from console.setup.postgres import Postgres
 from console.setup.redis import Redis
-from console.setup.venv import Packages
+from console.setup.venv import Environment, Packages
 
 PURPOSES = {
     "run": "the console itself",
@@ -34,11 +34,11 @@ TESTING = ("web", "spark", "dev")
 
 def parts_for(purpose: str, places: Places) -> list[Part]:
     """The parts in an order in which each stands after what it needs."""
-    packages = Packages(places, RUNNING if purpose == "run" else TESTING)
+    python: list[Part] = [Environment(places), Packages(places, RUNNING if purpose == "run" else TESTING)]
     if purpose == "check":
-        return [packages]
+        return python
     browser: list[Part] = [Chromium(places)] if purpose == "test" else []
-    programs: list[Part] = [Java(places), *browser, packages, Node(places), Redis(places), Postgres(places)]
+    programs: list[Part] = [Java(places), *browser, *python, Node(places), Redis(places), Postgres(places)]
     return [*programs, Jars(places), NodeModules(places), Build(places), StaticFiles(places)]
 
 
@@ -50,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     begin = time.monotonic()
     with _alone(HERE):
-        troubles = _set_up(HERE, options.purpose, archive_only=options.archive)
-    if troubles:
-        return _complain(troubles)
+        missing = _set_up(HERE, options.purpose, archive_only=options.archive)
+    if missing:
+        return _incomplete(missing)
     if time.monotonic() - begin > 3:
         say(f"ready in {time.monotonic() - begin:.0f} s")
     return 0
@@ -66,14 +66,15 @@ def say(sentence: str) -> None:
 def _set_up(places: Places, purpose: str, archive_only: bool) -> list[str]:
     if archive_only:
         return bring_up_to_date([Archive(places)], say)
-    troubles = bring_up_to_date(parts_for(purpose, places), say)
+    missing = bring_up_to_date(parts_for(purpose, places), say)
     found.write(places)
-    return troubles
+    return missing
 
 
-def _complain(troubles: list[str]) -> int:
-    for trouble in troubles:
-        print(f"set-up can't go on: {trouble}", file=sys.stderr)
+def _incomplete(missing: list[str]) -> int:
+    """The lines above said why; after much progress the last line names them once more."""
+    names = ", ".join(missing)
+    print(f"set-up is incomplete: {names}. Do what is said above and run it again; the rest is kept.", file=sys.stderr)
     return 1
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from console.setup.troubles import CommandFailed
 
-TAIL_LINES = 15
-
 
 def run(command: list[str], log: Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
     """Run to the end, appending output to `log`; `env` adds to the environment. Raises CommandFailed."""
@@ -22,7 +20,7 @@ def run(command: list[str], log: Path, cwd: Path | None = None, env: dict[str, s
             command, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
     if done.returncode:
-        raise CommandFailed(command, done.returncode, log, _tail(log, begin))
+        raise CommandFailed(command, done.returncode, log, _since(log, begin))
 
 
 def answer(command: list[str]) -> str | None:
@@ -34,8 +32,7 @@ def answer(command: list[str]) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _tail(log: Path, begin: int) -> str:
+def _since(log: Path, begin: int) -> str:
     with log.open("rb") as text:
         text.seek(begin)
-        lines = text.read().decode(errors="replace").splitlines()
-    return "\n".join(f"    {line}" for line in lines[-TAIL_LINES:])
+        return text.read().decode(errors="replace")

@@ -44,10 +44,10 @@ def _major(text: str | None) -> int:
 class Node:
     places: Places
     name: str = "Node"
-    needs: tuple[str, ...] = ("Python packages",)
+    needs: tuple[str, ...] = ("Python environment",)
 
     def ready(self) -> bool:
-        return find(self.places) is not None
+        return Wheel(self.places, "node").serves(find(self.places))
 
     def install(self) -> None:
         Wheel(self.places, "node").install()

@@ -31,32 +31,38 @@ class Part(Protocol):
 
 
 def bring_up_to_date(parts: Sequence[Part], say: Say) -> list[str]:
-    """Install what isn't ready, each part as soon as its needs are met; the sentences of what went wrong."""
-    troubles: list[str] = []
+    """Install what isn't ready, each part as soon as its needs are met; the names of the parts that failed.
+
+    A trouble is said when it is met, not after minutes of other parts' work. What waited for a failed part is left out.
+    """
+    failed: list[str] = []
     with ThreadPoolExecutor(max_workers=max(len(parts), 1)) as pool:
         done: dict[str, Future[bool]] = {}
         for part in parts:  # in order: a need stands before whoever needs it, so no thread waits for a later one
             waits = [done[name] for name in part.needs if name in done]
-            done[part.name] = pool.submit(_bring, part, waits, say, troubles)
+            done[part.name] = pool.submit(_bring, part, waits, say, failed)
         for future in done.values():
             future.result()
-    return troubles
+    return failed
 
 
-def _bring(part: Part, waits: list[Future[bool]], say: Say, troubles: list[str]) -> bool:
+def _bring(part: Part, waits: list[Future[bool]], say: Say, failed: list[str]) -> bool:
     """True when the part is there; False when it failed or when something it needs did."""
     if part.ready():  # what is there need not wait for what would have installed it
         return True
     if not all(wait.result() for wait in waits):
         return False
-    if part.ready():
-        return True
+    return part.ready() or _install(part, say, failed)
+
+
+def _install(part: Part, say: Say, failed: list[str]) -> bool:
     say(f"{part.name} …")
     begin = time.monotonic()
     try:
         part.install()
     except (CannotInstall, CommandFailed) as trouble:
-        troubles.append(str(trouble))
+        say(str(trouble))
+        failed.append(part.name)
         return False
     say(f"{part.name}: done in {time.monotonic() - begin:.0f} s")
     return True

