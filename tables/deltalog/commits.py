@@ -88,24 +88,9 @@ class Clock:
         return from_millis(modified_ms)
 
 
-class _Sum:
+def _plus(total: int | None, part: int | None) -> int | None:
     """A sum that is unknown as soon as one part of it is."""
-
-    __slots__ = ("known", "total")
-
-    def __init__(self) -> None:
-        self.total = 0
-        self.known = True
-
-    def add(self, part: int | None) -> None:
-        if part is None:
-            self.known = False
-        else:
-            self.total += part
-
-    @property
-    def value(self) -> int | None:
-        return self.total if self.known else None
+    return None if total is None or part is None else total + part
 
 
 _UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, None, None, None)
@@ -125,23 +110,25 @@ class Tally:
         self.unknown: dict[str, None] = {}
         self.added = self.removed = self.changed = 0
         self.data_change = False
-        self.added_bytes, self.removed_bytes = _Sum(), _Sum()
-        self.rows_added, self.rows_removed = _Sum(), _Sum()
+        self.added_bytes: int | None = 0
+        self.removed_bytes: int | None = 0
+        self.rows_added: int | None = 0
+        self.rows_removed: int | None = 0
 
     def take(self, action: Action) -> None:
         _TAKERS.get(type(action), _ignore)(self, action)
 
     def _add(self, action: AddFile) -> None:
         self.added += 1
-        self.added_bytes.add(action.size)
-        self.rows_added.add(action.rows)
-        self.data_change |= bool(action.data_change)
+        self.added_bytes = _plus(self.added_bytes, action.size)
+        self.rows_added = _plus(self.rows_added, action.rows)
+        self.data_change = self.data_change or bool(action.data_change)
 
     def _remove(self, action: RemoveFile) -> None:
         self.removed += 1
-        self.removed_bytes.add(action.size)
-        self.rows_removed.add(action.rows)
-        self.data_change |= bool(action.data_change)
+        self.removed_bytes = _plus(self.removed_bytes, action.size)
+        self.rows_removed = _plus(self.rows_removed, action.rows)
+        self.data_change = self.data_change or bool(action.data_change)
 
     def _cdc(self, _: AddCDCFile) -> None:
         self.changed += 1
@@ -193,10 +180,10 @@ class Tally:
             self.added,
             self.removed,
             self.changed,
-            self.added_bytes.value,
-            self.removed_bytes.value,
-            self.rows_added.value,
-            self.rows_removed.value,
+            self.added_bytes,
+            self.removed_bytes,
+            self.rows_added,
+            self.rows_removed,
             self.data_change,
             self.metadata,
             self.protocol,

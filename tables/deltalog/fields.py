@@ -34,6 +34,15 @@ class Fields:
         self.wrong(name, "text")
         return None
 
+    def all_texts(self, names: tuple[str, ...]) -> list[str | None]:
+        """As `text` for each name."""
+        get = self._value.get
+        found = [get(name) for name in names]
+        for value in found:
+            if value is not None and type(value) is not str:
+                return [self.text(name) for name in names]
+        return found
+
     def count(self, name: str) -> int | None:
         """A whole number from 0 up to 64 bits."""
         value = self._value.get(name)
@@ -88,7 +97,10 @@ class Fields:
         if not isinstance(value, dict):
             self.wrong(name, "a map")
             return {}
-        return {key: as_text(item) for key, item in value.items()}
+        for item in value.values():
+            if type(item) is not str:
+                return {key: as_text(item) for key, item in value.items()}
+        return value  # nearly always: the parsed object is nobody else's
 
     def group(self, name: str) -> dict[str, Any] | None:
         value = self._value.get(name)
@@ -110,4 +122,6 @@ def as_text(value: Any) -> str | None:
 
 def from_millis(millis: int) -> datetime:
     """A time in UTC, held between 1970 and the year 9999."""
-    return datetime.fromtimestamp(min(max(millis, 0), _LATEST_MS) / 1000, UTC)
+    if not 0 <= millis <= _LATEST_MS:
+        millis = 0 if millis < 0 else _LATEST_MS
+    return datetime.fromtimestamp(millis / 1000, UTC)

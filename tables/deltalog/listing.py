@@ -67,9 +67,12 @@ class Listing:
 
     def gaps(self, start: int, end: int) -> list[int]:
         """Versions between `start` and `end`, both included, that have no commit file (at most 1,000 are named)."""
+        present = [version for version in self.commits if start <= version <= end]
         missing: list[int] = []
+        if len(present) == end - start + 1:
+            return missing
         previous = start - 1
-        for version in [*(v for v in self.commits if start <= v <= end), end + 1]:
+        for version in [*present, end + 1]:
             missing += range(previous + 1, min(version, previous + 1001))
             previous = version
             if len(missing) >= 1000:

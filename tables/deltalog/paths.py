@@ -16,9 +16,14 @@ def is_absolute(path: str) -> bool:
     return _ABSOLUTE.match(path) is not None
 
 
+def is_plain(path: str) -> bool:
+    """True for the usual path: relative, nothing encoded, no `..`. All others are looked at closely."""
+    return _PLAIN.fullmatch(path) is not None and ".." not in path
+
+
 def is_outside(path: str) -> bool:
     """True when the path may name a file outside the table's directory: absolute, or with `..` once decoded."""
-    if _PLAIN.fullmatch(path) and ".." not in path:
+    if is_plain(path):
         return False
     decoded = unquote(path)
     return is_absolute(path) or decoded.startswith("/") or ".." in decoded.split("/") or "\x00" in decoded

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tables.deltalog.actions import Action
+from tables.deltalog.actions import Action, AddFile, RemoveFile
 from tables.deltalog.bases import Base
 from tables.deltalog.livefiles import shape, without
 from tables.deltalog.problems import Code, Problems
@@ -41,9 +41,12 @@ class Replay:
         self._tail = Tail(spill, over_base=base.version >= 0) if spill else None
 
     def take(self, action: Action) -> None:
-        self.state.take(action)
-        if self._tail is not None:
-            self._tail.take(action)
+        kind = type(action)
+        if kind is AddFile or kind is RemoveFile:
+            if self._tail is not None:
+                self._tail.take(action)
+        else:
+            self.state.take(action)
 
     def finish(self, head: Head) -> Snapshot:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""

@@ -22,7 +22,7 @@ from tables.deltalog.storage import Entry
 
 _KEY = b"levee.snapshot"
 _FORMAT = 1
-_ROWS = 16_384
+_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ class Storage(Protocol):
 class LocalStorage:
     """A directory on a file system of this machine.
 
-    Links are not followed below the directory and only regular files are opened: a pipe named like a commit would block for ever.
+    Links are not followed below the directory and only regular files are listed. Nothing blocks: a pipe that takes a commit's name
+    after the listing is opened without waiting, and has no content.
     """
 
     def __init__(self, root: str) -> None:
@@ -97,9 +98,6 @@ class LocalStorage:
             raise StorageError("the file is missing", missing=True) from error
         except (OSError, ValueError) as error:
             raise StorageError(f"the file can't be opened: {getattr(error, 'strerror', None) or error}") from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise StorageError("it is not a regular file")
         return descriptor
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
@@ -117,7 +115,11 @@ class LocalStorage:
             os.close(descriptor)
 
     def open(self, path: str) -> BinaryIO:
-        return os.fdopen(self._descriptor(path), "rb")
+        descriptor = self._descriptor(path)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise StorageError("it is not a regular file")
+        return os.fdopen(descriptor, "rb")
 
 
 def _stat(item: os.DirEntry[str]) -> Entry | None:
@@ -128,6 +130,6 @@ def _stat(item: os.DirEntry[str]) -> Entry | None:
 
 
 def _entry(name: str, found: os.stat_result) -> Entry | None:
-    if stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISREG(found.st_mode):
         return None
     return Entry(name, found.st_size, found.st_mtime_ns // 1_000_000)

@@ -58,13 +58,15 @@ class Sync:
         replay = Replay(base, self._target, self._problems)
         clock, before = self._clock()
         last: Commit | None = None
+        start = min(self.since, base.version)
         for version, entry in self._listing.commits.items():
-            if version <= min(self.since, base.version):
+            if version <= start:
                 continue
             sink = replay.take if version > base.version else None
             last = read_commit(self._storage, version, entry, clock, before, sink)
             before = last.metadata or before
-            self._problems.extend(last.problems)
+            if last.problems:
+                self._problems.extend(last.problems)
             if version > self.since:
                 yield last
         replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tables.deltalog.actions import Action, AddFile, DeletionVector, RemoveFile
 from tables.deltalog.livefiles import RAW, file_key
 
-_BATCH = 4096
+_BATCH = 1024
 _BATCH_BYTES = 8 << 20
 _GONE = -1
 
