@@ -9,9 +9,6 @@ from django.db.models.functions import Now
 from tables import sync as syncing
 from tables.deltalog import Commit, NoTable, StorageError, open_log
 from tables.models import Table
-from tables.sync import sync
-
-__all__ = ["find_mark", "head_version", "sync", "syncs_due"]
 
 
 def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from tables.deltalog.filenames import LOG, LogName, parse
@@ -92,6 +93,30 @@ def kind_of(path: str) -> Kind | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """The parquet files of one directory: how many, their bytes, the newest one's time (UTC). `stopped` as in Scan."""
+
+    files: int
+    size_bytes: int
+    modified_at: datetime | None
+    stopped: str | None
+
+
+def measure(path: str, limits: Limits = Limits()) -> Measure:
+    """Adds up the parquet files in a directory and its partition directories. Only names and sizes are read."""
+    walk = _Walk(limits, time.monotonic)
+    files = size = 0
+    newest: float | None = None
+    stopped = None
+    try:
+        for status in walk.parquet_files(path):
+            files, size, newest = files + 1, size + status.st_size, max(newest or 0, status.st_mtime)
+    except _Stop as reason:
+        stopped = str(reason)
+    return Measure(files, size, None if newest is None else datetime.fromtimestamp(newest, UTC), stopped)
+
+
+@dataclass(frozen=True, slots=True)
 class _Listing:
     path: str
     directories: tuple[str, ...]
@@ -126,6 +151,18 @@ class _Walk:
                 self.cut = f"directories more than {depth} levels deep were left out"
                 continue
             waiting.extend((child, depth + 1) for child in below)
+
+    def parquet_files(self, start: str) -> Iterator[os.stat_result]:
+        """Status of each parquet file in a directory and in the partition directories below it."""
+        waiting = deque([start])
+        while waiting:
+            path = waiting.pop()
+            for entry in self._entries(path):
+                if entry.is_dir(follow_symlinks=False):
+                    if "=" in entry.name:
+                        waiting.append(_join(path, entry.name))
+                elif _is_parquet(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield entry.stat(follow_symlinks=False)
 
     def kind(self, listing: _Listing) -> Kind | None:
         if listing.log and self._holds_log(_join(listing.path, LOG)):

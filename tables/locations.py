@@ -135,6 +135,12 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
     return location
 
 
+def innermost(text: str, roots: Iterable[R]) -> R | None:
+    """The root that owns a path, by its text alone; None outside all of them. Raises OutsideRoots for what is no path."""
+    location = _innermost(_split(text), roots)
+    return None if location is None else location.root
+
+
 def _innermost(asked: tuple[str, tuple[str, ...]], roots: Iterable[R]) -> Location[R] | None:
     """Compares components with those of each root, as registered and as the disk really has it."""
     prefix, components = asked

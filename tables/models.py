@@ -87,6 +87,7 @@ class Table(models.Model):
     version = models.BigIntegerField(null=True)
     first_version = models.BigIntegerField(null=True)  # the oldest commit that is still in the log
     first_readable = models.BigIntegerField(null=True)  # the oldest version whose files can still be named from the log
+    checkpoint_version = models.BigIntegerField(null=True)  # the newest checkpoint; null: none
     last_commit_at = models.DateTimeField(null=True)
     size_bytes = models.BigIntegerField(null=True)
     num_files = models.BigIntegerField(null=True)
@@ -151,7 +152,7 @@ class Incarnation(models.Model):
 
     table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="earlier")
     number = models.PositiveIntegerField()
-    table_id = models.CharField(max_length=64, blank=True, default="")
+    delta_id = models.CharField(max_length=64, blank=True, default="")
     version = models.BigIntegerField(null=True)
     ended_at = models.DateTimeField(db_default=Now())
     why = models.TextField()
@@ -161,7 +162,7 @@ class Incarnation(models.Model):
         constraints = [models.UniqueConstraint(fields=["table", "number"], name="incarnation_once")]
 
     def __str__(self) -> str:
-        return f"{self.table_id} until version {self.version}"
+        return f"{self.delta_id} until version {self.version}"
 
 
 class Commit(models.Model):

@@ -1,0 +1,119 @@
+"""A table's fields from a snapshot: what the lists, the header and the health of its page are made of."""
+
+from __future__ import annotations
+
+from django.db.models import Sum
+
+from tables import health, layout, search
+from tables.deltalog import Code as ProblemCode
+from tables.deltalog import Entry, Snapshot
+from tables.history import bounded, protocol_json, schema_of, text, texts
+from tables.models import Commit, Table
+from tables.secrets import masked
+
+
+def take(table: Table, snapshot: Snapshot) -> None:
+    """Sets the fields that describe the newest version, unsaved; only a new schema is saved at once."""
+    metadata = snapshot.metadata
+    table.version = snapshot.version
+    table.head_mark = mark(snapshot.head_file)
+    table.last_commit_at = snapshot.committed_at
+    table.num_files = snapshot.num_files
+    table.size_bytes = bounded(snapshot.size_bytes)
+    table.num_records = bounded(snapshot.num_records)
+    table.protocol = protocol_json(snapshot.protocol)
+    table.features = [text(name) for name in snapshot.features]
+    table.clustering_columns = [text(name) for name in snapshot.clustering_columns]
+    table.table_id = text(metadata.id)[:64] if metadata else None
+    table.properties = texts(masked(metadata.configuration)) if metadata else {}
+    table.partition_columns = [text(name) for name in metadata.partition_columns] if metadata else []
+    table.created_at = metadata.created_at if metadata else None
+    table.comment = text(metadata.description) if metadata else ""
+    table.problems = [problem.as_json() for problem in snapshot.problems]
+    table.layout = layout.summarize(snapshot)
+    table.schema = schema_of(metadata)
+    if table.schema is not None:
+        type(table.schema).objects.bulk_create([table.schema], ignore_conflicts=True)
+    if not snapshot.complete or snapshot.understanding.needs:
+        table.num_records = None
+
+
+def forget(table: Table) -> None:
+    """Sets the fields back to what is known of a directory that nobody has looked at."""
+    table.version = table.first_version = table.first_readable = table.checkpoint_version = None
+    table.table_id = table.last_commit_at = table.created_at = table.schema = table.protocol = table.layout = None
+    table.num_files = table.size_bytes = table.num_records = None
+    table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
+    table.properties, table.head_mark, table.comment = {}, "", ""
+
+
+def mark(entry: Entry | None) -> str:
+    """What tells a commit's file from another one of the same number."""
+    return f"{entry.size}:{entry.modified_ms}" if entry else ""
+
+
+def judge(table: Table) -> None:
+    """Sets the table's health from its fields, unsaved."""
+    found = [health.missing(table.path)] if table.missing_since else []
+    found += health.findings(_facts(table)) if table.is_delta else []
+    table.health = [finding.as_json() for finding in found]
+    table.health_codes = sorted({finding.code.value for finding in found})
+
+
+def _facts(table: Table) -> health.Facts:
+    lies = table.layout or {}
+    partitions = lies.get("partitions") or {}
+    broken = [
+        f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in table.problems if p["code"] in _BROKEN
+    ]
+    ended = table.earlier.values_list("ended_at", flat=True).first() if table.incarnation else None
+    return health.Facts(
+        num_files=lies.get("num_files"),
+        small_files=lies.get("small_files"),
+        small_bytes=lies.get("small_bytes"),
+        size_bytes=lies.get("size_bytes"),
+        files_with_statistics=lies.get("with_statistics"),
+        largest_partition_bytes=partitions.get("largest_bytes"),
+        median_partition_bytes=partitions.get("median_bytes"),
+        commits_since_checkpoint=_since_checkpoint(table),
+        log_bytes=_log_bytes(table),
+        unknown_features=tuple(
+            p["reason"].removeprefix("needs feature ") for p in table.problems if p["code"] == _NEEDS
+        ),
+        broken_entries=tuple(broken),
+        outside_files=lies.get("outside_files") or 0,
+        recreated_at=ended,
+    )
+
+
+_NEEDS = ProblemCode.UNSUPPORTED.value
+_BROKEN = {
+    ProblemCode.CORRUPT.value,
+    ProblemCode.MISSING.value,
+    ProblemCode.UNREADABLE.value,
+    ProblemCode.DISAGREES.value,
+}
+
+
+def _since_checkpoint(table: Table) -> int | None:
+    if table.version is None:
+        return None
+    return table.version - (-1 if table.checkpoint_version is None else table.checkpoint_version)
+
+
+def _log_bytes(table: Table) -> int | None:
+    """Bytes of the commits that are still in the log."""
+    if table.first_version is None:
+        return None
+    kept = Commit.objects.filter(table=table, incarnation=table.incarnation, version__gte=table.first_version)
+    total: int | None = kept.aggregate(bytes=Sum("log_bytes"))["bytes"]
+    return total
+
+
+def index_words(table: Table) -> None:
+    """Sets what a search looks through, unsaved."""
+    columns = table.schema.columns if table.schema else []
+    parts = [table.name, table.catalog_name or "", table.path, table.owner, *table.tags, *columns, table.description]
+    table.leaf = search.normal(table.name.replace("/", ".").rstrip(".").rpartition(".")[2])
+    table.words = search.words(parts)
+    table.grams = search.grams(table.words)

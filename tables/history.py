@@ -1,0 +1,148 @@
+"""A log's commits as rows of the catalog."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tables import deltalog
+from tables.deltalog.actions import Metadata, Protocol
+from tables.deltalog.features import implied_features
+from tables.models import Commit, Schema, Table
+from tables.secrets import masked, masked_text
+
+LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A commit's row and the schema that it refers to."""
+
+    commit: Commit
+    schema: Schema | None
+
+
+def rows(table: Table, commits: Iterable[deltalog.Commit]) -> Iterator[Row]:
+    """Unsaved rows of the table's present incarnation, in the order of the commits."""
+    for commit in commits:
+        schema = schema_of(commit.metadata)
+        yield Row(_row(table, commit, schema), schema)
+
+
+def ensure_schemas(batch: Iterable[Row]) -> None:
+    """Saves the schemas of the batch that are new."""
+    found = {row.schema.sha256: row.schema for row in batch if row.schema is not None}
+    if found:
+        Schema.objects.bulk_create(found.values(), ignore_conflicts=True)
+
+
+def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit:
+    metadata = commit.metadata
+    return Commit(
+        table=table,
+        incarnation=table.incarnation,
+        version=commit.version,
+        committed_at=commit.committed_at,
+        operation=text(commit.operation),
+        operation_parameters=texts(masked(commit.operation_parameters)),
+        operation_metrics=texts(commit.operation_metrics),
+        user_name=text(commit.user_name or commit.user_id),
+        engine_info=text(commit.engine_info),
+        isolation_level=text(commit.isolation_level),
+        is_blind_append=commit.is_blind_append,
+        read_version=bounded(commit.read_version),
+        txn_id=text(commit.txn_id),
+        user_metadata=text(masked_text(commit.user_metadata)),
+        job=job_id(commit.user_metadata),
+        files_added=commit.num_added_files,
+        files_removed=commit.num_removed_files,
+        bytes_added=bounded(commit.added_bytes),
+        bytes_removed=bounded(commit.removed_bytes),
+        rows_added=bounded(commit.rows_added),
+        rows_removed=bounded(commit.rows_removed),
+        schema=schema,
+        partition_columns=[text(name) for name in metadata.partition_columns] if metadata else None,
+        properties=texts(masked(metadata.configuration)) if metadata else None,
+        protocol=protocol_json(commit.protocol),
+        log_bytes=bounded(commit.size_bytes),
+        problems=[problem.as_json() for problem in commit.problems],
+    )
+
+
+def job_id(user_metadata: str | None) -> uuid.UUID | None:
+    """The job that a commit names, when it names one as Levee does."""
+    try:
+        return uuid.UUID(deltalog.job_of(user_metadata) or "")
+    except ValueError:
+        return None
+
+
+def schema_of(metadata: Metadata | None) -> Schema | None:
+    """The schema of a metaData action, unsaved; None when there is none or it is not Spark's JSON struct."""
+    if metadata is None:
+        return None
+    try:
+        struct = json.loads(text(metadata.schema_json))
+        names = list(field_names(struct))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    canonical = json.dumps(struct, sort_keys=True, separators=(",", ":"))
+    return Schema(sha256=hashlib.sha256(canonical.encode()).hexdigest(), struct=struct, columns=names)
+
+
+def field_names(struct: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Dotted names of all fields of a struct, those of nested ones included, parents first."""
+    for field in struct["fields"]:
+        name = f"{prefix}{field['name']}"
+        yield name
+        yield from _below(field["type"], f"{name}.")
+
+
+def _below(kind: Any, prefix: str) -> Iterator[str]:
+    if not isinstance(kind, dict):
+        return
+    match kind.get("type"):
+        case "struct":
+            yield from field_names(kind, prefix)
+        case "array":
+            yield from _below(kind["elementType"], prefix)
+        case "map":
+            yield from _below(kind["keyType"], prefix)
+            yield from _below(kind["valueType"], prefix)
+
+
+def protocol_json(protocol: Protocol | None) -> dict[str, Any] | None:
+    """A protocol as the API gives it; feature lists are null for legacy protocols."""
+    if protocol is None:
+        return None
+    return {
+        "min_reader_version": protocol.min_reader_version,
+        "min_writer_version": protocol.min_writer_version,
+        "reader_features": _sorted(protocol.reader_features),
+        "writer_features": _sorted(protocol.writer_features),
+        "implied_features": list(implied_features(protocol)),
+    }
+
+
+def _sorted(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else sorted(text(name) for name in names)
+
+
+def text(value: str | None) -> str:
+    """A text as PostgreSQL can hold it: no NUL, no lone surrogates, bounded."""
+    plain = (value or "").replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    return plain if len(plain) <= LONGEST_TEXT else plain[:LONGEST_TEXT] + "… (cut)"
+
+
+def texts(values: dict[str, str | None]) -> dict[str, str | None]:
+    """The same for a mapping of texts, null values kept."""
+    return {text(key): None if value is None else text(value) for key, value in values.items()}
+
+
+def bounded(value: int | None) -> int | None:
+    """A count as a bigint can hold it; one that is out of its range is unknown."""
+    return value if value is not None and -(2**63) <= value < 2**63 else None

@@ -1,0 +1,147 @@
+"""How a table's live files lie: sizes, partitions, statistics. From the Arrow file of a snapshot; numbers in bytes and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tables.deltalog import Snapshot
+from tables.deltalog.livefiles import PARTITION
+from tables.deltalog.snapshot import physical_names
+from tables.health import SMALL_FILE_BYTES
+
+MIB = 2**20
+BOUNDS = (1 * MIB, 8 * MIB, 32 * MIB, 64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB, 1024 * MIB)
+LISTED = 50  # partitions and values that are named; the rest is in the totals
+CURVE = 100  # points of the drawing of partition sizes
+_OUTSIDE = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|(^|/)(\.|%2[eE]){2}(/|$)"
+
+
+def summarize(snapshot: Snapshot) -> dict[str, Any]:
+    """The layout of one version as JSON values. Unknown is None; a table without files has zeros.
+
+    `histogram` counts files below each bound of BOUNDS and, last, above them; `partitions` is None for unpartitioned tables.
+    """
+    files = snapshot.files()
+    sizes = files.column("size")
+    return {
+        "version": snapshot.version,
+        "num_files": files.num_rows,
+        "size_bytes": snapshot.size_bytes,
+        "num_records": snapshot.num_records,
+        "histogram": _histogram(sizes),
+        **_sizes(sizes),
+        "with_statistics": files.num_rows - files.column("num_records").null_count,
+        "deletion_vectors": files.num_rows - files.column("deletion_vector").null_count,
+        "outside_files": int(pc.sum(pc.match_substring_regex(files.column("path"), _OUTSIDE)).as_py() or 0),
+        "partitions": _partitions(files, _logical_names(snapshot)),
+    }
+
+
+def _histogram(sizes: pa.ChunkedArray) -> list[dict[str, int | None]]:
+    rows: list[dict[str, int | None]] = []
+    below = 0
+    for bound in (*BOUNDS, None):
+        inside = pc.greater_equal(sizes, below)
+        if bound is not None:
+            inside = pc.and_(inside, pc.less(sizes, bound))
+        found = sizes.filter(inside)
+        rows.append({"from": below, "to": bound, "files": len(found), "bytes": _total(found)})
+        below = bound or below
+    return rows
+
+
+def _sizes(sizes: pa.ChunkedArray) -> dict[str, int | None]:
+    known = sizes.drop_null()
+    small = known.filter(pc.less(known, SMALL_FILE_BYTES))
+    if not len(known):
+        return dict.fromkeys(("median_file", "mean_file", "largest_file"), None) | {"small_files": 0, "small_bytes": 0}
+    return {
+        "median_file": int(pc.quantile(known, 0.5)[0].as_py()),
+        "mean_file": int(pc.mean(known).as_py()),
+        "largest_file": int(pc.max(known).as_py()),
+        "small_files": len(small),
+        "small_bytes": _total(small),
+    }
+
+
+def _total(sizes: pa.ChunkedArray) -> int:
+    return int(pc.sum(sizes).as_py() or 0)
+
+
+def _logical_names(snapshot: Snapshot) -> dict[str, str]:
+    """Column of the Arrow file → the partition column's name as people know it, in the table's order."""
+    metadata = snapshot.metadata
+    if metadata is None:
+        return {}
+    physical = physical_names(metadata)
+    names = {PARTITION + physical.get(name, name): name for name in metadata.partition_columns}
+    plain = {PARTITION + name: name for name in metadata.partition_columns}
+    present = {PARTITION + name for name in snapshot.physical_partition_columns}
+    return {column: name for column, name in (names | plain).items() if column in present}
+
+
+def _partitions(files: pa.Table, names: Mapping[str, str]) -> dict[str, Any] | None:
+    if not names:
+        return None
+    totals = _totals(files, list(names))
+    sizes = totals.column("bytes")
+    ordered = totals.sort_by([("bytes", "descending")])
+    return {
+        "columns": list(names.values()),
+        "count": totals.num_rows,
+        "median_bytes": int(pc.quantile(sizes, 0.5)[0].as_py()) if totals.num_rows else None,
+        "largest_bytes": int(pc.max(sizes).as_py()) if totals.num_rows else None,
+        "smaller_than_64_mib": int(pc.sum(pc.less(sizes, 64 * MIB)).as_py() or 0),
+        "curve": _curve(ordered.column("bytes")),
+        "largest": _rows(ordered.slice(0, LISTED), names),
+        "by_column": {name: _by_column(files, column, name) for column, name in names.items()},
+    }
+
+
+def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
+    """Files, bytes and rows per combination of values."""
+    known = files.select([*columns, "size", "num_records"])
+    sums = known.group_by(columns).aggregate(
+        [
+            ("size", "count", pc.CountOptions(mode="all")),
+            ("size", "sum"),
+            ("num_records", "sum", _STRICT),
+            ("size", "max"),
+        ]
+    )
+    return sums.rename_columns([*columns, "files", "bytes", "rows", "largest_file"]).set_column(
+        len(columns) + 1, "bytes", pc.fill_null(sums.column("size_sum"), 0)
+    )
+
+
+_STRICT = pc.ScalarAggregateOptions(skip_nulls=False)  # rows of a partition are unknown as soon as one file's are
+
+
+def _by_column(files: pa.Table, column: str, name: str) -> dict[str, Any]:
+    totals = _totals(files, [column]).sort_by([("bytes", "descending")])
+    return {"values": totals.num_rows, "largest": _rows(totals.slice(0, LISTED), {column: name})}
+
+
+def _rows(totals: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "values": {name: row[column] for column, name in names.items()},
+            "files": row["files"],
+            "bytes": row["bytes"],
+            "rows": row["rows"],
+            "largest_file": row["largest_file"],
+        }
+        for row in totals.to_pylist()
+    ]
+
+
+def _curve(sizes: pa.ChunkedArray) -> list[int]:
+    """Up to CURVE sizes at even distances, the first and the last among them."""
+    count = len(sizes)
+    if count <= CURVE:
+        return [int(size) for size in sizes.to_pylist()]
+    return [int(sizes[round(step * (count - 1) / (CURVE - 1))].as_py()) for step in range(CURVE)]

@@ -1,0 +1,290 @@
+"""Acts on the catalog, one door each: check the permission, do it, record it, in one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.errors import Problem
+from tables import discovery, facts, sample
+from tables import sync as syncing
+from tables.discovery import Kind
+from tables.locations import InvalidRoot, Location, LocationError, NoSuchDirectory, innermost, resolve, root_uri
+from tables.models import Finding, Root, Table
+from tables.queries import known_at
+
+MAX_TICKED = 500
+NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def add_root(actor: Actor, name: str, text: str) -> Root:
+    """Registers a storage prefix. Tables that lie below it and belonged to an outer root belong to it from now on.
+
+    Raises Problem: 403 `forbidden`, 400 `invalid` (name or place), 409 `already_known` (name or place taken).
+    """
+    _require(actor, Permission.ROOT_MANAGE)
+    root = Root(name=_root_name(name), uri=_root_uri(text), added_by=actor.person)
+    try:
+        with transaction.atomic():
+            record(
+                actor, Action.ROOT_ADD, ObjectKind.ROOT, root.id, root.name, after={"name": root.name, "uri": root.uri}
+            )
+            root.save(force_insert=True)
+            _take_over(root)
+    except IntegrityError:
+        raise Problem(409, "already_known", f"A root named {name}, or one at {root.uri}, exists already.") from None
+    return root
+
+
+def _require(actor: Actor, permission: Permission) -> None:
+    """For acts on everything. Levee itself has no person and needs no permission."""
+    if actor.person is not None and not actor.person.scopes(permission).everything:
+        raise Problem(403, "forbidden", f"This needs {permission.value} on everything, which none of your roles gives.")
+
+
+def _root_name(name: str) -> str:
+    if not name or len(name) > 100 or not set(name) <= NAME_CHARACTERS:
+        detail = "A root’s name has 1 to 100 letters, digits, dots, dashes and underscores."
+        raise Problem(400, "invalid", detail, fields={"name": detail})
+    return name
+
+
+def _root_uri(text: str) -> str:
+    try:
+        return root_uri(text)
+    except InvalidRoot as error:
+        raise Problem(400, "invalid", str(error), fields={"uri": str(error)}) from None
+
+
+def _take_over(root: Root) -> None:
+    """The innermost root owns a table."""
+    roots = list(Root.objects.all())
+    for table in Table.objects.filter(path__startswith=f"{root.uri}/") | Table.objects.filter(path=root.uri):
+        Table.objects.filter(pk=table.pk).update(root=innermost(table.path, roots))
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A table of the catalog, and whether this act brought it in."""
+
+    table: Table
+    is_new: bool
+
+
+def add_table(actor: Actor, text: str) -> Added:
+    """Brings the Delta table or parquet directory at a path into the catalog, already synced.
+
+    Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`.
+    """
+    person = _person(actor)
+    location = _locate(person, text)
+    known = known_at(person, location.path)
+    if known is not None:
+        return Added(known, is_new=False)
+    if not person.scopes(Permission.TABLE_ADD).covers_root(location.root.pk):
+        detail = f"Adding a table needs {Permission.TABLE_ADD.value} on the root {location.root.name}."
+        raise Problem(403, "forbidden", detail)
+    refuse_inside_table(location)
+    kind = discovery.kind_of(location.path)
+    if kind is None:
+        raise Problem(404, "no_table", f"{text} holds neither a Delta table nor parquet files.")
+    table, is_new = enter(actor, location, kind)
+    return Added(syncing.sync(table.pk) if is_new else table, is_new)
+
+
+def _person(actor: Actor) -> Person:
+    if actor.person is None:
+        raise Problem(403, "forbidden", "This is asked by a person.")
+    return actor.person
+
+
+def _locate(person: Person, text: str) -> Location[Root]:
+    """The place, in a root that the person sees, or at a table that they see in another one."""
+    reads = person.scopes(Permission.TABLE_READ)
+    try:
+        location = resolve(text, Root.objects.all(), lambda root: reads.covers_root(root.pk) or bool(reads.tables))
+    except LocationError as error:
+        code = "no_table" if isinstance(error, NoSuchDirectory) else error.code
+        raise Problem(error.status, code, str(error)) from None
+    if not reads.covers_root(location.root.pk) and known_at(person, location.path) is None:
+        raise Problem(403, "outside_roots", f"{text} is not below a root that you may see.")
+    return location
+
+
+def refuse_inside_table(location: Location[Root]) -> None:
+    """Raises Problem 409 `inside_table` for a place below a Delta table: a partition directory is no table of its own."""
+    path = location.path
+    for _ in location.below:
+        path = path.rpartition("/")[0]
+        if discovery.kind_of(path) is Kind.DELTA:
+            detail = (
+                f"{location.path} lies inside the Delta table {path}. Add that one; a partition is no table of its own."
+            )
+            raise Problem(409, "inside_table", detail, table_path=path)
+
+
+def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bool]:
+    """The catalog's entry for a location, made when there is none; one per location, whoever comes first. Unsynced."""
+    table = Table(
+        root=location.root, path=location.path, name=name_of(location), format=kind.value, added_by=actor.person
+    )
+    facts.index_words(table)
+    with transaction.atomic():
+        found, fresh = _get_or_create(table)
+        if fresh or found.hidden_at is not None:
+            record(actor, Action.TABLE_ADD, ObjectKind.TABLE, found.id, found.name, after={"path": found.path})
+            Table.objects.filter(pk=found.pk).update(hidden_at=None)
+            found.hidden_at, fresh = None, True
+    return found, fresh
+
+
+def _get_or_create(table: Table) -> tuple[Table, bool]:
+    try:
+        with transaction.atomic():
+            table.save(force_insert=True)
+        return table, True
+    except IntegrityError:
+        return Table.objects.select_related("root").get(path=table.path), False
+
+
+def name_of(location: Location[Root]) -> str:
+    """What people call a table without a catalog name: its path below the root."""
+    return "/".join(location.below) or location.path.rpartition("/")[2]
+
+
+def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
+    """Adds what was ticked in the list of a scan. Raises Problem as `add_table` does; what came before it stays added."""
+    if len(paths) > MAX_TICKED:
+        raise Problem(400, "invalid", f"At most {MAX_TICKED} tables are added at once.")
+    found = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
+    if unknown := [path for path in paths if path not in found]:
+        raise Problem(400, "invalid", f"{unknown[0]} is not among what the scan found.")
+    return [add_table(actor, path) for path in paths]
+
+
+def scan_root(root_id: uuid.UUID) -> dict[str, object]:
+    """Looks through a root and keeps what it found; the answer of the scan's read, as JSON values.
+
+    What an earlier scan found and this one, having seen everything, did not, is marked gone.
+    """
+    root = Root.objects.get(pk=root_id)
+    others = Root.objects.exclude(pk=root.pk).values_list("uri", flat=True)
+    result = discovery.scan(root.uri, frozenset(others))
+    with transaction.atomic():
+        now = timezone.now()
+        rows = [Finding(root=root, path=found.path, kind=found.kind, seen_at=now) for found in result.found]
+        Finding.objects.bulk_create(
+            rows,
+            batch_size=5_000,
+            update_conflicts=True,
+            unique_fields=["path"],
+            update_fields=["root", "kind", "seen_at"],
+        )
+        Finding.objects.filter(root=root, seen_at=now).exclude(gone_at=None).update(gone_at=None)
+        if result.stopped is None:
+            Finding.objects.filter(root=root, seen_at__lt=now, gone_at=None).update(gone_at=now)
+        root.scanned_at, root.scan_entries = now, result.entries
+        root.scan_stopped, root.scan_unreadable = result.stopped or "", list(result.unreadable[:50])
+        root.save(update_fields=["scanned_at", "scan_entries", "scan_stopped", "scan_unreadable"])
+    return {"root": str(root.pk), "found": len(rows), "entries": result.entries, "stopped": result.stopped}
+
+
+def update_table(
+    actor: Actor,
+    table: Table,
+    *,
+    owner: str | None = None,
+    description: str | None = None,
+    tags: Iterable[str] | None = None,
+) -> Table:
+    """Changes what people say of a table; None leaves a field as it is.
+
+    Owner and description need TABLE_ADD on the table, tags TAG_MANAGE. Raises Problem 403 `forbidden`, 400 `invalid`.
+    """
+    wanted: dict[str, object] = {}
+    if owner is not None:
+        wanted["owner"] = _short("owner", owner, 100)
+    if description is not None:
+        wanted["description"] = _short("description", description, 10_000)
+    if wanted:
+        require_on(actor, table, Permission.TABLE_ADD)
+    if tags is not None:
+        require_on(actor, table, Permission.TAG_MANAGE)
+        wanted["tags"] = sorted({_short("tags", tag, 50) for tag in tags} - {""})
+    changed = {name: value for name, value in wanted.items() if getattr(table, name) != value}
+    return _change(actor, table, changed) if changed else table
+
+
+def _change(actor: Actor, table: Table, changed: dict[str, object]) -> Table:
+    with transaction.atomic():
+        fresh = Table.objects.select_for_update(of=("self",)).select_related("root", "schema").get(pk=table.pk)
+        before = {name: getattr(fresh, name) for name in changed}
+        record(actor, Action.TABLE_CHANGE, ObjectKind.TABLE, fresh.id, fresh.name, before=before, after=changed)
+        for name, value in changed.items():
+            setattr(fresh, name, value)
+        facts.index_words(fresh)
+        fresh.save(update_fields=[*changed, "leaf", "words", "grams"])
+    return fresh
+
+
+def _short(field: str, text: str, length: int) -> str:
+    if len(text) > length or "\x00" in text:
+        raise Problem(400, "invalid", f"{field} has at most {length:,} characters.", fields={field: "too long"})
+    return text.strip()
+
+
+def require_on(actor: Actor, table: Table, permission: Permission) -> None:
+    """Raises Problem 403 `forbidden` unless the actor has the permission on the table."""
+    if actor.person is None:
+        return
+    if not actor.person.scopes(permission).covers_table(table.root_id, table.pk):
+        detail = f"This needs {permission.value} on {table.name}, which none of your roles gives."
+        raise Problem(403, "forbidden", detail)
+
+
+def hide_table(actor: Actor, table: Table) -> None:
+    """Takes a table out of the catalog's lists. Its history and the audit stay; data are never touched."""
+    require_on(actor, table, Permission.TAG_MANAGE)
+    with transaction.atomic():
+        if Table.objects.filter(pk=table.pk, hidden_at=None).update(hidden_at=Now(), next_sync_at=None):
+            record(actor, Action.TABLE_HIDE, ObjectKind.TABLE, table.id, table.name, after={"path": table.path})
+
+
+def sync_table(actor: Actor, table: Table) -> Table:
+    """Reads what is new in a table's log, because somebody asked."""
+    require_on(actor, table, Permission.TABLE_ADD)
+    with transaction.atomic():
+        record(actor, Action.TABLE_SYNC, ObjectKind.TABLE, table.id, table.name)
+        return syncing.sync(table.pk)
+
+
+def sync_next_due() -> bool:
+    """Syncs the table that has waited longest past its time; False when none is due. For the light worker."""
+    table_id = syncing.claim_due()
+    if table_id is None:
+        return False
+    syncing.sync(table_id)
+    return True
+
+
+def ensure_sample(home: Path, person: Person | None = None) -> tuple[Root, bool]:
+    """The root of the sample lake, written and registered at the first call. The flag says that this call did it."""
+    lake = sample.write_lake(home)
+    known = Root.objects.filter(name=sample.ROOT_NAME).first()
+    if known is not None:
+        return known, False
+    actor = Actor.acting_for(person) if person else Actor.system("up")
+    root = add_root(actor, sample.ROOT_NAME, str(lake))
+    scan_root(root.pk)
+    return root, True

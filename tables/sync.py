@@ -1,0 +1,212 @@
+"""Brings the catalog's entry of one table up to date with what lies at its location.
+
+One sync of a table runs at a time (an advisory lock); whoever waited finds nothing left to do. Only what is new in the log is
+read. A log that was replaced by another one begins a new incarnation, so that the two histories stay apart.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from tables import deltalog, discovery, facts, history
+from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
+from tables.deltalog.filenames import LOG, Kind, commit_version, parse
+from tables.locations import LocationError, NoSuchDirectory, resolve
+from tables.models import Commit, Incarnation, Root, Table
+
+LONGEST_PAUSE = timedelta(days=1)
+BATCH = 1_000
+CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
+_LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
+
+STATE_FIELDS = [
+    "format", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable", "checkpoint_version",
+    "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
+    "properties", "protocol", "features", "created_at", "comment", "layout", "problems", "health", "health_codes",
+    "synced_at", "sync_error", "missing_since", "next_sync_at", "quiet_syncs", "leaf", "words", "grams",
+]  # fmt: skip
+
+
+def files_path(table_id: uuid.UUID) -> Path:
+    """The disposable Arrow file of a table's live files."""
+    return Path(settings.ENV.home) / "files" / str(table_id) / "live.arrow"
+
+
+def sync(table_id: uuid.UUID) -> Table:
+    """The table's entry, read again as far as its log has moved.
+
+    Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist.
+    """
+    with transaction.atomic():
+        _wait_for_turn(table_id)
+        table = Table.objects.select_related("root", "schema").get(pk=table_id)
+        before = (table.version, table.head_mark, table.format)
+        table.sync_error = ""
+        _read(table)
+        now = timezone.now()
+        table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
+        table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
+        table.next_sync_at = next_sync(table.root, table.quiet_syncs, now)
+        facts.judge(table)
+        facts.index_words(table)
+        table.save(update_fields=STATE_FIELDS)
+    return table
+
+
+def next_sync(root: Root, quiet: int, now: datetime) -> datetime | None:
+    """When the table is due again: the root's pause, doubled for each sync in a row that found nothing, a day at most."""
+    if root.sync_seconds is None:
+        return None
+    shortest = timedelta(seconds=root.sync_seconds)
+    pause: timedelta = min(shortest * 2 ** min(quiet, 12), max(LONGEST_PAUSE, shortest))
+    return now + pause
+
+
+def claim_due() -> uuid.UUID | None:
+    """The table that has waited longest past its time, put off by CLAIM so that nobody else takes it; None when none is due."""
+    with transaction.atomic():
+        waiting = Table.objects.filter(next_sync_at__lte=Now(), hidden_at=None).order_by("next_sync_at")
+        table_id = waiting.select_for_update(skip_locked=True).values_list("pk", flat=True).first()
+        if table_id is not None:
+            Table.objects.filter(pk=table_id).update(next_sync_at=Now() + CLAIM)
+    return table_id
+
+
+def _wait_for_turn(table_id: uuid.UUID) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
+
+
+def _read(table: Table) -> None:
+    """Fills the table's fields from what lies at its path."""
+    try:
+        resolve(table.path, Root.objects.all())
+    except NoSuchDirectory:
+        table.missing_since = table.missing_since or timezone.now()
+        return
+    except LocationError as error:
+        table.sync_error = str(error)
+        return
+    try:
+        log = open_log(table.path)
+        if log.exists():
+            _read_delta(table, log)
+        else:
+            _read_parquet(table)
+    except (StorageError, OSError) as error:
+        table.sync_error = f"The location can't be read: {error}"
+
+
+def _read_parquet(table: Table) -> None:
+    """A directory without a log. One that had a log has lost its table: what was known becomes an earlier incarnation."""
+    if table.is_delta:
+        _end_incarnation(table, "its Delta log was removed")
+        facts.forget(table)
+        table.format = Table.Format.PARQUET
+    table.missing_since = None
+    found = discovery.measure(table.path)
+    table.num_files, table.size_bytes, table.last_commit_at = found.files, found.size_bytes, found.modified_at
+    table.num_records = None
+    if found.stopped:
+        table.num_files = table.size_bytes = None
+        table.sync_error = f"The directory was not measured: {found.stopped}."
+
+
+def _read_delta(table: Table, log: DeltaLog) -> None:
+    target = files_path(table.pk)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        run = _start(table, log, target)
+    except NoTable:
+        table.sync_error = "The log holds no commit and no checkpoint."
+        return
+    table.missing_since = None
+    if run.head == table.version and not run.fresh and table.is_delta:
+        return
+    if _replaced(table, run):
+        _end_incarnation(table, "another table was created at its location")
+        facts.forget(table)
+        run = log.sync(target, None, None)
+    table.format = Table.Format.DELTA
+    _keep(table, run.commits())
+    facts.take(table, run.snapshot())
+    _measure_log(table, log)
+
+
+def _start(table: Table, log: DeltaLog, target: Path) -> Sync:
+    """A pass from the saved files on. Without them, or when their version has left the log, from the log's beginning."""
+    saved = _saved(target, table)
+    run = log.sync(target, saved, table.version)
+    if saved is not None and run.head != saved.version and saved.version not in run.listing.commits:
+        return log.sync(target, None, table.version)
+    return run
+
+
+def _saved(target: Path, table: Table) -> Snapshot | None:
+    if table.version is None or not table.is_delta:
+        return None
+    try:
+        saved = load(target)
+    except (OSError, ValueError):
+        return None
+    return saved if saved.version == table.version else None
+
+
+def _replaced(table: Table, run: Sync) -> bool:
+    """True when this log is not the one that the entry was read from, though it lies at the same place."""
+    if not table.is_delta or table.version is None or not run.fresh:
+        return False
+    if run.head is not None and run.head < table.version:
+        return True
+    entry = run.listing.commits.get(table.version)
+    if entry is not None and facts.mark(entry) == table.head_mark:
+        return False
+    return _delta_id(run) != table.table_id
+
+
+def _delta_id(run: Sync) -> str | None:
+    metadata = run.snapshot().metadata
+    return metadata.id if metadata else None
+
+
+def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> None:
+    """Writes commits as rows, in batches. A commit that is known already is left as it is."""
+    rows = history.rows(table, commits)
+    while batch := list(islice(rows, BATCH)):
+        history.ensure_schemas(batch)
+        Commit.objects.bulk_create([row.commit for row in batch], ignore_conflicts=True)
+
+
+def _measure_log(table: Table, log: DeltaLog) -> None:
+    """The oldest commit that is still there, and the newest checkpoint."""
+    commits: list[int] = []
+    checkpoints: list[int] = []
+    for name in log.storage.names(LOG):
+        version = commit_version(name)
+        if version is not None:
+            commits.append(version)
+        elif "checkpoint" in name and (found := parse(name)) and found.kind in _CHECKPOINTS:
+            checkpoints.append(found.version)
+    table.first_version = min(commits, default=None)
+    table.checkpoint_version = max(checkpoints, default=None)
+    table.first_readable = 0 if table.first_version == 0 else min(checkpoints, default=None)
+
+
+_CHECKPOINTS = frozenset({Kind.CLASSIC, Kind.MULTIPART, Kind.V2})
+
+
+def _end_incarnation(table: Table, why: str) -> None:
+    Incarnation.objects.create(
+        table=table, number=table.incarnation, delta_id=table.table_id or "", version=table.version, why=why
+    )
+    table.incarnation += 1
+    files_path(table.pk).unlink(missing_ok=True)

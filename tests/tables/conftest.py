@@ -1,0 +1,59 @@
+"""A lake, a root and three people, as the catalog's tests need them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from console.accounts.models import Grant, Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from tables import services
+from tables.models import Root, Table
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    (tmp_path / "lake").mkdir()
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def write(lake: Path) -> Callable[..., Path]:
+    """Writes rows as a Delta table below the lake, by another engine than Levee's."""
+
+    def write(name: str = "orders", rows: int = 3, **options: Any) -> Path:
+        table = pa.table({"id": list(range(rows)), "country": [("DE", "FR")[i % 2] for i in range(rows)]})
+        write_deltalake(str(lake / name), options.pop("table", table), **options)
+        return lake / name
+
+    return write
+
+
+@pytest.fixture
+def person(db: None) -> Callable[..., Person]:
+    """Makes a person with roles on everything, a root or a table."""
+
+    def make(name: str, *roles: Role, root: Root | None = None, table: Table | None = None) -> Person:
+        made, _ = Person.objects.get_or_create(name=name)
+        scope = Grant.Scope.TABLE if table else Grant.Scope.ROOT if root else Grant.Scope.EVERYTHING
+        for role in roles:
+            Grant.objects.create(person=made, role=role, scope=scope, root=root, table=table)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def admin(person: Callable[..., Person]) -> Actor:
+    return Actor.acting_for(person("ines", Role.ADMIN, Role.OPERATOR))
+
+
+@pytest.fixture
+def root(admin: Actor, lake: Path) -> Root:
+    return services.add_root(admin, "lake", str(lake))

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from django.db import connection
+from django.utils import timezone
+
+from console.audit.actor import Actor
+from tables import services
+from tables import sync as syncing
+from tables.models import Commit, Root, Schema, Table
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def orders(admin: Actor, root: Root, write: Write) -> Table:
+    return services.add_table(admin, str(write())).table
+
+
+def test_a_new_table_is_read_whole(orders: Table, lake: Path) -> None:
+    witness = DeltaTable(str(lake / "orders"))
+    assert (orders.format, orders.version, orders.table_id) == ("delta", 0, str(witness.metadata().id))
+    assert (orders.num_files, orders.num_records) == (1, 3)
+    assert orders.size_bytes == sum(pa.table(witness.get_add_actions())["size_bytes"].to_pylist())
+    assert orders.schema is not None
+    assert orders.schema.columns == ["id", "country"]
+    assert orders.synced_at is not None
+    assert orders.sync_error == ""
+    assert orders.name == "orders"
+
+
+def test_history_equals_what_another_reader_says(orders: Table, lake: Path, write: Write) -> None:
+    for mode in ("append", "overwrite", "append"):
+        write(mode=mode)
+    syncing.sync(orders.pk)
+    witness = {row["version"]: row for row in DeltaTable(str(lake / "orders")).history()}
+    rows = list(Commit.objects.filter(table=orders))
+    assert [row.version for row in rows] == [3, 2, 1, 0]
+    for row in rows:
+        assert row.operation == witness[row.version]["operation"]
+        assert row.operation_parameters["mode"] == witness[row.version]["operationParameters"]["mode"]
+
+
+def test_only_what_is_new_is_read(orders: Table, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tables import deltalog
+
+    read: list[int] = []
+    real = deltalog.sync.read_commit
+
+    def watched(storage, version, *rest):
+        read.append(version)
+        return real(storage, version, *rest)
+
+    write(mode="append")
+    monkeypatch.setattr(deltalog.sync, "read_commit", watched)
+    assert syncing.sync(orders.pk).version == 1
+    assert read == [1]
+    syncing.sync(orders.pk)
+    assert read == [1]
+
+
+def test_syncing_twice_changes_nothing(orders: Table) -> None:
+    before = Table.objects.filter(pk=orders.pk).values("version", "num_files", "layout", "health", "grams").get()
+    syncing.sync(orders.pk)
+    assert (
+        Table.objects.filter(pk=orders.pk).values("version", "num_files", "layout", "health", "grams").get() == before
+    )
+    assert Commit.objects.filter(table=orders).count() == 1
+
+
+def test_without_its_saved_files_a_table_is_read_anew(orders: Table, write: Write) -> None:
+    syncing.files_path(orders.pk).unlink()
+    write(mode="append")
+    table = syncing.sync(orders.pk)
+    assert (table.version, table.num_files, table.incarnation) == (1, 2, 0)
+    assert Commit.objects.filter(table=orders).count() == 2
+
+
+def test_commits_stay_after_the_log_was_cleaned(orders: Table, lake: Path, write: Write) -> None:
+    for _ in range(3):
+        write(mode="append")
+    DeltaTable(str(lake / "orders")).create_checkpoint()
+    syncing.sync(orders.pk)
+    for version in range(3):
+        (lake / "orders" / "_delta_log" / f"{version:020}.json").unlink()
+    write(mode="append")
+    table = syncing.sync(orders.pk)
+    assert table.sync_error == ""
+    assert (table.version, table.first_version, table.first_readable, table.checkpoint_version) == (4, 3, 3, 3)
+    assert Commit.objects.filter(table=orders).count() == 5
+    assert table.num_files == 5
+
+
+def test_a_recreated_table_keeps_its_histories_apart(orders: Table, lake: Path, write: Write) -> None:
+    first_id = orders.table_id
+    write(mode="append")
+    syncing.sync(orders.pk)
+    shutil.rmtree(lake / "orders")
+    write(rows=7)
+    table = syncing.sync(orders.pk)
+    assert (table.incarnation, table.version, table.num_records) == (1, 0, 7)
+    assert table.table_id != first_id
+    earlier = table.earlier.get()
+    assert (earlier.delta_id, earlier.version) == (first_id, 1)
+    assert list(Commit.objects.filter(table=orders).values_list("incarnation", "version")) == [(1, 0), (0, 1), (0, 0)]
+    assert "recreated" in table.health_codes
+
+
+def test_a_recreated_table_is_seen_at_the_same_version_too(orders: Table, lake: Path, write: Write) -> None:
+    shutil.rmtree(lake / "orders")
+    write(rows=5)
+    assert syncing.sync(orders.pk).incarnation == 1
+
+
+def test_a_copied_back_table_is_the_same_one(orders: Table, lake: Path) -> None:
+    shutil.copytree(lake / "orders", lake / "backup", copy_function=shutil.copyfile)
+    shutil.rmtree(lake / "orders")
+    (lake / "backup").rename(lake / "orders")
+    table = syncing.sync(orders.pk)
+    assert (table.incarnation, table.version) == (0, 0)
+
+
+def test_a_vanished_directory_is_said_and_comes_back(orders: Table, lake: Path) -> None:
+    (lake / "orders").rename(lake / "elsewhere")
+    table = syncing.sync(orders.pk)
+    assert table.missing_since is not None
+    assert table.health_codes == ["missing"]
+    assert (table.version, table.num_files) == (0, 1)
+    (lake / "elsewhere").rename(lake / "orders")
+    table = syncing.sync(orders.pk)
+    assert table.missing_since is None
+    assert table.health_codes == []
+
+
+def test_a_table_behind_a_link_is_not_read(orders: Table, lake: Path, tmp_path: Path) -> None:
+    (lake / "orders").rename(tmp_path / "orders")
+    (lake / "orders").symlink_to(tmp_path / "orders")
+    assert "link" in syncing.sync(orders.pk).sync_error
+
+
+def test_a_log_behind_a_link_is_not_read(orders: Table, lake: Path, tmp_path: Path) -> None:
+    (lake / "orders" / "_delta_log").rename(tmp_path / "log")
+    (lake / "orders" / "_delta_log").symlink_to(tmp_path / "log")
+    assert "link" in syncing.sync(orders.pk).sync_error
+
+
+def test_a_parquet_directory_becomes_a_table_and_back(admin: Actor, root: Root, lake: Path, write: Write) -> None:
+    (lake / "orders").mkdir()
+    pq.write_table(pa.table({"id": [1, 2]}), lake / "orders" / "x.parquet")
+    table = services.add_table(admin, str(lake / "orders")).table
+    assert (table.format, table.version, table.num_files, table.num_records) == ("parquet", None, 1, None)
+    assert table.size_bytes == (lake / "orders" / "x.parquet").stat().st_size
+    write()
+    assert syncing.sync(table.pk).format == "delta"
+    shutil.rmtree(lake / "orders" / "_delta_log")
+    table = syncing.sync(table.pk)
+    assert (table.format, table.version, table.incarnation, table.num_files) == ("parquet", None, 1, 2)
+    assert table.earlier.get().why == "its Delta log was removed"
+
+
+def test_a_corrupt_commit_is_named_and_the_rest_is_shown(orders: Table, lake: Path, write: Write) -> None:
+    write(mode="append")
+    (lake / "orders" / "_delta_log" / f"{2:020}.json").write_bytes(b'{"commitInfo": {"operation": "WRI')
+    table = syncing.sync(orders.pk)
+    assert (table.version, table.num_files) == (2, 2)
+    assert "corrupt_log" in table.health_codes
+    assert table.problems[0]["file"] == f"{2:020}.json"
+    assert Commit.objects.get(table=orders, version=2).problems
+
+
+def test_hostile_texts_are_kept_as_text(orders: Table, lake: Path) -> None:
+    info = '{"commitInfo":{"operation":"a\\u0000b\\ud800<b>","operationParameters":{"x\\u0000":"\\u0000"},"userMetadata":"{\\"job\\":7}"}}'
+    (lake / "orders" / "_delta_log" / f"{1:020}.json").write_text(info)
+    syncing.sync(orders.pk)
+    commit = Commit.objects.get(table=orders, version=1)
+    assert commit.operation == "a\N{REPLACEMENT CHARACTER}b?<b>"
+    assert commit.job is None
+
+
+def test_the_job_of_a_commit_is_kept(orders: Table, lake: Path) -> None:
+    job = "a81f03c7-4e0d-4f3a-9c55-2b8d61f7a930"
+    info = f'{{"commitInfo":{{"operation":"DELETE","userMetadata":"{{\\"job\\":\\"{job}\\",\\"attempt\\":1}}"}}}}'
+    (lake / "orders" / "_delta_log" / f"{1:020}.json").write_text(info)
+    syncing.sync(orders.pk)
+    assert str(Commit.objects.get(table=orders, version=1).job) == job
+
+
+def test_one_schema_is_one_row(admin: Actor, root: Root, write: Write) -> None:
+    for name in ("a", "b", "c"):
+        services.add_table(admin, str(write(name)))
+    assert Schema.objects.count() == 1
+
+
+def test_a_quiet_table_is_read_ever_less_often(orders: Table, root: Root, write: Write) -> None:
+    now = timezone.now()
+    pauses = [syncing.next_sync(root, quiet, now) for quiet in (0, 1, 2, 30)]
+    assert [(at - now).total_seconds() for at in pauses if at] == [300, 600, 1200, 86400]
+    assert syncing.sync(orders.pk).quiet_syncs == 1
+    write(mode="append")
+    assert syncing.sync(orders.pk).quiet_syncs == 0
+    root.sync_seconds = None
+    assert syncing.next_sync(root, 0, now) is None
+
+
+def test_due_tables_are_synced_once_each(orders: Table, write: Write) -> None:
+    write(mode="append")
+    assert services.sync_next_due() is False
+    Table.objects.filter(pk=orders.pk).update(next_sync_at=timezone.now() - timedelta(seconds=1))
+    assert services.sync_next_due() is True
+    orders.refresh_from_db()
+    assert orders.version == 1
+    assert services.sync_next_due() is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_syncs_at_once_agree(admin: Actor, root: Root, write: Write) -> None:
+    table = services.add_table(admin, str(write())).table
+    for _ in range(5):
+        write(mode="append")
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            syncing.sync(table.pk)
+        except BaseException as error:  # noqa: BLE001 - shown by the assertion below
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    table.refresh_from_db()
+    assert (table.version, table.num_files) == (5, 6)
+    assert Commit.objects.filter(table=table).count() == 6
