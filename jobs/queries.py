@@ -88,6 +88,7 @@ def row(job: Job) -> dict[str, Any]:
         "table_state_text": table_state(State(job.state), job.version, no_op=job.no_op),
         "requested_by": job.requested_by.name,
         "requested_at": job.requested_at,
+        "finished_at": job.finished_at,
         "progress": job.progress,
     }
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import template
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, HiddenInput, RadioSelect, Select
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -81,16 +82,16 @@ STAGE_LOOKS: Mapping[str, LevelLook] = {
 }
 
 EVENT_LOOKS: Mapping[str, LevelLook] = {
-    "requested": LevelLook("idle", "pencil", "Requested"),
-    "previewed": LevelLook("idle", "sum", "Measured"),
+    "previewing": LevelLook("idle", "pencil", "Requested"),
     "queued": LevelLook("idle", "clock", "Queued"),
-    "claimed": LevelLook("run", "player-play", "Started"),
     "running": LevelLook("run", "player-play", "Started"),
     "succeeded": LevelLook("ok", "circle-check", "Succeeded"),
     "failed": LevelLook("bad", "circle-x", "Failed"),
     "cancelling": LevelLook("wait", "player-stop", "Cancel asked"),
     "cancelled": LevelLook("idle", "ban", "Cancelled"),
     "reconciling": LevelLook("unknown", "help-circle", "Unknown"),
+    "withdrawn": LevelLook("idle", "arrow-back-up", "Withdrawn"),
+    "expired": LevelLook("idle", "clock-off", "Expired"),
     "released": LevelLook("idle", "arrow-back-up", "Given back"),
     "late_commit": LevelLook("bad", "alert-triangle", "Late commit"),
     "stale": LevelLook("wait", "git-branch", "Stale"),
@@ -325,10 +326,21 @@ def spark_type(value: Any) -> str:
     return str(value)
 
 
+@register.filter
+def control(field: BoundField) -> SafeString:
+    """A form field's widget with the classes of its kind, so that forms say nothing about looks."""
+    match field.field.widget:
+        case CheckboxInput() | CheckboxSelectMultiple() | RadioSelect() | HiddenInput():
+            return SafeString(field)
+        case Select():
+            return field.as_widget(attrs={"class": "form-control lv-select"})
+    return field.as_widget(attrs={"class": "form-control"})
+
+
 @register.simple_tag(takes_context=True)
 def current(context: template.Context, *prefixes: str) -> SafeString:
     """`aria-current="page"` when the page's route starts with one of the prefixes (`tables:`, `jobs:list`)."""
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     name = match.view_name if match else ""
-    return format_html(' aria-current="page"') if name and name.startswith(prefixes) else SafeString("")
+    return SafeString(' aria-current="page"' if name.startswith(prefixes) else "")

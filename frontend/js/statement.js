@@ -15,7 +15,7 @@ class Statement extends HTMLElement {
     const columns = [...this.fields()].filter((field) => field.dataset.column);
     const types = this.querySelectorAll("[data-type]");
     columns.forEach((field, index) => {
-      types[index].textContent = field.value;
+      types[index].textContent = field.selectedOptions[0].dataset.sql;
     });
     const statistics = document.querySelector("[data-statistics]");
     this.querySelector("[data-without]").hidden = !statistics || statistics.value === "true";

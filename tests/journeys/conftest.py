@@ -1,0 +1,67 @@
+"""A browser that reports what a person would not see: violations of the content security policy, script errors, axe's findings."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+QUIET_CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+REPORT_CSP = """document.addEventListener('securitypolicyviolation', (event) =>
+  reportFault(`CSP ${event.effectiveDirective}: ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber}`))"""
+
+
+def chromium() -> str:
+    """The browser that set-up found, else the one on PATH."""
+    found = ROOT / ".tools" / "found.json"
+    recorded = json.loads(found.read_text()).get("chromium") if found.exists() else None
+    path = recorded or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not path:
+        pytest.fail("no Chromium: `make setup` installs it or says why it can't")
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    return browser_type_launch_args | {"executable_path": chromium(), "args": QUIET_CHROMIUM}
+
+
+@pytest.fixture
+def faults(context: BrowserContext) -> list[str]:
+    """What went wrong unseen in any page of the test: CSP violations and script errors. Ask for it before the first page."""
+    found: list[str] = []
+    context.expose_binding("reportFault", lambda _source, text: found.append(text))
+    context.add_init_script(REPORT_CSP)
+    context.on("weberror", lambda error: found.append(str(error.error)))
+    return found
+
+
+@pytest.fixture(scope="session")
+def axe_findings() -> Callable[[Page], list[str]]:
+    """A function that lists axe's findings on a page, one line each."""
+    script = AXE.read_text()
+
+    def run(page: Page) -> list[str]:
+        page.evaluate(script + "; 0")
+        answer = page.evaluate("rules => axe.run({runOnly: rules})", AXE_RULES)
+        return [
+            f"{finding['id']}: {node['html'][:160]} ({node['failureSummary'].splitlines()[-1].strip()})"
+            for finding in answer["violations"]
+            for node in finding["nodes"]
+        ]
+
+    return run

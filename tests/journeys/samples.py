@@ -1,0 +1,653 @@
+"""Sample contexts for every page template, in the shapes that views hand over. Numbers add up; nothing here is product code."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+
+NOW = datetime.now(UTC)
+JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
+TABLE_ID = uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11")
+DIGEST = "9f2c41d7b80e4d6a91c3f7e2a05b8c4d1e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b"
+LONG_PATH = "/lake/landing/partner_feeds/order_returns_with_a_rather_long_directory_name_2025"
+
+
+def before(**distance: float) -> datetime:
+    return NOW - timedelta(**distance)
+
+
+# ------------------------------------------------------------------ people
+NAV = dict.fromkeys(
+    ["table_read", "table_rows", "table_add", "job_request", "job_cancel_any", "people_manage", "worker_manage"], True
+)
+
+
+class Someone:
+    """A person as pages see one: the attributes of `console.accounts.models.Person`."""
+
+    is_authenticated = True
+    is_active = True
+    must_change_password = False
+    last_login = before(hours=2)
+    created_at = before(days=40)
+    nav = NAV
+
+    def __init__(self, name: str = "ines", theme: str = "auto", **facts: Any) -> None:
+        self.name, self.theme = name, theme
+        self.granted: list[dict[str, str]] = []
+        self.__dict__.update(facts)
+
+    def get_username(self) -> str:
+        return self.name
+
+
+PEOPLE = [
+    Someone(
+        "admin",
+        granted=[{"role": "admin", "scope_text": "everything"}, {"role": "operator", "scope_text": "everything"}],
+    ),
+    Someone(
+        "ines",
+        granted=[
+            {"role": "operator", "scope_text": "root:sample"},
+            {"role": "viewer", "scope_text": f"table:{LONG_PATH}"},
+        ],
+    ),
+    Someone(
+        "marc", must_change_password=True, last_login=None, granted=[{"role": "approver", "scope_text": "everything"}]
+    ),
+    Someone("tom", is_active=False),
+]
+TOKENS = [
+    {
+        "id": uuid.uuid4(),
+        "label": "airflow on node 3",
+        "prefix": "k3v9q2",
+        "scopes": ["read", "request"],
+        "last_used_at": before(minutes=3),
+        "expires_at": before(days=-80),
+        "revoked_at": None,
+    },
+    {
+        "id": uuid.uuid4(),
+        "label": "laptop",
+        "prefix": "m0t4x8",
+        "scopes": ["read"],
+        "last_used_at": None,
+        "expires_at": before(days=-300),
+        "revoked_at": before(days=2),
+    },
+]
+
+
+class SignIn(forms.Form):
+    username = forms.CharField(label="Name", widget=forms.TextInput({"autocomplete": "username"}))
+    password = forms.CharField(label="Password", widget=forms.PasswordInput({"autocomplete": "current-password"}))
+
+
+class NewPassword(forms.Form):
+    old = forms.CharField(label="Password until now", widget=forms.PasswordInput)
+    new = forms.CharField(label="New password", help_text="At least 12 characters.", widget=forms.PasswordInput)
+    again = forms.CharField(label="New password, again", widget=forms.PasswordInput)
+
+
+class NewToken(forms.Form):
+    label = forms.CharField(label="Label", help_text="What uses it, and where.")
+    scopes = forms.MultipleChoiceField(
+        label="Scopes",
+        choices=[("read", "read"), ("request", "request"), ("approve", "approve"), ("admin", "admin")],
+        initial=["read", "request"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    days = forms.ChoiceField(
+        label="Expires after",
+        choices=[("30", "30 days"), ("90", "90 days"), ("365", "1 year")],
+        widget=forms.Select,
+    )
+
+
+class JobFilters(forms.Form):
+    state = forms.ChoiceField(
+        label="State",
+        choices=[("", "any"), ("running", "running")],
+        widget=forms.Select,
+    )
+    command = forms.ChoiceField(
+        label="Command",
+        choices=[("", "any"), ("convert", "convert")],
+        widget=forms.Select,
+    )
+    by = forms.CharField(label="Asked by")
+
+
+def refused_sign_in() -> SignIn:
+    form = SignIn({"username": "ines", "password": "x"})
+    form.is_valid()
+    form.add_error(None, "Name and password don’t match.")
+    return form
+
+
+def refused_password() -> NewPassword:
+    form = NewPassword({"old": "", "new": "short", "again": "other"})
+    form.is_valid()
+    form.add_error("new", "This password is too short. It must contain at least 12 characters.")
+    return form
+
+
+# -------------------------------------------------------------- inspection
+def proposal(name: str, kind: str, evidence: str, distinct: int, nulls: int, *examples: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "proposed_type": kind,
+        "evidence": evidence,
+        "distinct": distinct,
+        "nulls": nulls,
+        "examples": list(examples),
+    }
+
+
+def field(name: str, kind: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": {}}
+
+
+INSPECTION: dict[str, Any] = {
+    "path": "/lake/orders",
+    "num_files": 3_412,
+    "size_bytes": 90_838_859_776,
+    "num_records": 212_408_117,
+    "partition_columns": [
+        proposal("day", "date", "all 137 values are dates", 137, 0, "2026-07-07", "2026-07-08"),
+        proposal(
+            "region",
+            "string",
+            "all look like numbers, but 9 begin with 0: as int, 01 becomes 1",
+            12,
+            3,
+            "01",
+            "02",
+            "07",
+        ),
+        proposal("loaded at", "timestamp", "all 2 values are timestamps", 2, 0, "2026-07-07 10:00:00"),
+    ],
+    "conflicts": [
+        {
+            "column": "qty",
+            "types": {"smallint": 210, "int": 3_202},
+            "example_files": [],
+            "fatal": False,
+            "text": "smallint in 210 files, widened to int",
+        }
+    ],
+    "stray_files": [],
+    "nested_tables": [],
+    "hidden_files": 3_413,
+    "schema": {
+        "type": "struct",
+        "fields": [
+            field("order_id", "long"),
+            field("amount", "decimal(12,2)"),
+            field("qty", "integer"),
+            field(
+                "lines",
+                {
+                    "type": "array",
+                    "elementType": {"type": "struct", "fields": [field("sku", "string")]},
+                    "containsNull": True,
+                },
+            ),
+        ],
+    },
+    "refusals": [],
+    "notes": [
+        {
+            "code": "null_partitions",
+            "text": "3 directories hold no region (region=__HIVE_DEFAULT_PARTITION__): their rows get NULL.",
+        },
+        {"code": "empty_files", "text": "2 files have no rows: they are counted as converted, but not added."},
+    ],
+    "empty_files": 2,
+    "from_metadata_log": False,
+    "already_delta": False,
+    "files_digest": DIGEST,
+    "layout": ["day", "region"],
+}
+ENGINE = {
+    "condition": "DELTA_FAILED_TO_MERGE_FIELDS",
+    "sqlstate": "22005",
+    "message": "Failed to merge fields 'amount' and 'amount'",
+    "parameters": {},
+    "retryable": False,
+    "java_class": None,
+}
+STOPPED = INSPECTION | {
+    "num_records": None,
+    "partition_columns": [],
+    "conflicts": [
+        {
+            "column": "amount",
+            "types": {"int": 3_398, "bigint": 14},
+            "example_files": ["part-1.parquet"],
+            "fatal": True,
+            "text": "int in 3,398 files, bigint in 14",
+        }
+    ],
+    "stray_files": ["readme.txt"],
+    "schema": None,
+    "refusals": [
+        {
+            "code": "schema_conflict",
+            "message": "amount has two types: int in 3,398 files, bigint in 14.",
+            "place": "amount",
+            "remedy": "Rewrite the 14 files as int, or all others as bigint.",
+            "engine": ENGINE,
+        },
+        {
+            "code": "stray_files",
+            "message": "readme.txt is no parquet file.",
+            "place": f"{LONG_PATH}/readme.txt",
+            "remedy": "Move it out, or rename it to _readme.txt.",
+            "engine": None,
+        },
+    ],
+    "from_metadata_log": True,
+}
+TYPES = ["boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp", "string"]
+
+
+# --------------------------------------------------------------------- jobs
+def stage(name: str, state: str, what: str, seconds: float | None) -> dict[str, Any]:
+    return {"name": name, "state": state, "what": what, "seconds": seconds}
+
+
+STAGES = [
+    stage("claimed", "done", "worker spark-1, attempt 1", 0.2),
+    stage("listing files", "done", "3,412 files, as inspected", 2.1),
+    stage("reading footers", "now", "", 115),
+    stage("committing", "todo", "one atomic step, as version 0", None),
+]
+ENDED_STAGES = [s | {"state": "done", "seconds": s["seconds"] or 1.5} for s in STAGES]
+FAILED_STAGES = [*STAGES[:2], stage("reading footers", "failed", "stopped by Delta", 3.2), STAGES[3]]
+
+
+def event(seconds: float, who: str, kind: str, text: str) -> dict[str, Any]:
+    return {
+        "at": before(seconds=seconds),
+        "who": who,
+        "kind": kind,
+        "text": text,
+        "from": "",
+        "to": "",
+        "attempt": None,
+    }
+
+
+EVENTS = [
+    event(300, "ana", "previewing", "asked"),
+    event(250, "", "queued", "3,412 files measured; no approval needed"),
+    event(154, "spark-1", "running", "started, attempt 1"),
+]
+LOG = [
+    {
+        "at": before(seconds=200 - 3 * i),
+        "text": f"reading footers, {i * 40} of 3,412 done, 0 failed; lease renewed until the next heartbeat",
+    }
+    for i in range(40)
+]
+
+
+def job(state: str, **facts: Any) -> dict[str, Any]:
+    return {
+        "id": JOB_ID,
+        "short_id": str(JOB_ID)[:8],
+        "command": "convert",
+        "title": "Convert /lake/orders to Delta",
+        "table": {"id": TABLE_ID, "name": "orders", "path": "/lake/orders", "url": f"/tables/{TABLE_ID}/"},
+        "state": state,
+        "state_text": "Reading footers, 131 of 198.",
+        "table_state_text": "Nothing is committed yet: the directory is still plain parquet.",
+        "requested_by": "ana",
+        "requested_at": before(minutes=5),
+        "reason": "Orders are queried by the finance team; they need time travel and schema checks.",
+        "digest": DIGEST,
+        "base_version": None,
+        "preview": INSPECTION,
+        "progress": {"stage": "reading footers", "done": 131, "total": 198, "stages": STAGES},
+        "attempts": [
+            {"number": 1, "worker": "spark-1", "claimed_at": before(seconds=154), "ended_at": None, "outcome": None}
+        ],
+        "events": EVENTS,
+        "result": None,
+        "error": None,
+        "finished_at": None,
+        "can_cancel": True,
+        "log": LOG,
+    } | facts
+
+
+RUNNING = job("running")
+MEASURING = job(
+    "previewing",
+    digest=None,
+    preview=None,
+    attempts=[],
+    log=[],
+    progress={"stage": None, "done": 0, "total": 0, "stages": []},
+    state_text="Spark is starting.",
+    events=EVENTS[:1],
+)
+ENDED = {"finished_at": before(minutes=1), "can_cancel": False}
+SUCCEEDED = job(
+    "succeeded",
+    **ENDED,
+    state_text="Succeeded.",
+    table_state_text="Committed as version 0.",
+    progress={"stage": None, "done": 0, "total": 0, "stages": ENDED_STAGES},
+    result={
+        "version": 0,
+        "operation": "CONVERT",
+        "operation_parameters": {
+            "numFiles": "3412",
+            "partitionedBy": '["day","region"]',
+            "collectStats": "true",
+            "sourceFormat": "parquet",
+        },
+        "operation_metrics": {"numConvertedFiles": "3412"},
+        "num_affected_rows": None,
+        "no_op": False,
+        "drifted": False,
+        "read_version": -1,
+        "details": {
+            "files_converted": 3_412,
+            "files_in_table": 3_410,
+            "files_come": ["day=2026-11-21/region=01/part-9.parquet"],
+            "files_gone": [],
+            "collect_stats": True,
+            "text": "Files that are not part of the table may be removed by a VACUUM from now on.",
+        },
+    },
+)
+NO_OP = job(
+    "succeeded",
+    **ENDED,
+    state_text="Nothing was to be done: the directory is a Delta table already.",
+    table_state_text="Unchanged, version 4.",
+    progress={},
+    preview=None,
+    result={
+        "no_op": True,
+        "version": None,
+        "details": {"text": "Delta: The table you are trying to convert is already a delta table."},
+    },
+)
+FAILED = job(
+    "failed",
+    **ENDED,
+    state_text="Failed.",
+    table_state_text="Nothing was committed: the directory is as it was.",
+    progress={"stage": None, "done": 0, "total": 0, "stages": FAILED_STAGES},
+    error={
+        "code": "schema_conflict",
+        "message": "Delta refused: amount is int in some files and bigint in others.",
+        "engine": ENGINE,
+        "table_state": "nothing was committed",
+        "what_to_do": "Rewrite the 14 files as int, then ask again.",
+    },
+)
+UNKNOWN = job(
+    "reconciling",
+    state_text="The worker went silent while reading footers. Levee is finding out whether the convert was committed.",
+    table_state_text="Usually decided within 90 s.",
+    can_cancel=True,
+)
+STALE = job(
+    "stale",
+    **ENDED,
+    state_text="Stale: what happened can’t be proven.",
+    table_state_text="A person must decide; ask again to go on.",
+    progress={},
+)
+QUEUED = job("queued", state_text="Waiting for a worker.", progress={}, attempts=[], log=[])
+
+WORKERS = [
+    {
+        "id": uuid.uuid4(),
+        "name": "spark@node-1",
+        "kind": "spark",
+        "state": "busy",
+        "host": "node-1",
+        "pid": 4_711,
+        "job": {"id": JOB_ID, "title": "Convert /lake/orders to Delta"},
+        "jvm_memory_bytes": 1_460_000_000,
+        "heartbeat_at": before(seconds=4),
+        "started_at": before(hours=5),
+        "version": "0.1.0",
+        "drain_requested_at": None,
+        "text": "",
+    },
+    {
+        "id": uuid.uuid4(),
+        "name": "interactive@node-1",
+        "kind": "interactive",
+        "state": "starting",
+        "host": "node-1",
+        "pid": 4_712,
+        "job": None,
+        "jvm_memory_bytes": None,
+        "heartbeat_at": before(seconds=9),
+        "started_at": before(seconds=30),
+        "version": "0.1.0",
+        "drain_requested_at": None,
+        "text": "starting Spark",
+    },
+    {
+        "id": uuid.uuid4(),
+        "name": "light@node-1",
+        "kind": "light",
+        "state": "ready",
+        "host": "node-1",
+        "pid": 4_713,
+        "job": None,
+        "jvm_memory_bytes": None,
+        "heartbeat_at": before(seconds=2),
+        "started_at": before(hours=5),
+        "version": "0.1.0",
+        "drain_requested_at": None,
+        "text": "",
+    },
+    {
+        "id": uuid.uuid4(),
+        "name": "spark@node-2",
+        "kind": "spark",
+        "state": "lost",
+        "host": "node-2",
+        "pid": 911,
+        "job": None,
+        "jvm_memory_bytes": 1_200_000_000,
+        "heartbeat_at": before(minutes=8),
+        "started_at": before(days=3),
+        "version": "0.1.0",
+        "drain_requested_at": before(minutes=9),
+        "text": "",
+    },
+]
+QUEUES = [
+    {"name": "spark", "waiting": 2, "running": 1, "oldest_at": before(seconds=95)},
+    {"name": "interactive", "waiting": 0, "running": 0, "oldest_at": None},
+    {"name": "light", "waiting": 0, "running": 0, "oldest_at": None},
+]
+COMMITS = [
+    {
+        "table_name": "sales.orders",
+        "version": 1_476,
+        "url": "/tables/",
+        "operation": "DELETE",
+        "rows": 107_912_455,
+        "files": 1_604,
+        "behind": "ana; approved by marc",
+        "at": before(days=1),
+    },
+    {
+        "table_name": "sales.orders",
+        "version": 1_474,
+        "url": "/tables/",
+        "operation": "TRUNCATE",
+        "rows": None,
+        "files": 1,
+        "behind": "",
+        "at": before(days=2),
+    },
+]
+CATALOG = {"tables": 12_408, "size_bytes": 1_362_000_000_000_000, "warnings": 312, "stale": 9}
+NOTHING = {"tables": 0, "size_bytes": 0, "warnings": 0, "stale": 0}
+HOME = {
+    "waiting": [],
+    "running": [RUNNING, UNKNOWN],
+    "recent": [SUCCEEDED, FAILED],
+    "catalog": CATALOG,
+    "commits": COMMITS,
+    "only_person": False,
+    "spark_state": "ready",
+}
+FIRST_HOME = {
+    "waiting": [],
+    "running": [],
+    "recent": [],
+    "catalog": NOTHING,
+    "commits": [],
+    "only_person": True,
+    "spark_state": "starting",
+}
+CONVERT = {
+    "path": "/lake/orders",
+    "read": {"state": "answered", "asked_at": before(minutes=2)},
+    "partition_types": TYPES,
+    "may_request": True,
+    "spark_state": "ready",
+}
+REDIS_DOWN = [
+    {
+        "level": "warning",
+        "title": "Redis doesn’t answer.",
+        "text": "Pages work; jobs are kept and start when the dispatcher wakes the workers again.",
+    }
+]
+
+
+def problem(status: int, code: str, detail: str) -> dict[str, Any]:
+    return {"problem": {"status": status, "code": code, "detail": detail, "engine": None, "fields": None}}
+
+
+# name → (template, context); the name is also the address in the test's server.
+PAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "home": ("home.html", HOME),
+    "home-first": ("home.html", FIRST_HOME),
+    "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
+    "sign-in": ("accounts/sign_in.html", {"form": SignIn(), "next": "/"}),
+    "sign-in-refused": ("accounts/sign_in.html", {"form": refused_sign_in(), "next": "/"}),
+    "password": ("accounts/change_password.html", {"form": NewPassword()}),
+    "password-refused": ("accounts/change_password.html", {"form": refused_password()}),
+    "tokens": (
+        "accounts/tokens.html",
+        {"tokens": TOKENS, "form": NewToken(), "new_token_text": "lv_k3v9q2_" + "a1b2c3d4" * 5},
+    ),
+    "tokens-none": ("accounts/tokens.html", {"tokens": [], "form": NewToken(), "new_token_text": ""}),
+    "people": ("accounts/people.html", {"people": PEOPLE}),
+    "jobs": (
+        "jobs/list.html",
+        {
+            "page": {
+                "jobs": [RUNNING, UNKNOWN, QUEUED, MEASURING, SUCCEEDED, FAILED, STALE],
+                "next_url": "?before=x",
+                "previous_url": None,
+                "text": "the newest 7",
+            },
+            "filters": JobFilters(),
+        },
+    ),
+    "jobs-none": ("jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JobFilters()}),
+    "jobs-filtered": ("jobs/list.html", {"page": {"jobs": [], "filtered": True}, "filters": JobFilters()}),
+    "job-measuring": ("jobs/job.html", {"job": MEASURING}),
+    "job-queued": ("jobs/job.html", {"job": QUEUED}),
+    "job-running": ("jobs/job.html", {"job": RUNNING}),
+    "job-unknown": ("jobs/job.html", {"job": UNKNOWN}),
+    "job-succeeded": ("jobs/job.html", {"job": SUCCEEDED}),
+    "job-no-op": ("jobs/job.html", {"job": NO_OP}),
+    "job-failed": ("jobs/job.html", {"job": FAILED}),
+    "job-stale": ("jobs/job.html", {"job": STALE}),
+    "convert": (
+        "jobs/convert.html",
+        {"path": "", "candidates": [{"path": "/lake/orders"}, {"path": LONG_PATH}], "roots": [{"uri": "/lake"}]},
+    ),
+    "convert-outside": (
+        "jobs/convert.html",
+        {
+            "path": "/etc",
+            "candidates": [],
+            "roots": [{"uri": "/lake"}],
+            "problem": {"detail": "/etc is not below a root that you may use."},
+        },
+    ),
+    "convert-starting": (
+        "jobs/convert.html",
+        CONVERT
+        | {
+            "read": {"state": "pending", "asked_at": before(seconds=3)},
+            "spark_state": "starting",
+            "poll_url": "/pending",
+        },
+    ),
+    "convert-reading": (
+        "jobs/convert.html",
+        CONVERT | {"read": {"state": "pending", "asked_at": before(seconds=3)}, "poll_url": "/pending"},
+    ),
+    "convert-failed": (
+        "jobs/convert.html",
+        CONVERT | {"read": {"state": "failed", "asked_at": before(seconds=3), "error": FAILED["error"]}},
+    ),
+    "convert-ready": ("jobs/convert.html", CONVERT | {"inspection": INSPECTION}),
+    "convert-stopped": ("jobs/convert.html", CONVERT | {"path": LONG_PATH, "inspection": STOPPED}),
+    "convert-delta": (
+        "jobs/convert.html",
+        CONVERT | {"inspection": INSPECTION | {"already_delta": True, "partition_columns": []}},
+    ),
+    "convert-refused": (
+        "jobs/convert.html",
+        CONVERT
+        | {
+            "inspection": INSPECTION,
+            "problem_request": {"detail": "region: as int, 01 becomes 1."},
+            "reason": "for finance",
+            "collect_stats": False,
+        },
+    ),
+    "workers": (
+        "jobs/workers.html",
+        {
+            "workers": WORKERS,
+            "queues": QUEUES,
+            "dispatcher": {"state": "ready", "last_round_at": before(seconds=7), "seconds": 0.02},
+        },
+    ),
+    "workers-none": (
+        "jobs/workers.html",
+        {"workers": [], "queues": QUEUES, "dispatcher": {"state": "down", "last_round_at": None, "seconds": None}},
+    ),
+    "error-400": (
+        "errors/400.html",
+        problem(400, "partition_mismatch", "partition_schema, position 4: 'dat' is no type."),
+    ),
+    "error-403": (
+        "errors/403.html",
+        problem(403, "outside_roots", "/data/hr is not below a registered root, so Levee does not look into it."),
+    ),
+    "error-404": ("errors/404.html", problem(404, "not_found", "Nothing is here, or nothing that you may see.")),
+    "error-500": (
+        "errors/500.html",
+        problem(500, "broken", "Levee has a fault here; it is in the log under this request’s id."),
+    ),
+    "error-503": ("errors/503.html", {}),
+    "error-csrf": ("errors/csrf.html", {"reason": "CSRF token incorrect."}),
+}
