@@ -81,6 +81,7 @@ class Instance:
         _say(f"ready on http://127.0.0.1:{env.port}")
         left_out = os.environ.get(WITHOUT, "").split(",")
         parts = part_programs(home, java_home, WorkerProbe(connections[0]))
+        supervisor.aloud = True
         supervisor.add(*(part for part in parts if part.name not in left_out))
 
     def _start_servers(self, supervisor: Supervisor, home: Home) -> Home:

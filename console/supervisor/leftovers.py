@@ -32,7 +32,7 @@ def sweep(home: Home) -> list[str]:
 
 def jvm_files(home: Home) -> list[Path]:
     """The workers' records of their JVMs, one file per JVM."""
-    return sorted((home.state / "jvm").glob("*.json"))
+    return sorted(file for file in (home.state / "jvm").glob("*.json") if not file.name.startswith("."))
 
 
 def end_jvm(file: Path) -> bool:

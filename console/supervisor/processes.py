@@ -90,6 +90,7 @@ class Supervisor:
         self._journal = journal
         self._clock = clock
         self.children: dict[str, Child] = {}
+        self.aloud = False  # whether deaths are told on the terminal
 
     def add(self, *programs: Program) -> None:
         """Programs to start at the next ticks, in this order."""
@@ -189,14 +190,14 @@ class Supervisor:
         child.delay = min(child.delay * 2, LONGEST_DELAY_S)
         self._write_pids()
         self._set(child, State.DOWN)
-        self._journal.warn("died", text, process=name, reason=reason)
+        (self._journal.warn if self.aloud else self._journal.write)("died", text=text, process=name, reason=reason)
 
     def _end_remains(self, child: Child) -> None:
         """What a dead program left: the rest of its group, and the JVM it had recorded."""
         if child.identity:
             kill_group(child.identity.pgid)
         for file in jvm_files(self._home):
-            if file.stem == child.program.name:
+            if file.stem.startswith(f"{child.program.name}_"):  # named after the worker: queue_host
                 end_jvm(file)
 
     def _kill(self, child: Child) -> None:

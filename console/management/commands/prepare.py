@@ -1,13 +1,20 @@
 """`manage.py prepare`: the database ready for use; `up` runs it at every start."""
 
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from console.accounts.models import Person
 from console.accounts.services import FIRST_NAME, first_person
-from jobs.sample import request_conversions
+from console.audit.actor import Actor
+from jobs.domain.commands import Convert
+from jobs.models import Job
+from jobs.services import request_convert
+from tables.models import Root
+from tables.sample import CONVERSIONS, ROOT_NAME, Conversion
 from tables.services import ensure_sample
 
 
@@ -26,6 +33,28 @@ class Command(BaseCommand):
         if password is not None:
             # At once: it is stored only as a hash, and whoever ends this process now must have seen it.
             print(f"first sign-in: {FIRST_NAME} {password}", flush=True)
-            if not no_sample:
-                root = ensure_sample(settings.ENV.home)[0]
-                request_conversions(root)
+        if not no_sample:
+            _sample()
+
+
+def _sample() -> None:
+    """The sample lake and its two conversions, for an instance that has no root of its own yet."""
+    if Root.objects.exclude(name=ROOT_NAME).exists():
+        return
+    person = Person.objects.earliest("created_at")
+    root, _ = ensure_sample(settings.ENV.home, person)
+    for conversion in CONVERSIONS:
+        key = f"sample {conversion.directory}"
+        if not Job.objects.filter(requested_by=person, idempotency_key=key).exists():
+            _request(person, Path(root.uri), conversion, key)
+
+
+def _request(person: Person, lake: Path, conversion: Conversion, key: str) -> None:
+    """An ordinary job of the first person; the key makes it one, however often a first start is cut short."""
+    command = Convert(
+        path=str(lake / conversion.directory),
+        name=None,
+        source_format="parquet",
+        partition_schema=conversion.partition_schema,
+    )
+    request_convert(Actor.acting_for(person), command, conversion.reason, idempotency_key=key)
