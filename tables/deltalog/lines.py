@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from json.scanner import make_scanner
 from typing import Any, NoReturn
 
 from tables.deltalog.problems import Code, Problems
@@ -21,7 +22,7 @@ def _constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_constant)
-_scan = _DECODER.scan_once
+_scan: Callable[[str, int], tuple[Any, int]] = make_scanner(_DECODER)  # type: ignore[arg-type]
 
 
 def read_lines(storage: Storage, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[int, bytes]]:

@@ -61,6 +61,20 @@ class Listing:
             return 0
         return self.checkpoints[0].version if self.checkpoints else None
 
+    @property
+    def rebuildable(self) -> list[range]:
+        """Versions whose state can be rebuilt, as ranges: from version 0 or a checkpoint on, as far as the commits have no gap."""
+        starts = {point.version for point in self.checkpoints} | ({0} if 0 in self.commits else set())
+        spans: list[range] = []
+        for start in sorted(starts):
+            if spans and start in spans[-1]:
+                continue
+            end = start
+            while end + 1 in self.commits:
+                end += 1
+            spans.append(range(start, end + 1))
+        return spans
+
     def checkpoints_until(self, version: int) -> list[Checkpoint]:
         """Checkpoints at or below the version, the best to start from first."""
         return [point for point in reversed(self.checkpoints) if point.version <= version]
