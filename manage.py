@@ -9,7 +9,12 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from console.env import SettingError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except SettingError as error:  # the settings are read before any command runs
+        sys.exit(f"Levee can't start. {error}")
 
 
 if __name__ == "__main__":
