@@ -207,6 +207,7 @@ class Commit(models.Model):
         ordering = ["-incarnation", "-version"]
         indexes = [
             models.Index(fields=["table", "incarnation", "operation", "-version"], name="commit_by_operation"),
+            models.Index(fields=["table", "incarnation", "-committed_at"], name="commit_by_time"),
             models.Index(fields=["job"], name="commit_by_job", condition=models.Q(job__isnull=False)),
             models.Index(
                 fields=["table", "incarnation", "-version"],

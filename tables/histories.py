@@ -1,0 +1,165 @@
+"""Reading a table's history out of the catalog: pages of commits, the state at a version, what changed between two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import TruncDay
+from django.http import Http404
+
+from tables.keyset import Key, Page, page
+from tables.models import DESTRUCTIVE, Commit, Schema, Table
+
+ORDER = (Key("version", descending=True),)
+STREAMING = "STREAMING UPDATE"
+SERIES_COMMITS = 5_000  # the newest ones that a drawing is made of
+SERIES_DAYS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """How a history is narrowed. `operation` is a name, or the groups `destructive` and `but_streaming`."""
+
+    operation: str = ""
+    by: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    job: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.operation, self.by, self.since, self.until, self.before is not None, self.job))
+
+
+def commits_of(table: Table, incarnation: int | None = None) -> QuerySet[Commit]:
+    """The history of the table that lies there now, or of an earlier one."""
+    return Commit.objects.filter(table=table, incarnation=table.incarnation if incarnation is None else incarnation)
+
+
+def history_page(
+    table: Table, wanted: Filter, limit: int, cursor: str = "", incarnation: int | None = None
+) -> Page[Commit]:
+    """One page of commits, newest first."""
+    return page(commits_of(table, incarnation).filter(_condition(wanted)), ORDER, limit, cursor)
+
+
+def _condition(wanted: Filter) -> Q:
+    condition = Q()
+    if wanted.operation == "destructive":
+        condition &= Q(operation__in=DESTRUCTIVE)
+    elif wanted.operation == "but_streaming":
+        condition &= ~Q(operation=STREAMING)
+    elif wanted.operation:
+        condition &= (
+            Q(operation__iexact=wanted.operation) if wanted.operation.islower() else Q(operation=wanted.operation)
+        )
+    if wanted.by:
+        condition &= Q(user_name=wanted.by) | Q(engine_info=wanted.by)
+    if wanted.since:
+        condition &= Q(committed_at__gte=wanted.since)
+    if wanted.until:
+        condition &= Q(committed_at__lt=wanted.until)
+    if wanted.before is not None:
+        condition &= Q(version__lt=wanted.before)
+    return condition
+
+
+def commit_at(table: Table, version: int) -> Commit:
+    """One commit of the present history. Raises Http404."""
+    commit = commits_of(table).filter(version=version).select_related("schema").first()
+    if commit is None:
+        raise Http404
+    return commit
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the log said of a table at one version; None where no commit that the catalog has tells it."""
+
+    version: int
+    schema: Schema | None
+    partition_columns: list[str] | None
+    properties: dict[str, str | None] | None
+    protocol: dict[str, Any] | None
+
+
+def state_at(table: Table, version: int) -> State:
+    """Schema, properties and protocol at a version: the table's own at its head, else from the newest commit that set them.
+
+    Raises Http404 for a version that the table never had.
+    """
+    if table.version is None or not 0 <= version <= table.version:
+        raise Http404
+    if version == table.version:
+        return State(version, table.schema, table.partition_columns, table.properties, table.protocol)
+    before = commits_of(table).filter(version__lte=version).order_by("-version")
+    described = before.filter(properties__isnull=False).select_related("schema").first()
+    protocol = before.filter(protocol__isnull=False).values_list("protocol", flat=True).first()
+    if described is None:
+        return State(version, None, None, None, protocol)
+    return State(version, described.schema, described.partition_columns, described.properties, protocol)
+
+
+def schema_changes(table: Table, limit: int = 100) -> list[Commit]:
+    """The commits that carry a schema, newest first."""
+    return list(commits_of(table).filter(schema__isnull=False).select_related("schema").order_by("-version")[:limit])
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One entry that two mappings don't agree on; None stands for an entry that is not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def changed(before: dict[str, str | None] | None, after: dict[str, str | None] | None) -> list[Changed]:
+    """The entries of two mappings that differ, by name."""
+    old, new = before or {}, after or {}
+    return [Changed(k, old.get(k), new.get(k)) for k in sorted({*old, *new}) if old.get(k) != new.get(k)]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a table: when, its commits, and the bytes and rows of the table at its end (None: unknown)."""
+
+    at: datetime
+    commits: int
+    size_bytes: int | None
+    num_records: int | None
+
+
+def days_of(table: Table, now: datetime) -> list[Day]:
+    """Size and commits by day, oldest first, reckoned back from what the table is now. One query."""
+    newest = commits_of(table).filter(committed_at__gte=now - timedelta(days=SERIES_DAYS)).order_by("-version")
+    versions = newest.values("version")[:SERIES_COMMITS]
+    rows = (
+        commits_of(table)
+        .filter(version__in=versions)
+        .annotate(day=TruncDay("committed_at"))
+        .values("day")
+        .order_by("-day")
+        .annotate(
+            grown=Sum(F("bytes_added") - F("bytes_removed")),
+            rows=Sum(F("rows_added") - F("rows_removed")),
+            unknown_bytes=Sum("version", filter=Q(bytes_added=None) | Q(bytes_removed=None)),
+            unknown_rows=Sum("version", filter=Q(rows_added=None) | Q(rows_removed=None)),
+            count=Count("version"),
+        )
+    )
+    return _backwards(table, [dict(row) for row in rows])
+
+
+def _backwards(table: Table, rows: Sequence[dict[str, Any]]) -> list[Day]:
+    days: list[Day] = []
+    size, records = table.size_bytes, table.num_records
+    for row in rows:
+        days.append(Day(row["day"], row["count"], size, records))
+        size = None if size is None or row["unknown_bytes"] is not None else size - (row["grown"] or 0)
+        records = None if records is None or row["unknown_rows"] is not None else records - (row["rows"] or 0)
+    return days[::-1]

@@ -1,0 +1,225 @@
+"""The catalog in the API's words: what comes in is checked here, what goes out has one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+
+from tables import health
+from tables.models import Commit, Finding, Root, Table
+from tables.reach import Reach
+
+
+class Strict(serializers.Serializer[Any]):
+    """A body in which every field is known: others are refused by name."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping) and (unknown := sorted(set(map(str, data)) - set(self.fields))):
+            raise serializers.ValidationError(dict.fromkeys(unknown, "This field is not known here."))
+        return super().to_internal_value(data)
+
+
+class NewRoot(Strict):
+    name = serializers.CharField(max_length=100)
+    uri = serializers.CharField(max_length=4096, trim_whitespace=False)
+
+
+class NewTable(Strict):
+    path = serializers.CharField(max_length=4096, required=False, trim_whitespace=False)
+    name = serializers.CharField(max_length=500, required=False)
+
+    def validate(self, attrs: Any) -> Any:
+        if len(attrs) != 1:
+            raise serializers.ValidationError({"path": "Give a path or a name."})
+        return attrs
+
+
+class TableChange(Strict):
+    owner = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    tags = serializers.ListField(child=serializers.CharField(max_length=50), required=False, max_length=50)
+
+
+class RootOut(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    uri = serializers.CharField()
+    added_at = serializers.DateTimeField()
+    scanned_at = serializers.DateTimeField(allow_null=True)
+    scan_stopped = serializers.CharField(allow_null=True)
+
+
+class FindingOut(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    kind = serializers.ChoiceField(Table.Format.choices)
+    table = serializers.UUIDField(allow_null=True)
+    state = serializers.ChoiceField(["new", "known", "gone"])
+
+
+class ProtocolOut(serializers.Serializer[Any]):
+    min_reader_version = serializers.IntegerField()
+    min_writer_version = serializers.IntegerField()
+    reader_features = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    writer_features = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    implied_features = serializers.ListField(child=serializers.CharField())
+
+
+class HealthOut(serializers.Serializer[Any]):
+    code = serializers.ChoiceField(health.Code.choices)
+    severity = serializers.ChoiceField(health.Severity.choices)
+    value = serializers.JSONField(allow_null=True)
+    threshold = serializers.JSONField(allow_null=True)
+    text = serializers.CharField()
+    advice = serializers.CharField()
+
+
+class TableRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    path = serializers.CharField()
+    catalog_name = serializers.CharField(allow_null=True)
+    root = serializers.UUIDField()  # type: ignore[assignment]
+    format = serializers.ChoiceField(Table.Format.choices)
+    version = serializers.IntegerField(allow_null=True)
+    last_commit_at = serializers.DateTimeField(allow_null=True)
+    size_bytes = serializers.IntegerField(allow_null=True)
+    num_files = serializers.IntegerField(allow_null=True)
+    num_records = serializers.IntegerField(allow_null=True)
+    owner = serializers.CharField(allow_null=True)
+    tags = serializers.ListField(child=serializers.CharField())
+    health_codes = serializers.ListField(child=serializers.CharField())
+    missing_since = serializers.DateTimeField(allow_null=True)
+    synced_at = serializers.DateTimeField(allow_null=True)
+    sync_error = serializers.CharField(allow_null=True)
+
+
+class TableOut(TableRow):
+    description = serializers.CharField(allow_null=True)
+    table_id = serializers.CharField(allow_null=True)
+    incarnation = serializers.IntegerField()
+    created_at = serializers.DateTimeField(allow_null=True)
+    schema = serializers.JSONField(allow_null=True)
+    partition_columns = serializers.ListField(child=serializers.CharField())
+    clustering_columns = serializers.ListField(child=serializers.CharField())
+    properties = serializers.DictField(child=serializers.CharField(allow_null=True))
+    protocol = ProtocolOut(allow_null=True)
+    features = serializers.ListField(child=serializers.CharField())
+    health = HealthOut(many=True)
+    problems = serializers.ListField(child=serializers.DictField())
+
+
+class CommitOut(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    committed_at = serializers.DateTimeField(allow_null=True)
+    operation = serializers.CharField(allow_null=True)
+    operation_parameters = serializers.DictField(child=serializers.CharField(allow_null=True))
+    operation_metrics = serializers.DictField(child=serializers.CharField(allow_null=True))
+    user_name = serializers.CharField(allow_null=True)
+    engine_info = serializers.CharField(allow_null=True)
+    isolation_level = serializers.CharField(allow_null=True)
+    is_blind_append = serializers.BooleanField(allow_null=True)
+    txn_id = serializers.CharField(allow_null=True)
+    user_metadata = serializers.CharField(allow_null=True)
+    read_version = serializers.IntegerField(allow_null=True)
+    in_log = serializers.BooleanField()
+    restorable = serializers.BooleanField()
+    job = serializers.UUIDField(allow_null=True)
+
+
+def root_json(root: Root) -> dict[str, Any]:
+    return {
+        "id": str(root.pk),
+        "name": root.name,
+        "uri": root.uri,
+        "added_at": root.added_at,
+        "scanned_at": root.scanned_at,
+        "scan_stopped": root.scan_stopped or None,
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """`state` and `known_id` are annotations of `queries.findings_of`."""
+    known = getattr(finding, "known_id", None)
+    return {
+        "path": finding.path,
+        "kind": finding.kind,
+        "table": str(known) if known else None,
+        "state": getattr(finding, "state", None),
+    }
+
+
+def row_json(table: Table) -> dict[str, Any]:
+    """A table in a list."""
+    return {
+        "id": str(table.pk),
+        "name": table.name,
+        "path": table.path,
+        "catalog_name": table.catalog_name,
+        "root": str(table.root_id),
+        "format": table.format,
+        "version": table.version,
+        "last_commit_at": table.last_commit_at,
+        "size_bytes": table.size_bytes,
+        "num_files": table.num_files,
+        "num_records": table.num_records,
+        "owner": table.owner or None,
+        "tags": table.tags,
+        "health_codes": table.health_codes,
+        "missing_since": table.missing_since,
+        "synced_at": table.synced_at,
+        "sync_error": table.sync_error or None,
+    }
+
+
+def table_json(table: Table) -> dict[str, Any]:
+    """A table's overview."""
+    return row_json(table) | {
+        "description": table.description or table.comment or None,
+        "table_id": table.table_id,
+        "incarnation": table.incarnation,
+        "created_at": table.created_at,
+        "schema": table.schema.struct if table.schema else None,
+        "partition_columns": table.partition_columns,
+        "clustering_columns": table.clustering_columns,
+        "properties": table.properties,
+        "protocol": table.protocol,
+        "features": table.features,
+        "health": health_json(table),
+        "problems": table.problems,
+    }
+
+
+def health_json(table: Table) -> list[dict[str, Any]]:
+    """The findings of the last sync, and what time has added to them."""
+    late = health.stale(table.synced_at, timezone.now())
+    return [*table.health, late.as_json()] if late else list(table.health)
+
+
+def commit_json(commit: Commit, reach: Reach) -> dict[str, Any]:
+    """An entry of a history, with what `reach` says of its version."""
+    there = reach.of(commit)
+    return {
+        "version": commit.version,
+        "committed_at": commit.committed_at,
+        "operation": commit.operation or None,
+        "operation_parameters": commit.operation_parameters,
+        "operation_metrics": commit.operation_metrics,
+        "user_name": commit.user_name or None,
+        "engine_info": commit.engine_info or None,
+        "isolation_level": commit.isolation_level or None,
+        "is_blind_append": commit.is_blind_append,
+        "txn_id": commit.txn_id or None,
+        "user_metadata": commit.user_metadata or None,
+        "read_version": commit.read_version,
+        "in_log": there.in_log,
+        "restorable": there.restorable,
+        "job": str(commit.job) if commit.job else None,
+    }
+
+
+def protocol_at_json(protocol: Mapping[str, Any] | None, features: list[dict[str, Any]]) -> dict[str, Any]:
+    """A protocol with what each of its features demands."""
+    return {**(protocol or dict.fromkeys(ProtocolOut().fields)), "features": features}
