@@ -15,7 +15,7 @@ help: ## Say what each target does
 
 run: ## Start the whole console on this machine and print its address; Ctrl-C stops it
 	@$(SETUP) run
-	@exec $(BIN)/python manage.py up
+	@$(PYTHON) -m console.setup.later & exec $(BIN)/python manage.py up
 
 setup: ## Find or install everything that running and testing need, and start nothing
 	@$(SETUP) test

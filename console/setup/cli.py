@@ -39,18 +39,19 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
         return python
     browser: list[Part] = [Chromium(places)] if purpose == "test" else []
     programs: list[Part] = [Java(places), *browser, *python, Node(places), Redis(places), Postgres(places)]
-    return [*programs, Jars(places), NodeModules(places), Build(places), StaticFiles(places)]
+    made: list[Part] = [Jars(places), NodeModules(places), Build(places), StaticFiles(places)]
+    # Figures are taken with the archive; `make run` makes it beside the console, the tests do without.
+    return [*programs, *made, *([Archive(places)] if purpose == "bench" else [])]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Bring this clone up to date; 0 when everything is there, 1 with one line per thing that is not."""
     parser = argparse.ArgumentParser(prog="python3 -m console.setup", description="Makes this clone ready to run.")
     parser.add_argument("--for", dest="purpose", choices=PURPOSES, default="test", help="what will be started next")
-    parser.add_argument("--archive", action="store_true", help="make the class archive alone; all else must be there")
     options = parser.parse_args(argv)
     begin = time.monotonic()
     with _alone(HERE):
-        missing = _set_up(HERE, options.purpose, archive_only=options.archive)
+        missing = _set_up(HERE, options.purpose)
     if missing:
         return _incomplete(missing)
     if time.monotonic() - begin > 3:
@@ -63,9 +64,7 @@ def say(sentence: str) -> None:
     print(f"set-up: {sentence}", flush=True)
 
 
-def _set_up(places: Places, purpose: str, archive_only: bool) -> list[str]:
-    if archive_only:
-        return bring_up_to_date([Archive(places)], say)
+def _set_up(places: Places, purpose: str) -> list[str]:
     missing = bring_up_to_date(parts_for(purpose, places), say)
     found.write(places)
     return missing

@@ -1,0 +1,79 @@
+"""Makes the class archive beside the running console: `make run` starts this and doesn't wait for it.
+
+It costs more than a minute of computing, which a first start should not have to wait for. It only gets time that nobody
+else wants, ends with whatever ends the console, and begins anew the next time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from console.setup.archive import Archive
+from console.setup.places import HERE
+from console.setup.troubles import CommandFailed
+
+
+def main() -> int:
+    """0 also when there was nothing to do; a failure costs a few seconds per start, so one line is enough."""
+    archive = Archive(HERE)
+    with (HERE.tools / "archive.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return 0
+        return 0 if archive.ready() else _make(archive)
+
+
+def _make(archive: Archive) -> int:
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    # A shell starts background work with SIGINT ignored; Ctrl-C must end this like everything else.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        archive.install()
+    except CommandFailed as failure:
+        print(f"set-up: no class archive, Spark starts some seconds slower. {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """The JVM has a session of its own and would first write what it has: nobody waits for that."""
+    for pid in descendants(os.getpid()):
+        _kill(pid)
+    os._exit(128 + number)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
+        os.kill(pid, signal.SIGKILL)
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below `pid`, parents first."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (parent := _parent(entry)) is not None:
+            children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for known in found:
+        found.extend(children.get(known, []))
+    return found[1:]
+
+
+def _parent(entry: Path) -> int | None:
+    try:
+        stat = (entry / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(stat[stat.rindex(")") + 2 :].split()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
