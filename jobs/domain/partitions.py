@@ -157,7 +157,7 @@ def _cast(misfit: Misfit) -> Refusal:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return "[" + ",".join(f"`{name}`" for name in names) + "]"
+    return "[" + ", ".join(f"`{name}`" for name in names) + "]"
 
 
 def _delta_refusal(condition: str, sqlstate: str, text: str, place: str) -> Refusal:

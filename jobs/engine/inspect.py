@@ -99,7 +99,7 @@ def directory_refusals(path: str, found: Findings) -> list[Refusal]:
         _stray(path, found),
     ]
     if not found.total("files"):
-        text = f"No file found in the directory: {_uri(path)}."
+        text = f"No file found in the directory: {path}."
         engine = EngineFailure("DELTA_EMPTY_DIRECTORY", "42K03", text)
         refusals.append(
             Refusal("no_files", text, place=path, remedy="Name a directory that holds parquet files.", engine=engine)

@@ -24,7 +24,7 @@ class Runner:
     run: Callable[[SparkSession, Command, Inspection, Report], Result]
 
 
-RUNNERS: Mapping[str, Runner] = {Convert.kind: Runner(preview_convert, run_convert)}
+RUNNERS: dict[str, Runner] = {Convert.kind: Runner(preview_convert, run_convert)}
 
 Question = Mapping[str, Any]
 

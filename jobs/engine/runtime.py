@@ -74,8 +74,8 @@ class Runtime:
         """The session, made on the first call. Raises EngineLost when the JVM can't be started."""
         with self._lock:
             if self._session is None:
-                self._launch()
                 with translate():
+                    self._launch()
                     self._session = self._make_session()
             return self._session
 

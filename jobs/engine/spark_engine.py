@@ -12,7 +12,6 @@ from jobs.domain.engine import Marks, Report
 from jobs.domain.results import Inspection, Result
 from jobs.engine import progress
 from jobs.engine.errors import translate
-from jobs.engine.masking import masked_text
 from jobs.engine.registry import READS, RUNNERS
 from jobs.engine.runtime import Runtime
 from jobs.engine.session import job_session
@@ -58,7 +57,7 @@ class SparkEngine:
                 return RUNNERS[command.kind].run(session, command, preview, report)
             finally:
                 for line in self.runtime.warnings_since(position):
-                    report.log(masked_text(line))
+                    report.log(line)
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         with job_session(self.runtime, marks) as session:

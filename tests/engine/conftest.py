@@ -1,0 +1,84 @@
+"""One JVM for the whole run of tests; directories of parquet are written by pyarrow, tables by Delta itself."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobs.domain.commands import Convert
+from jobs.domain.engine import Marks
+from jobs.engine.config import spark_conf
+from jobs.engine.runtime import Runtime
+from jobs.engine.spark_engine import SparkEngine
+from tests.engine.lake import Lake, Recorder
+
+TOOLS = Path(__file__).parents[2] / ".tools"
+NUMBERS = itertools.count(1)
+
+
+def conf_for_tests(scratch: Path, **overrides: str) -> dict[str, str]:
+    """Levee's own settings for two cores and a small heap."""
+    return spark_conf(
+        "spark",
+        jars=sorted((TOOLS / "jars").glob("*.jar")),
+        archive=TOOLS / "levee.jsa",
+        cores=min(2, os.cpu_count() or 1),
+        memory_bytes=8 << 30,
+        scratch=scratch,
+        overrides=overrides,
+    )
+
+
+@pytest.fixture(scope="session")
+def runtime(tmp_path_factory) -> Iterator[Runtime]:
+    scratch = tmp_path_factory.mktemp("spark")
+    made = Runtime(conf_for_tests(scratch), scratch=scratch, log=scratch / "jvm.log")
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def engine(runtime) -> SparkEngine:
+    return SparkEngine(runtime)
+
+
+@pytest.fixture
+def marks() -> Marks:
+    return Marks(job=f"job-{next(NUMBERS)}", attempt=1, digest="d" * 64)
+
+
+@pytest.fixture
+def report() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def lake(tmp_path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def convert(engine, marks, report):
+    """Previews and runs a convert of a path; answers the result."""
+
+    def do(path, partition_schema=None, *, source_format="parquet", collect_stats=True, preview=None):
+        command = Convert(str(path), None, source_format, partition_schema, collect_stats)
+        seen = preview or engine.preview(command, marks, report)
+        return engine.run(command, seen, marks, report)
+
+    return do
+
+
+@pytest.fixture
+def inspect(engine, marks, report):
+    """Inspects a path without a partition schema; answers the JSON."""
+    return lambda path: engine.read("inspect", {"path": str(path)}, marks, report)
+
+
+@pytest.fixture
+def sql(runtime):
+    """Runs a statement in a session of its own; answers the rows."""
+    return lambda text: runtime.new_session().sql(text).collect()
