@@ -7,6 +7,8 @@ import os
 from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+# Django's checks load every page; `make check` runs them, a worker's start need not.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 from console.env import Env
 
