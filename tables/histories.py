@@ -163,3 +163,16 @@ def _backwards(table: Table, rows: Sequence[dict[str, Any]]) -> list[Day]:
         size = None if size is None or row["unknown_bytes"] is not None else size - (row["grown"] or 0)
         records = None if records is None or row["unknown_rows"] is not None else records - (row["rows"] or 0)
     return days[::-1]
+
+
+def between(table: Table, before: int, after: int) -> dict[str, int | None]:
+    """What the commits after one version up to another did in sum; a sum with an unknown part is None."""
+    rows = commits_of(table).filter(version__gt=before, version__lte=after)
+    names = ("files_added", "files_removed", "bytes_added", "bytes_removed", "rows_added", "rows_removed")
+    sums = rows.aggregate(
+        count=Count("version"),
+        **{f"{name}_sum": Sum(name) for name in names},
+        **{f"{name}_known": Count(name) for name in names},
+    )
+    known = {n: (sums[f"{n}_sum"] or 0) if sums[f"{n}_known"] == sums["count"] else None for n in names}
+    return {"count": sums["count"], **known}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Q, QuerySet, Value
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.http import Http404
 from django.utils import timezone
@@ -19,7 +19,7 @@ from console.errors import Problem
 from tables import health
 from tables.keyset import Key, Page, after, cursor_at, page
 from tables.locations import Location, LocationError, resolve
-from tables.models import NEVER, Root, Table
+from tables.models import NEVER, Finding, Root, Table
 from tables.search import asked_grams, terms
 
 
@@ -94,6 +94,17 @@ class Filter:
     def __bool__(self) -> bool:
         groups = (self.q, self.root, self.format, self.tag, self.owner, self.feature, self.health, self.age, self.stale)
         return any(groups)
+
+
+GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # groups of alternatives, by name
+
+
+def named(person: Person, name: str) -> Table:
+    """The table with a catalog name. Raises Problem 404 `no_table`."""
+    table = visible_to(person).select_related("root", "schema").filter(catalog_name__iexact=name).first()
+    if table is None:
+        raise Problem(404, "no_table", f"No table is named {name}.")
+    return table
 
 
 def _changed(age: str) -> Q:
@@ -182,15 +193,43 @@ def _best(tables: QuerySet[Table], query: str, limit: int, cursor: str) -> Page[
     parts = []
     for number, condition in enumerate(_tiers(query)):
         tier = tables.filter(condition).annotate(tier=Value(number)).order_by("name", "id")
-        parts.append(after(tier, order, cursor).values_list("tier", "pk")[: limit + 1])
-    found = list(parts[0].union(*parts[1:], all=True).order_by("tier", "name", "id")[: limit + 1])
+        parts.append(after(tier, order, cursor).values_list("tier", "name", "pk")[: limit + 1])
+    found = list(parts[0].union(*parts[1:], all=True).order_by("tier", "name", "pk")[: limit + 1])
     return _ranked(found, order, limit)
 
 
-def _ranked(found: Sequence[tuple[int, uuid.UUID]], order: Sequence[Key], limit: int) -> Page[Table]:
-    tiers = {pk: tier for tier, pk in found[:limit]}
+def _ranked(found: Sequence[tuple[int, str, uuid.UUID]], order: Sequence[Key], limit: int) -> Page[Table]:
+    tiers = {pk: tier for tier, _, pk in found[:limit]}
     rows = list(Table.objects.filter(pk__in=tiers).select_related("root").defer(*NOT_LISTED))
     for row in rows:
         row.tier = tiers[row.pk]  # type: ignore[attr-defined]
     rows.sort(key=lambda row: list(tiers).index(row.pk))
     return Page(rows, cursor_at(order, rows[-1]) if len(found) > limit else None, None)
+
+
+def findings_of(root: Root) -> QuerySet[Finding]:
+    """What the scans of a root have found, by path, each with `known_id` (its table in the catalog) and `state`."""
+    known = Table.objects.filter(path=OuterRef("path"), hidden_at=None).values("pk")[:1]
+    state = Case(
+        When(gone_at__isnull=False, then=Value("gone")),
+        When(known_id__isnull=False, then=Value("known")),
+        default=Value("new"),
+    )
+    return Finding.objects.filter(root=root).annotate(known_id=Subquery(known)).annotate(state=state)
+
+
+def root_for(person: Person, root_id: uuid.UUID, permission: Permission = Permission.TABLE_READ) -> Root:
+    """One root. Raises Http404 for a stranger, Problem 403 for a reader without the permission."""
+    root = roots_of(person).filter(pk=root_id).first()
+    if root is None:
+        raise Http404
+    if not person.scopes(permission).covers_root(root.pk):
+        raise Problem(403, "forbidden", f"This needs {permission.value} on the root {root.name}.")
+    return root
+
+
+def moved_to(person: Person, table: Table) -> Table | None:
+    """Where a table that vanished is known to lie now: the entry with the same Delta id that is not missing."""
+    if table.missing_since is None or not table.table_id:
+        return None
+    return visible_to(person).filter(table_id=table.table_id, missing_since=None).exclude(pk=table.pk).first()

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
 
+from console.rest import Body, ListQuery, Text
 from tables import health
+from tables.deltalog.reachability import Reach
 from tables.models import Commit, Finding, Root, Table
-from tables.reach import Reach
 
 
-class Strict(serializers.Serializer[Any]):
-    """A body in which every field is known: others are refused by name."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping) and (unknown := sorted(set(map(str, data)) - set(self.fields))):
-            raise serializers.ValidationError(dict.fromkeys(unknown, "This field is not known here."))
-        return super().to_internal_value(data)
+class NewRoot(Body):
+    name = Text(max_length=100)
+    uri = Text(max_length=4096)
 
 
-class NewRoot(Strict):
-    name = serializers.CharField(max_length=100)
-    uri = serializers.CharField(max_length=4096, trim_whitespace=False)
-
-
-class NewTable(Strict):
-    path = serializers.CharField(max_length=4096, required=False, trim_whitespace=False)
-    name = serializers.CharField(max_length=500, required=False)
+class NewTable(Body):
+    path = Text(max_length=4096, required=False)
+    name = Text(max_length=500, required=False)
 
     def validate(self, attrs: Any) -> Any:
         if len(attrs) != 1:
@@ -37,10 +28,42 @@ class NewTable(Strict):
         return attrs
 
 
-class TableChange(Strict):
-    owner = serializers.CharField(max_length=100, required=False, allow_blank=True)
-    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
-    tags = serializers.ListField(child=serializers.CharField(max_length=50), required=False, max_length=50)
+class TableChange(Body):
+    owner = Text(max_length=100, required=False, allow_blank=True)
+    description = Text(max_length=10_000, required=False, allow_blank=True)
+    tags = serializers.ListField(child=Text(max_length=50), required=False, max_length=50)
+
+
+class TableQuery(ListQuery):
+    """Groups that are given more than once hold alternatives."""
+
+    q = serializers.CharField(required=False, help_text="Any part of a word of name, path, column, tag or owner.")
+    root = serializers.CharField(  # type: ignore[assignment]
+        required=False, help_text="A root's id or name."
+    )
+    format = serializers.ChoiceField(Table.Format.choices, required=False)
+    tag = serializers.CharField(required=False)
+    owner = serializers.CharField(required=False)
+    feature = serializers.CharField(required=False)
+    health = serializers.ChoiceField(health.Code.choices, required=False)
+    stale = serializers.BooleanField(required=False)
+    order = serializers.ChoiceField(["best", "name", "-size", "-files", "-changed"], required=False)
+
+
+class HistoryQuery(ListQuery):
+    operation = serializers.CharField(required=False, help_text="A name, or `destructive`, or `but_streaming`.")
+    by = serializers.CharField(required=False, help_text="The user or the engine, as the log has it.")
+    since = serializers.DateTimeField(required=False)
+    until = serializers.DateTimeField(required=False)
+    before = serializers.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
+
+
+class VersionQuery(serializers.Serializer[Any]):
+    version = serializers.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
+
+
+class FilesQuery(ListQuery):
+    action = serializers.ChoiceField(["add", "remove", "cdc"], required=False)
 
 
 class RootOut(serializers.Serializer[Any]):
@@ -198,9 +221,8 @@ def health_json(table: Table) -> list[dict[str, Any]]:
     return [*table.health, late.as_json()] if late else list(table.health)
 
 
-def commit_json(commit: Commit, reach: Reach) -> dict[str, Any]:
-    """An entry of a history, with what `reach` says of its version."""
-    there = reach.of(commit)
+def commit_json(commit: Commit, there: Reach) -> dict[str, Any]:
+    """An entry of a history, with what can be done with its version."""
     return {
         "version": commit.version,
         "committed_at": commit.committed_at,
@@ -218,8 +240,3 @@ def commit_json(commit: Commit, reach: Reach) -> dict[str, Any]:
         "restorable": there.restorable,
         "job": str(commit.job) if commit.job else None,
     }
-
-
-def protocol_at_json(protocol: Mapping[str, Any] | None, features: list[dict[str, Any]]) -> dict[str, Any]:
-    """A protocol with what each of its features demands."""
-    return {**(protocol or dict.fromkeys(ProtocolOut().fields)), "features": features}

@@ -1,0 +1,146 @@
+"""What the API says of versions: schemas, protocols, commits and comparisons as JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tables import histories, schemas
+from tables.deltalog.actions import Protocol
+from tables.deltalog.features import Demand, demands
+from tables.deltalog.reachability import Reach as VersionReach
+from tables.deltalog.schema_changes import SchemaChange
+from tables.models import Commit, Schema, Table
+
+PROTOCOL_FIELDS = ("min_reader_version", "min_writer_version", "reader_features", "writer_features", "implied_features")
+
+
+def protocol_of(stored: dict[str, Any] | None) -> Protocol | None:
+    """A protocol as the reader has it, from the catalog's JSON."""
+    if stored is None:
+        return None
+    lists = [stored[name] for name in ("reader_features", "writer_features")]
+    reader, writer = (None if names is None else tuple(names) for names in lists)
+    return Protocol(stored["min_reader_version"], stored["min_writer_version"], reader, writer)
+
+
+def demands_of(stored: dict[str, Any] | None) -> list[Demand]:
+    """What each feature of a stored protocol demands."""
+    protocol = protocol_of(stored)
+    return list(demands(protocol)) if protocol else []
+
+
+def protocol_json(state: histories.State) -> dict[str, Any]:
+    """Versions and features at a version, each with what it demands."""
+    stored = state.protocol or dict.fromkeys(PROTOCOL_FIELDS)
+    return {"version": state.version, **stored, "features": [asdict(demand) for demand in demands_of(state.protocol)]}
+
+
+def schema_json(state: histories.State) -> dict[str, Any]:
+    """The schema at a version; null when no commit that Levee has tells it."""
+    return {
+        "version": state.version,
+        "schema": state.schema.struct if state.schema else None,
+        "partition_columns": state.partition_columns,
+        "fields": [asdict(field) for field in schemas.fields_of(state.schema, state.partition_columns or ())],
+    }
+
+
+def changes_json(changes: list[SchemaChange]) -> list[dict[str, Any]]:
+    return [{"change": c.kind.value, "column": c.column, "before": c.before, "after": c.after} for c in changes]
+
+
+def schema_changes(table: Table) -> list[tuple[Commit, list[SchemaChange]]]:
+    """The commits that changed the schema, newest first, with what they changed; the first one known comes with no changes."""
+    commits = histories.schema_changes(table)
+    found: list[tuple[Commit, list[SchemaChange]]] = []
+    for commit, older in zip(commits, [*commits[1:], None], strict=True):
+        changes = schemas.differences(older.schema, commit.schema) if older else []
+        if changes or older is None:
+            found.append((commit, changes))
+    return found
+
+
+def schema_changes_json(table: Table) -> list[dict[str, Any]]:
+    return [
+        {
+            "version": commit.version,
+            "committed_at": commit.committed_at,
+            "operation": commit.operation or None,
+            "user_name": commit.user_name or None,
+            "job": str(commit.job) if commit.job else None,
+            "changes": changes_json(changes),
+        }
+        for commit, changes in schema_changes(table)
+    ]
+
+
+def schema_compare_json(table: Table, before: int, after: int) -> dict[str, Any]:
+    """The schemas of two versions compared; `changes` is null when one of them is not known."""
+    old, new = histories.state_at(table, before), histories.state_at(table, after)
+    return {"from": before, "to": after, "changes": _compared(old.schema, new.schema)}
+
+
+def _compared(old: Schema | None, new: Schema | None) -> list[dict[str, Any]] | None:
+    return None if old is None or new is None else changes_json(schemas.differences(old, new))
+
+
+def compare_json(table: Table, before: int, after: int) -> dict[str, Any]:
+    """Two versions: what differs in schema, properties and protocol, and what the commits between them did."""
+    old, new = histories.state_at(table, before), histories.state_at(table, after)
+    between = histories.between(table, min(before, after), max(before, after))
+    return {
+        "from": before,
+        "to": after,
+        "schema": _compared(old.schema, new.schema),
+        "partition_columns": {"before": old.partition_columns, "after": new.partition_columns},
+        "properties": [asdict(change) for change in histories.changed(old.properties, new.properties)],
+        "protocol": {"before": old.protocol, "after": new.protocol},
+        "commits": between,
+    }
+
+
+def commit_json(table: Table, commit: Commit, reach: VersionReach) -> dict[str, Any]:
+    """What a commit did beyond its line in the history."""
+    schema, properties, protocol = commit_changes(table, commit)
+    return {
+        "files_added": commit.files_added,
+        "files_removed": commit.files_removed,
+        "bytes_added": commit.bytes_added,
+        "bytes_removed": commit.bytes_removed,
+        "rows_added": commit.rows_added,
+        "rows_removed": commit.rows_removed,
+        "schema_changes": changes_json(schema),
+        "property_changes": [asdict(change) for change in properties],
+        "protocol": protocol,
+        "readable_until": reach.until,
+        "why_not_restorable": reach.why,
+        "problems": commit.problems,
+    }
+
+
+def commit_changes(
+    table: Table, commit: Commit
+) -> tuple[list[SchemaChange], list[histories.Changed], dict[str, Any] | None]:
+    """Changes of schema and properties against the version before, and the protocol that the commit wrote, if it wrote one."""
+    if commit.properties is None:
+        return [], [], commit.protocol
+    if commit.version == 0:
+        return schemas.differences(None, commit.schema), histories.changed(None, commit.properties), commit.protocol
+    before = histories.state_at(table, commit.version - 1)
+    schema = schemas.differences(before.schema, commit.schema) if before.schema else []
+    properties = histories.changed(before.properties, commit.properties) if before.properties is not None else []
+    return schema, properties, commit.protocol
+
+
+def reach_json(commit: Commit, reach: VersionReach) -> dict[str, Any]:
+    return {
+        "version": commit.version,
+        "committed_at": commit.committed_at,
+        "in_log": reach.in_log,
+        "readable": reach.readable,
+        "restorable": reach.restorable,
+        "change_feed": reach.change_feed,
+        "until": reach.until,
+        "why": reach.why,
+    }

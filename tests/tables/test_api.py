@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from rest_framework.test import APIClient
+
+from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.audit.models import Event
+from tables import services
+from tables.models import Root, Table
+
+Write = Callable[..., Path]
+People = Callable[..., Person]
+V1 = "/api/v1"
+pytestmark = pytest.mark.urls("tests.tables.urls")
+
+
+@pytest.fixture
+def ines(admin: Actor) -> APIClient:
+    client = APIClient()
+    client.force_authenticate(admin.person)
+    return client
+
+
+@pytest.fixture
+def as_(person: People) -> Callable[..., APIClient]:
+    def client(*args: Any, **kwargs: Any) -> APIClient:
+        made = APIClient()
+        made.force_authenticate(person(*args, **kwargs))
+        return made
+
+    return client
+
+
+@pytest.fixture
+def orders(ines: APIClient, root: Root, write: Write) -> str:
+    write()
+    write(mode="append")
+    return str(services.add_table(Actor.acting_for(ines.handler._force_user), f"{root.uri}/orders").table.pk)
+
+
+def code(answer: Any, status: int) -> str:
+    assert answer.status_code == status, answer.content
+    assert answer["Content-Type"] == "application/problem+json"
+    return str(answer.json()["code"])
+
+
+def test_a_root_is_added_and_listed(ines: APIClient, lake: Path) -> None:
+    answer = ines.post(f"{V1}/roots", {"name": "lake", "uri": f"file:{lake}/"}, format="json")
+    assert answer.status_code == 201
+    assert answer.json()["uri"] == str(lake)
+    assert [row["name"] for row in ines.get(f"{V1}/roots").json()["results"]] == ["lake"]
+    assert Event.objects.filter(action="root.add", object_name="lake").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "uri", "status"),
+    [
+        ("lake", "relative", 400),
+        ("la ke", "/tmp", 400),
+        ("lake", "/no/such", 400),
+        ("", "/tmp", 400),
+        ("lake", "/", 400),
+    ],
+)
+def test_a_root_that_can_not_be_one_is_refused(ines: APIClient, name: str, uri: str, status: int) -> None:
+    answer = ines.post(f"{V1}/roots", {"name": name, "uri": uri}, format="json")
+    assert code(answer, status) == "invalid"
+    assert answer.json()["fields"]
+    assert not Root.objects.exists()
+
+
+def test_a_root_is_registered_once(ines: APIClient, root: Root) -> None:
+    for body in ({"name": "lake", "uri": "/tmp"}, {"name": "other", "uri": root.uri}):
+        assert code(ines.post(f"{V1}/roots", body, format="json"), 409) == "already_known"
+
+
+def test_unknown_fields_are_named(ines: APIClient) -> None:
+    answer = ines.post(f"{V1}/roots", {"name": "a", "uri": "/tmp", "owner": "x"}, format="json")
+    assert code(answer, 400) == "invalid"
+    assert "owner" in answer.json()["fields"]
+
+
+def test_a_table_is_added_once_and_comes_synced(ines: APIClient, root: Root, write: Write) -> None:
+    path = str(write())
+    first = ines.post(f"{V1}/tables", {"path": path}, format="json")
+    assert first.status_code == 201
+    body = first.json()
+    assert (body["format"], body["version"], body["num_records"], body["path"]) == ("delta", 0, 3, path)
+    assert body["protocol"]["min_reader_version"] == 1
+    assert [field["name"] for field in body["schema"]["fields"]] == ["id", "country"]
+    again = ines.post(f"{V1}/tables", {"path": f"file:{path}/"}, format="json")
+    assert again.status_code == 200
+    assert again.json()["id"] == body["id"]
+
+
+def test_a_parquet_directory_is_added_as_such(ines: APIClient, root: Root, lake: Path) -> None:
+    (lake / "raw").mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "raw" / "x.parquet")
+    body = ines.post(f"{V1}/tables", {"path": f"{lake}/raw"}, format="json").json()
+    assert (body["format"], body["version"], body["num_files"], body["num_records"], body["schema"]) == (
+        "parquet",
+        None,
+        1,
+        None,
+        None,
+    )
+
+
+def test_a_log_that_can_not_be_read_is_added_with_its_error(ines: APIClient, root: Root, lake: Path) -> None:
+    log = lake / "odd" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_bytes(b"\xff\xfe not json")
+    answer = ines.post(f"{V1}/tables", {"path": f"{lake}/odd"}, format="json")
+    assert answer.status_code == 201
+    assert answer.json()["sync_error"]
+    assert answer.json()["problems"]
+
+
+def test_what_is_no_table_is_refused(ines: APIClient, root: Root, lake: Path, write: Write) -> None:
+    write("orders", partition_by=["country"])
+    (lake / "empty").mkdir()
+    for path, status, wanted in [
+        (f"{lake}/empty", 404, "no_table"),
+        (f"{lake}/none", 404, "no_table"),
+        (f"{lake}/orders@v0", 404, "no_table"),
+        (f"{lake}/orders/country=DE", 409, "inside_table"),
+        (f"{lake}/../x", 403, "outside_roots"),
+        (f"{lake}/*", 403, "outside_roots"),
+        ("orders", 403, "outside_roots"),
+        ("/etc", 403, "outside_roots"),
+        ("s3a://bucket/x", 403, "outside_roots"),
+    ]:
+        assert code(ines.post(f"{V1}/tables", {"path": path}, format="json"), status) == wanted, path
+    assert not Table.objects.exists()
+
+
+def test_a_body_names_exactly_one_thing(ines: APIClient, root: Root) -> None:
+    for body in ({}, {"path": "/a", "name": "b"}, {"path": 7}, {"path": None}, [], "x"):
+        assert code(ines.post(f"{V1}/tables", body, format="json"), 400) in ("invalid", "malformed")
+
+
+def test_a_stranger_sees_nothing_and_a_reader_may_not_act(
+    as_: Callable[..., APIClient], orders: str, root: Root, lake: Path
+) -> None:
+    stranger = as_(
+        "zoe", Role.OPERATOR, root=services.add_root(Actor.system("test"), "other", str(_made(lake.parent / "other")))
+    )
+    viewer = as_("vic", Role.VIEWER, root=root)
+    for address in (
+        "",
+        "/history",
+        "/commits/0",
+        "/commits/0/files",
+        "/protocol",
+        "/reachability",
+        "/schema",
+        "/layout",
+    ):
+        assert code(stranger.get(f"{V1}/tables/{orders}{address}"), 404) == "not_found"
+        assert viewer.get(f"{V1}/tables/{orders}{address}").status_code == 200
+    assert stranger.get(f"{V1}/tables").json()["results"] == []
+    assert code(stranger.post(f"{V1}/tables/{orders}/sync", {}, format="json"), 404) == "not_found"
+    assert code(stranger.post(f"{V1}/tables", {"path": f"{root.uri}/orders"}, format="json"), 403) == "outside_roots"
+    for act in (
+        viewer.post(f"{V1}/tables/{orders}/sync", {}, format="json"),
+        viewer.patch(f"{V1}/tables/{orders}", {"owner": "vic"}, format="json"),
+        viewer.delete(f"{V1}/tables/{orders}"),
+    ):
+        assert code(act, 403) == "forbidden"
+
+
+def _made(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def test_someone_with_one_table_sees_that_one(
+    as_: Callable[..., APIClient], orders: str, root: Root, write: Write, ines: APIClient
+) -> None:
+    ines.post(f"{V1}/tables", {"path": str(write("other"))}, format="json")
+    reader = as_("tom", Role.VIEWER, Role.OPERATOR, table=Table.objects.get(pk=orders))
+    assert [row["name"] for row in reader.get(f"{V1}/tables").json()["results"]] == ["orders"]
+    assert reader.get(f"{V1}/roots").json()["results"] == []
+    assert reader.post(f"{V1}/tables", {"path": f"{root.uri}/orders"}, format="json").status_code == 200
+    for path in ("other", "none"):
+        assert code(reader.post(f"{V1}/tables", {"path": f"{root.uri}/{path}"}, format="json"), 403) == "outside_roots"
+    assert reader.post(f"{V1}/tables/{orders}/sync", {}, format="json").status_code == 200
+
+
+def test_a_table_is_described_by_operators_and_tagged_by_admins(
+    as_: Callable[..., APIClient], orders: str, ines: APIClient
+) -> None:
+    operator = as_("olga", Role.OPERATOR)
+    answer = operator.patch(f"{V1}/tables/{orders}", {"owner": "olga", "description": "Order lines"}, format="json")
+    assert (answer.json()["owner"], answer.json()["description"]) == ("olga", "Order lines")
+    assert code(operator.patch(f"{V1}/tables/{orders}", {"tags": ["pii"]}, format="json"), 403) == "forbidden"
+    assert ines.patch(f"{V1}/tables/{orders}", {"tags": ["pii", "gold", "pii"]}, format="json").json()["tags"] == [
+        "gold",
+        "pii",
+    ]
+    event = Event.objects.filter(action="table.change").latest("at")
+    assert (event.before, event.after) == ({"tags": []}, {"tags": ["gold", "pii"]})
+
+
+def test_hiding_takes_it_from_the_lists_and_adding_brings_it_back(ines: APIClient, orders: str, root: Root) -> None:
+    assert ines.delete(f"{V1}/tables/{orders}").status_code == 204
+    assert code(ines.get(f"{V1}/tables/{orders}"), 404) == "not_found"
+    assert ines.get(f"{V1}/tables").json()["results"] == []
+    again = ines.post(f"{V1}/tables", {"path": f"{root.uri}/orders"}, format="json")
+    assert (again.status_code, again.json()["id"]) == (201, orders)
+
+
+def test_a_sync_reads_what_is_new(ines: APIClient, orders: str, write: Write) -> None:
+    write(mode="append")
+    assert ines.post(f"{V1}/tables/{orders}/sync", {}, format="json").json()["version"] == 2
+    assert Event.objects.filter(action="table.sync", object_id=orders).count() == 1
+
+
+def test_history_is_newest_first_and_pages(ines: APIClient, orders: str, write: Write, lake: Path) -> None:
+    for _ in range(5):
+        write(mode="append")
+    ines.post(f"{V1}/tables/{orders}/sync", {}, format="json")
+    witness = {row["version"]: row for row in DeltaTable(str(lake / "orders")).history()}
+    seen: list[int] = []
+    url = f"{V1}/tables/{orders}/history?limit=3"
+    while url:
+        body = ines.get(url).json()
+        seen += [row["version"] for row in body["results"]]
+        back, url = body["previous"], body["next"]
+    assert seen == [6, 5, 4, 3, 2, 1, 0]
+    assert [row["version"] for row in ines.get(back).json()["results"]] == [3, 2, 1]
+    first = ines.get(f"{V1}/tables/{orders}/history").json()["results"][0]
+    assert first["operation"] == witness[6]["operation"]
+    assert first["operation_parameters"] == witness[6]["operationParameters"]
+    assert (first["in_log"], first["restorable"], first["job"], first["read_version"]) == (True, True, None, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "versions"),
+    [("before=1", [0]), ("operation=WRITE", [1, 0]), ("operation=DELETE", []), ("operation=destructive", []),
+     ("since=2020-01-01T00:00:00Z", [1, 0]), ("until=2020-01-01T00:00:00Z", []), ("by=nobody", [])],
+)  # fmt: skip
+def test_history_is_narrowed(ines: APIClient, orders: str, query: str, versions: list[int]) -> None:
+    found = ines.get(f"{V1}/tables/{orders}/history?{query}").json()["results"]
+    assert [row["version"] for row in found] == versions
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=501",
+        "limit=x",
+        "cursor=x",
+        "cursor=%00",
+        "before=-1",
+        "since=soon",
+        "before=99999999999999999999",
+    ],
+)
+def test_odd_queries_are_refused(ines: APIClient, orders: str, query: str) -> None:
+    assert code(ines.get(f"{V1}/tables/{orders}/history?{query}"), 400) in ("invalid", "invalid_cursor")
+
+
+def test_a_commit_says_what_it_changed(ines: APIClient, orders: str, write: Write) -> None:
+    wider = pa.table({"id": [9], "country": ["DE"], "note": ["x"]})
+    write(table=wider, mode="append", schema_mode="merge")
+    ines.post(f"{V1}/tables/{orders}/sync", {}, format="json")
+    body = ines.get(f"{V1}/tables/{orders}/commits/2").json()
+    assert [(c["change"], c["column"], c["after"]) for c in body["schema_changes"]] == [("added", "note", "string")]
+    assert (body["files_added"], body["rows_added"]) == (1, 1)
+    files = ines.get(f"{V1}/tables/{orders}/commits/2/files?action=add").json()
+    assert [(row["action"], row["num_records"]) for row in files["results"]] == [("add", 1)]
+    assert ines.get(f"{V1}/tables/{orders}/commits/2/files?action=remove").json()["results"] == []
+    assert code(ines.get(f"{V1}/tables/{orders}/commits/7"), 404) == "not_found"
+    assert code(ines.get(f"{V1}/tables/{orders}/commits/0/files?action=x"), 400) == "invalid"
+    changes = ines.get(f"{V1}/tables/{orders}/schema/changes").json()["results"]
+    assert [row["version"] for row in changes] == [2, 0]
+    compared = ines.get(f"{V1}/tables/{orders}/schema/compare?from=0&to=2").json()
+    assert compared["changes"][0]["column"] == "note"
+    both = ines.get(f"{V1}/tables/{orders}/compare?from=0&to=2").json()
+    assert both["commits"]["count"] == 2
+    assert both["commits"]["rows_added"] == 4
+
+
+def test_the_schema_of_an_older_version_is_known(ines: APIClient, orders: str, write: Write) -> None:
+    write(table=pa.table({"id": [9], "country": ["DE"], "note": ["x"]}), mode="append", schema_mode="merge")
+    ines.post(f"{V1}/tables/{orders}/sync", {}, format="json")
+    names = {
+        v: [f["path"] for f in ines.get(f"{V1}/tables/{orders}/schema?version={v}").json()["fields"]] for v in (0, 1, 2)
+    }
+    assert names == {0: ["id", "country"], 1: ["id", "country"], 2: ["id", "country", "note"]}
+    assert code(ines.get(f"{V1}/tables/{orders}/schema?version=3"), 404) == "not_found"
+
+
+def test_protocol_tells_what_features_demand(ines: APIClient, orders: str) -> None:
+    body = ines.get(f"{V1}/tables/{orders}/protocol").json()
+    assert body["min_writer_version"] >= 2
+    assert body["reader_features"] is None
+    assert {feature["name"] for feature in body["features"]} == {"appendOnly", "invariants"}
+    assert all(feature["writers"] for feature in body["features"])
+
+
+def test_layout_is_told_of_any_version(ines: APIClient, orders: str, lake: Path) -> None:
+    now = ines.get(f"{V1}/tables/{orders}/layout").json()
+    then = ines.get(f"{V1}/tables/{orders}/layout?version=0").json()
+    assert (now["num_files"], then["num_files"]) == (2, 1)
+    assert sum(row["files"] for row in now["histogram"]) == 2
+    assert now["partitions"] is None
+
+
+def test_reachability_says_what_can_be_restored(ines: APIClient, orders: str) -> None:
+    body = ines.get(f"{V1}/tables/{orders}/reachability").json()
+    assert body["head"] == 1
+    assert [(s["from_version"], s["to_version"], s["restorable"]) for s in body["spans"]] == [(0, 1, True)]
+    assert [(row["version"], row["until"] is None) for row in body["results"]] == [(1, True), (0, False)]
+
+
+def test_a_table_that_has_gone_still_answers(ines: APIClient, orders: str, lake: Path) -> None:
+    shutil.rmtree(lake / "orders")
+    body = ines.post(f"{V1}/tables/{orders}/sync", {}, format="json").json()
+    assert body["missing_since"]
+    assert [finding["code"] for finding in body["health"]] == ["missing"]
+    assert code(ines.get(f"{V1}/tables/{orders}/commits/0/files"), 404) == "no_table"
+    row = ines.get(f"{V1}/tables/{orders}/history").json()["results"][0]
+    assert (row["version"], row["in_log"], row["restorable"]) == (1, False, False)
+
+
+def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, lake: Path, write: Write) -> None:
+    for name in ("a", "b", "c"):
+        write(name)
+    services.scan_root(root.pk)
+    ines.post(f"{V1}/tables", {"path": f"{lake}/a"}, format="json")
+    shutil.rmtree(lake / "c")
+    services.scan_root(root.pk)
+    rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
+    assert [(Path(row["path"]).name, row["state"], bool(row["table"])) for row in rows] == [
+        ("a", "known", True),
+        ("b", "new", False),
+        ("c", "gone", False),
+    ]
+
+
+def test_tables_are_found_narrowed_and_ordered(ines: APIClient, root: Root, write: Write) -> None:
+    for name, rows in (("orders", 5), ("shop/preorders", 1), ("orders_by_day", 9), ("returns", 2)):
+        services.add_table(Actor.acting_for(ines.handler._force_user), str(write(name, rows)))
+
+    def names(query: str) -> list[str]:
+        return [row["name"] for row in ines.get(f"{V1}/tables?{query}").json()["results"]]
+
+    assert names("") == ["orders", "orders_by_day", "returns", "shop/preorders"]
+    assert names("q=orders") == ["orders", "orders_by_day", "shop/preorders"]
+    assert names("q=ORDERS%20day") == ["orders_by_day"]
+    assert names("q=untr") == ["orders", "orders_by_day", "returns", "shop/preorders"]
+    assert names("q=zz") == []
+    assert names("order=-size")[0] == "orders_by_day"
+    assert names("format=parquet") == []
+    assert names("root=lake&format=delta&format=parquet") == names("")
+    assert names("feature=invariants&owner=nobody") == []
+    first = ines.get(f"{V1}/tables?q=orders&limit=1").json()
+    second = ines.get(first["next"]).json()
+    assert [row["name"] for row in second["results"]] == ["orders_by_day"]
