@@ -2,12 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
+
+from tests.journeys.sample_server import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -48,6 +50,13 @@ def faults(context: BrowserContext) -> list[str]:
     context.add_init_script(REPORT_CSP)
     context.on("weberror", lambda error: found.append(str(error.error)))
     return found
+
+
+@pytest.fixture(scope="session")
+def sample_pages() -> Iterator[str]:
+    """The address below which every page template is served with sample facts (/THEME/NAME)."""
+    with serving() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

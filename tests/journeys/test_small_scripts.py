@@ -1,0 +1,130 @@
+"""What the few scripts add to plain pages: menus that close, the search key, copying, the statement as chosen, a log that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(context: BrowserContext, faults: list[str]) -> Iterator[Page]:
+    """A page on which no script may fail and nothing may be refused by the policy."""
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    yield page
+    assert faults == []
+
+
+def test_the_account_menu_opens_clean_and_closes_on_escape(
+    page: Page, sample_pages: str, axe_findings: Callable[[Page], list[str]]
+) -> None:
+    page.goto(f"{sample_pages}/dark/home")
+    summary = page.locator("details.lv-me > summary")
+    summary.click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("button", name="Dark", pressed=True)).to_be_visible()
+    assert axe_findings(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
+    expect(summary).to_be_focused()
+
+
+def test_the_phone_menu_holds_the_navigation_and_closes_on_a_tap_elsewhere(
+    page: Page, sample_pages: str, axe_findings: Callable[[Page], list[str]]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{sample_pages}/dark/home")
+    page.get_by_text("Menu", exact=True).click()
+    navigation = page.get_by_role("navigation", name="Main, phone")
+    expect(navigation.get_by_role("link", name="Tables")).to_be_visible()
+    assert axe_findings(page) == []
+    page.mouse.click(20, 800)
+    expect(navigation).to_be_hidden()
+
+
+def test_the_slash_key_goes_to_the_search_but_not_while_typing(page: Page, sample_pages: str) -> None:
+    page.goto(f"{sample_pages}/light/convert")
+    page.locator("#path").fill("")
+    page.locator("#path").press("/")
+    expect(page.locator("#path")).to_have_value("/")
+    page.locator("#path").blur()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Find a table")).to_be_focused()
+
+
+def test_a_command_is_copied(page: Page, context: BrowserContext, sample_pages: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{sample_pages}/light/home-first")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == ".venv/bin/python manage.py person add NAME --role operator --on everything --password-stdin"
+
+
+def test_the_statement_shows_the_chosen_types_and_statistics(page: Page, sample_pages: str) -> None:
+    page.goto(f"{sample_pages}/light/convert-ready")
+    statement = page.get_by_role("region", name="The statement")
+    expect(statement).to_have_text(
+        "CONVERT TO DELTA parquet.`/lake/orders` PARTITIONED BY (day date, region string, `loaded at` `timestamp`)",
+        use_inner_text=True,
+    )
+    page.get_by_label("Type of day").select_option("timestamp")
+    page.get_by_label("Statistics").select_option("None")
+    expect(statement).to_have_text(
+        "CONVERT TO DELTA parquet.`/lake/orders` NO STATISTICS"
+        " PARTITIONED BY (day `timestamp`, region string, `loaded at` `timestamp`)",
+        use_inner_text=True,
+    )
+
+
+def test_the_choices_travel_in_the_order_of_the_directories(page: Page, sample_pages: str) -> None:
+    page.goto(f"{sample_pages}/light/convert-ready")
+    page.get_by_label("Type of region").select_option("int")
+    sent = page.evaluate("[...new FormData(document.getElementById('request'))]")
+    choices = [(name, value) for name, value in sent if name in {"column", "type"}]
+    assert choices == [
+        ("column", "day"),
+        ("type", "date"),
+        ("column", "region"),
+        ("type", "int"),
+        ("column", "loaded at"),
+        ("type", "timestamp"),
+    ]
+    assert {name for name, _value in sent} >= {"path", "collect_stats", "reason", "csrfmiddlewaretoken"}
+
+
+def test_a_job_is_asked_again_until_it_has_ended_and_its_log_follows(page: Page, sample_pages: str) -> None:
+    page.goto(f"{sample_pages}/light/job-running")
+    assert page.evaluate(
+        "(() => { const box = document.querySelector('#log-lines');"
+        " return box.scrollTop + box.clientHeight >= box.scrollHeight - 4 })()"
+    ), "the log starts at its end"
+    with page.expect_request("**/live/", timeout=5_000):
+        pass
+    page.goto(f"{sample_pages}/light/job-succeeded")
+    assert page.locator("#job").get_attribute("hx-get") is None
+
+
+def test_a_swapped_job_is_announced_and_stops_asking(page: Page, sample_pages: str) -> None:
+    ended = page.request.get(f"{sample_pages}/light/job-succeeded").text()
+    fragment = ended[ended.index('<div id="job"') : ended.index("</main>")]
+    page.route("**/live/", lambda route: route.fulfill(status=200, content_type="text/html", body=fragment))
+    page.goto(f"{sample_pages}/light/job-running")
+    expect(page.get_by_role("link", name="Open the table")).to_be_visible(timeout=6_000)
+    expect(page.locator("#announce")).to_have_text("Succeeded. Committed as version 0.")
+    assert page.locator("[hx-get*='live']").count() == 0
+
+
+def test_a_log_that_was_scrolled_up_stays_where_it_is(page: Page, sample_pages: str) -> None:
+    running = page.request.get(f"{sample_pages}/light/job-running").text()
+    fragment = running[running.index('<div id="job"') : running.index("</main>")]
+    page.route("**/live/", lambda route: route.fulfill(status=200, content_type="text/html", body=fragment))
+    page.goto(f"{sample_pages}/light/job-running")
+    page.locator("#log-lines").evaluate("box => { box.scrollTop = 40 }")
+    page.locator("#log-lines").evaluate("box => { box.dataset.before = 'swap' }")
+    expect(page.locator("#log-lines[data-before]")).to_have_count(0, timeout=6_000)
+    assert page.locator("#log-lines").evaluate("box => box.scrollTop") == 40
