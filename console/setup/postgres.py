@@ -40,7 +40,7 @@ def _whole(directory: Path) -> bool:
 
 def _major(directory: Path) -> int:
     """From the directory's name where it tells, so that nothing has to be started."""
-    name = re.search(r"(\d+)$", directory.parent.name)
+    name = re.fullmatch(r"(?:pgsql-)?(\d+)", directory.parent.name)
     text = name[1] if name else re.sub(r"^.*\) ", "", answer([str(directory / "postgres"), "--version"]) or "")
     digits = re.match(r"\d+", text)
     return int(digits[0]) if digits else 0
