@@ -106,3 +106,24 @@ def deleted_rows(table: pa.Table) -> int | None:
             return None
         total += pc.sum(cardinality).as_py() or 0
     return total
+
+
+class Counts:
+    """Files, bytes and visible rows, added up batch by batch; a sum is unknown as soon as one part of it is."""
+
+    def __init__(self) -> None:
+        self._files = 0
+        self._sums: list[int | None] = [0, 0, 0]
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        table = pa.Table.from_batches([batch])
+        self._files += len(batch)
+        parts = (sum_of(table, "size"), sum_of(table, "num_records"), deleted_rows(table))
+        pairs = zip(self._sums, parts, strict=True)
+        self._sums = [None if total is None or part is None else total + part for total, part in pairs]
+
+    def known(self) -> tuple[int, int | None, int | None]:
+        """Files, bytes, visible rows."""
+        size, records, hidden = self._sums
+        rows = None if records is None or hidden is None else max(0, records - hidden)
+        return self._files, size, rows

@@ -8,7 +8,7 @@ from tables.deltalog.bases import FromCheckpoint, choose_base
 from tables.deltalog.checkpoints import CheckpointError
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.listing import Checkpoint, Listing
-from tables.deltalog.problems import Code, Problems
+from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
 from tables.deltalog.storage import Storage
@@ -19,16 +19,16 @@ def rebuild(storage: Storage, listing: Listing, version: int, target: Path | Non
     skip: set[Checkpoint] = set()
     while True:
         base = choose_base(storage, listing, version, problems, skip)
-        replay = Replay(base, target, problems)
-        replay.complete &= note_gaps(listing, base.version, version, problems)
-        head = _replay_until(version, storage, listing, replay, problems)
-        try:
-            return replay.finish(head)
-        except CheckpointError as error:
-            if not isinstance(base, FromCheckpoint):
-                raise
-            skip.add(base.checkpoint)
-            problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
+        with Replay(base, target, problems) as replay:
+            replay.complete &= note_gaps(listing, base.version, version, problems)
+            head = _replay_until(version, storage, listing, replay, problems)
+            try:
+                return replay.finish(head)
+            except CheckpointError as error:
+                if not isinstance(base, FromCheckpoint):
+                    raise
+                skip.add(base.checkpoint)
+                problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
 
 
 def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> Head:
@@ -42,8 +42,14 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
             continue
         last = read_commit(storage, number, entry, clock, None, replay.take if number > replay.base.version else None)
         problems.extend(last.problems)
+        replay.complete &= number <= replay.base.version or not harms_state(last.problems)
     committed = last.committed_at if last and last.version == version else None
     return Head(version, committed, clock.previous_ms, listing.commits.get(version))
+
+
+def harms_state(problems: tuple[Problem, ...]) -> bool:
+    """True when an action may have been lost, so that what follows may be wrong."""
+    return any(problem.code in (Code.CORRUPT, Code.MISSING, Code.UNREADABLE) for problem in problems)
 
 
 def note_gaps(listing: Listing, start: int, end: int, problems: Problems) -> bool:

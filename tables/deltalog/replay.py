@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 
 import pyarrow as pa
 
@@ -29,7 +30,7 @@ class Head:
 
 
 class Replay:
-    """Takes the actions after `base`, oldest first. Without a target, file actions are passed over."""
+    """Takes the actions after `base`, oldest first. Without a target, file actions are passed over. A context: it may spill to disk."""
 
     def __init__(self, base: Base, target: Path | None, problems: Problems) -> None:
         self.base = base
@@ -51,7 +52,13 @@ class Replay:
     def finish(self, head: Head) -> Snapshot:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
         self._check()
-        draft = Snapshot(
+        if self._target is None or self._tail is None:
+            return self._snapshot(head)
+        columns = physical_partition_columns(self.state.metadata)
+        return save(self._files(self._tail, columns), columns, self._target, lambda: self._snapshot(head))
+
+    def _snapshot(self, head: Head) -> Snapshot:
+        return Snapshot(
             version=head.version,
             committed_at=head.committed_at,
             state=self.state,
@@ -64,10 +71,15 @@ class Replay:
             clock_ms=head.clock_ms,
             head_file=head.file,
         )
-        if self._target is None or self._tail is None:
-            return draft
-        with self._tail as tail:
-            return save(draft, self._files(tail, physical_partition_columns(self.state.metadata)), self._target)
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._tail is not None:
+            self._tail.close()
 
     def _files(self, tail: Tail, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         touched = tail.touched()

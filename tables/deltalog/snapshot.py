@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 from tables.deltalog.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from tables.deltalog.features import Understanding, features_of, understand
 from tables.deltalog.fields import from_millis
-from tables.deltalog.livefiles import deleted_rows, live_schema, sum_of
+from tables.deltalog.livefiles import Counts, live_schema
 from tables.deltalog.problems import Code, Problem
 from tables.deltalog.state import TableState, clustering_columns
 from tables.deltalog.storage import Entry
@@ -129,30 +129,46 @@ def physical_names(metadata: Metadata) -> dict[str, str]:
     return {str(name): str(physical) for name, physical in pairs}
 
 
-def save(draft: Snapshot, batches: Iterable[pa.RecordBatch], target: Path) -> Snapshot:
-    """Writes the live files with the small state beside them, at once or not at all, and counts them."""
-    schema = live_schema(draft.physical_partition_columns).with_metadata({_KEY: json.dumps(_dump(draft)).encode()})
+def save(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str], target: Path, finished: Callable[[], Snapshot]
+) -> Snapshot:
+    """Writes the live files, then the small state, at once or not at all, and counts them.
+
+    `columns` are the physical partition columns. `finished` is asked last, since reading the files may find problems.
+    """
+    schema = live_schema(columns)
     temporary = target.with_name(f"{target.name}.{os.getpid()}.new")
+    counts = Counts()
     try:
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in _regrouped(batches):
                 writer.write_batch(batch)
+                counts.add(batch)
+            files, size, rows = counts.known()
+            snapshot = replace(finished(), num_files=files, size_bytes=size, num_records=rows, files_path=target)
+            writer.write_batch(_nothing(schema), custom_metadata={_KEY: json.dumps(_dump(snapshot)).encode()})
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    return load(target)
+    return snapshot
 
 
 def load(path: Path) -> Snapshot:
     """The snapshot that `save` wrote. Raises ValueError (or OSError) when the file is not one of this format."""
     try:
-        table = _map(path)
-        value = json.loads((table.schema.metadata or {})[_KEY])
-        if value["format"] != _FORMAT:
-            raise ValueError("the file is of another format")
-    except (pa.ArrowException, KeyError) as error:
-        raise ValueError(f"{path.name} is not a saved snapshot") from error
-    return _loaded(value, table, path)
+        with pa.memory_map(str(path)) as source:
+            reader = pa.ipc.open_file(source)
+            last = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1)
+            value = json.loads(last.custom_metadata[_KEY])
+            if value["format"] != _FORMAT:
+                raise ValueError("written by another version of this reader")
+        return _loaded(value, path)
+    except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{path.name} is not a saved snapshot: {error}") from error
+
+
+def _nothing(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _map(path: Path) -> pa.Table:
@@ -189,19 +205,20 @@ def _dump(snapshot: Snapshot) -> dict[str, Any]:
         "problems": [problem.as_json() for problem in snapshot.problems],
         "clock_ms": snapshot.clock_ms,
         "head_file": [head.name, head.size, head.modified_ms] if head else None,
+        "counts": [snapshot.num_files, snapshot.size_bytes, snapshot.num_records],
     }
 
 
-def _loaded(value: dict[str, Any], table: pa.Table, path: Path) -> Snapshot:
-    records, hidden = sum_of(table, "num_records"), deleted_rows(table)
+def _loaded(value: dict[str, Any], path: Path) -> Snapshot:
     committed = value["committed_at"]
+    num_files, size_bytes, num_records = value["counts"]
     return Snapshot(
         version=value["version"],
         committed_at=datetime.fromisoformat(committed) if committed else None,
         state=TableState.load(value["state"]),
-        num_files=table.num_rows,
-        size_bytes=sum_of(table, "size"),
-        num_records=None if records is None or hidden is None else max(0, records - hidden),
+        num_files=num_files,
+        size_bytes=size_bytes,
+        num_records=num_records,
         files_path=path,
         complete=value["complete"],
         problems=tuple(Problem(p["file"], p["reason"], Code(p["code"])) for p in value["problems"]),

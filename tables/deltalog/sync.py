@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tables.deltalog.actions import Metadata
 from tables.deltalog.bases import Base, FromSaved, choose_base
 from tables.deltalog.checkpoints import CheckpointError
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.filenames import LOG
 from tables.deltalog.listing import Listing, read_listing
 from tables.deltalog.problems import Problems
-from tables.deltalog.rebuild import note_gaps, rebuild
+from tables.deltalog.rebuild import harms_state, note_gaps, rebuild
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
 from tables.deltalog.storage import Storage
@@ -21,8 +20,10 @@ from tables.deltalog.storage import Storage
 class Sync:
     """Iterate over `commits()` to its end, then ask for `snapshot()`.
 
-    `fresh` says that nothing of `base` could be used (there was none, or the log was replaced by another), so that the commits start
-    at the log's beginning. `head` is the newest version, None for an empty log.
+    `fresh` says that the state is rebuilt from the log and not from `base`: there was none, it is of another log, or a part of the
+    log was missing for it and a newer checkpoint makes up for that. `since` is the version after which commits come: as asked for,
+    else the base's, and -1 when the base is of another log, since then no commit is known. `head` is the newest version, None for
+    an empty log.
     """
 
     def __init__(self, storage: Storage, target: Path, base: Snapshot | None, since: int | None) -> None:
@@ -31,16 +32,20 @@ class Sync:
         self._problems = Problems()
         self._base = base if base is not None and base.files_path is not None else None
         self._listing = _listing(storage, self._base)
+        known = since if since is not None else self._base.version if self._base else -1
         if self._base is not None and not _continues(self._base, self._listing):
-            self._base = None
-            since = None
-            self._listing = _listing(storage, None)
+            known = -1
+            self._drop_base()
+        elif self._base is not None and not self._base.complete and self._listing.checkpoints:
+            self._drop_base()
         self.fresh = self._base is None
-        self.since = since if since is not None else self._base.version if self._base else -1
+        self.since = known
         self.head = self._listing.head
-        if self.head is None and self._base is not None:
-            self.head = self._base.version
         self._finished: Snapshot | None = None
+
+    def _drop_base(self) -> None:
+        self._base = None
+        self._listing = _listing(self._storage, None)
 
     @property
     def listing(self) -> Listing:
@@ -55,24 +60,32 @@ class Sync:
             self._finished = self._base
             return
         base = self._start(self.head)
-        replay = Replay(base, self._target, self._problems)
-        clock, before = self._clock()
-        last: Commit | None = None
-        start = min(self.since, base.version)
+        with Replay(base, self._target, self._problems) as replay:
+            clock, last = Clock(self._base.clock_ms if self._base else None), None
+            for last in self._read(replay, clock):
+                if last.version > self.since:
+                    yield last
+            replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)
+            committed = last.committed_at if last and last.version == self.head else None
+            head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head))
+            self._finished = self._finish(replay, head)
+
+    def _read(self, replay: Replay, clock: Clock) -> Iterator[Commit]:
+        """Commits that are new to the history or to the state."""
+        base = replay.base.version
+        start = min(self.since, base)
+        before = replay.state.metadata if start == base else None
         for version, entry in self._listing.commits.items():
             if version <= start:
+                if self._base is None:  # else the clock goes on from the base
+                    clock.tick(entry.modified_ms, None)
                 continue
-            sink = replay.take if version > base.version else None
-            last = read_commit(self._storage, version, entry, clock, before, sink)
-            before = last.metadata or before
-            if last.problems:
-                self._problems.extend(last.problems)
-            if version > self.since:
-                yield last
-        replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)
-        committed = last.committed_at if last and last.version == self.head else None
-        head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head))
-        self._finished = self._finish(replay, head)
+            commit = read_commit(self._storage, version, entry, clock, before, replay.take if version > base else None)
+            before = commit.metadata or before
+            if commit.problems:
+                self._problems.extend(commit.problems)
+                replay.complete &= version <= base or not harms_state(commit.problems)
+            yield commit
 
     def snapshot(self) -> Snapshot:
         """The table at the head, reading what `commits()` has not been asked for."""
@@ -85,14 +98,10 @@ class Sync:
 
     def _start(self, head: int) -> Base:
         if self._base is not None:
+            self._problems.extend(self._base.problems)
             return FromSaved(self._base)
         self._problems.extend(self._listing.problems)
         return choose_base(self._storage, self._listing, head, self._problems, set())
-
-    def _clock(self) -> tuple[Clock, Metadata | None]:
-        if self._base is None:
-            return Clock(), None
-        return Clock(self._base.clock_ms), self._base.metadata
 
     def _finish(self, replay: Replay, head: Head) -> Snapshot:
         try:

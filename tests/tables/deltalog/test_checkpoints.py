@@ -1,0 +1,155 @@
+import pytest
+
+from tables.deltalog import Code
+from tests.tables.deltalog.conftest import paths
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, vector
+
+STATE = (PROTOCOL, metadata(partition=["day"], delta__appendOnly="true"), {"txn": {"appId": "app", "version": 3}})
+
+
+def file(name: str, **more):
+    return add(name, partition={"day": "x"}, **more)
+
+
+def check(snapshot, *expected: str) -> None:
+    assert paths(snapshot) == sorted(expected)
+    assert snapshot.metadata.partition_columns == ("day",)
+    assert snapshot.metadata.configuration == {"delta.appendOnly": "true"}
+    assert snapshot.set_transactions["app"].version == 3
+    assert snapshot.files().column("partition.day").to_pylist() == ["x"] * len(expected)
+    assert snapshot.num_records == 10 * len(expected)
+
+
+def test_a_classic_checkpoint_stands_for_the_cleaned_log(writer, log, target):
+    writer.checkpoint(10, *STATE, file("a"), file("b"), {"remove": {"path": "z", "dataChange": True}})
+    snapshot = log.snapshot(target=target)
+    check(snapshot, "a", "b")
+    assert snapshot.version == 10
+    assert snapshot.complete
+
+
+def test_commits_after_a_checkpoint_change_its_files(writer, log, target):
+    writer.checkpoint(10, *STATE, file("a"), file("b", deletionVector=vector("v", 2)))
+    writer.commit(11, info(), {"remove": {"path": "b", "deletionVector": vector("v", 2)}}, file("c"))
+    check(log.snapshot(target=target), "a", "c")
+
+
+def test_a_remove_without_the_vector_is_of_another_file(writer, log, target):
+    writer.checkpoint(10, *STATE, file("b", deletionVector=vector("v", 2)))
+    writer.commit(11, info(), {"remove": {"path": "b"}})
+    snapshot = log.snapshot(target=target)
+    assert paths(snapshot) == ["b"]
+    assert snapshot.num_records == 8
+
+
+def test_a_multi_part_checkpoint_is_read_in_all_parts(writer, log, target):
+    writer.multipart(10, [*STATE, file("a")], [file("b"), file("c")])
+    check(log.snapshot(target=target), "a", "b", "c")
+
+
+def test_an_incomplete_multi_part_checkpoint_is_passed_over(writer, log, target):
+    writer.checkpoint(8, *STATE, file("a"))
+    writer.commit(9, info(), file("b"))
+    writer.commit(10, info(), file("c"))
+    writer.multipart(10, [*STATE, file("a")], [file("b")])[1].unlink()
+    run = log.sync(target)
+    check(run.snapshot(), "a", "b", "c")
+    assert [problem.code for problem in run.snapshot().problems] == [Code.MISSING]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "json"])
+def test_a_v2_checkpoint_is_read_with_its_sidecars(writer, log, target, suffix):
+    sidecars = [writer.sidecar("one.parquet", file("a")), writer.sidecar("two.parquet", file("b"), file("c"))]
+    writer.v2(10, *STATE, *sidecars, suffix=suffix)
+    writer.commit(11, info(), file("d"), {"remove": {"path": "a"}})
+    check(log.snapshot(target=target), "b", "c", "d")
+
+
+def test_a_v2_checkpoint_may_hold_files_itself(writer, log, target):
+    writer.v2(10, *STATE, file("a"), file("b"), suffix="json")
+    check(log.snapshot(target=target), "a", "b")
+
+
+def test_a_missing_sidecar_leads_to_the_older_checkpoint(writer, log, target):
+    writer.checkpoint(9, *STATE, file("a"))
+    writer.commit(10, info(), file("b"))
+    writer.v2(10, *STATE, {"sidecar": {"path": "gone.parquet", "sizeInBytes": 1, "modificationTime": 1}})
+    run = log.sync(target)
+    assert [commit.version for commit in run.commits()] == [10]
+    check(run.snapshot(), "a", "b")
+    assert any("gone.parquet" in problem.reason for problem in run.snapshot().problems)
+
+
+@pytest.mark.parametrize(
+    "place", ["../../other/x.parquet", "/etc/x.parquet", "s3://bucket/x.parquet", "..", "%2e%2e/x.parquet"]
+)
+def test_a_sidecar_elsewhere_is_refused(writer, log, target, place):
+    writer.v2(10, *STATE, {"sidecar": {"path": place, "sizeInBytes": 1, "modificationTime": 1}})
+    snapshot = log.snapshot(target=target)
+    assert snapshot.num_files == 0
+    assert not snapshot.complete
+    assert Code.OUTSIDE in [problem.code for problem in snapshot.problems]
+
+
+def test_a_broken_checkpoint_leads_to_the_commits(writer, log, target):
+    writer.commit(0, info(), *STATE, file("a"))
+    writer.commit(1, info(), file("b"))
+    (writer.log / f"{1:020d}.checkpoint.parquet").write_bytes(b"PAR1 but then rubbish PAR1")
+    snapshot = log.snapshot(target=target)
+    check(snapshot, "a", "b")
+    assert snapshot.complete
+    assert snapshot.problems[0].code is Code.UNREADABLE
+
+
+def test_a_checkpoint_broken_in_the_middle_leads_to_the_commits(writer, log, target):
+    writer.commit(0, info(), *STATE, file("a"))
+    writer.commit(1, info(), *(file(f"b{n}") for n in range(40)))
+    path = writer.checkpoint(1, *STATE, *(file(f"b{n}") for n in range(40)))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 2] = b"\xff" * (len(content) // 2 - len(content) // 3)
+    path.write_bytes(content)
+    snapshot = log.snapshot(target=target)
+    assert snapshot.num_files == 41
+    assert any("not used" in problem.reason for problem in snapshot.problems)
+
+
+def test_odd_values_of_a_checkpoint_are_unknown_and_said(writer, log, target):
+    writer.checkpoint(
+        1, *STATE, file("a", size=-5), add("../b"), {"add": {"size": 1}}, {"add": {"path": "c", "stats": "{rubbish"}}
+    )
+    snapshot = log.snapshot(target=target)
+    assert paths(snapshot) == ["../b", "a", "c"]
+    assert snapshot.size_bytes is None
+    reasons = " ".join(problem.reason for problem in snapshot.problems)
+    for part in ("add.size", "outside", "without a path", "statistics"):
+        assert part in reasons
+
+
+def test_statistics_kept_only_as_columns_become_text(writer, log, target):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parsed = {"numRecords": 4, "minValues": {"id": 1, "day": None}, "maxValues": {"id": 9, "day": None}}
+    rows = [
+        {"protocol": PROTOCOL["protocol"]},
+        {"metaData": {"id": "m", "schemaString": "{}", "partitionColumns": ["day"]}},
+        {"add": {"path": "a", "partitionValues": [("day", "x")], "size": 1, "stats_parsed": parsed}},
+    ]
+    table = pa.Table.from_pylist(rows, _schema_of_parsed())
+    pq.write_table(table, writer.log / f"{1:020d}.checkpoint.parquet")
+    snapshot = log.snapshot(target=target)
+    assert snapshot.num_records == 4
+    assert snapshot.files().column("stats").to_pylist() == [
+        '{"numRecords":4,"minValues":{"id":1},"maxValues":{"id":9}}'
+    ]
+
+
+def _schema_of_parsed():
+    import pyarrow as pa
+
+    from tests.tables.deltalog.writing import CHECKPOINT
+
+    values = pa.struct([("id", pa.int64()), ("day", pa.string())])
+    parsed = pa.struct([("numRecords", pa.int64()), ("minValues", values), ("maxValues", values)])
+    fields = [field for field in CHECKPOINT.field("add").type if field.name != "stats"]
+    return pa.schema({**{f.name: f.type for f in CHECKPOINT}, "add": pa.struct([*fields, ("stats_parsed", parsed)])})

@@ -1,0 +1,150 @@
+from datetime import UTC, datetime, timedelta
+
+from tables.deltalog import Code, Problems, job_of
+from tables.deltalog.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
+from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
+
+BASE = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+
+def test_a_commit_says_what_describe_history_says(writer, log):
+    writer.create()
+    writer.commit(
+        1,
+        info(
+            "DELETE",
+            operationParameters={
+                "predicate": '["(id#1L = 1)"]',
+                "numFiles": 4,
+                "collectStats": False,
+                "timestamp": None,
+            },
+            operationMetrics={"numRemovedFiles": "1"},
+            readVersion=0,
+            isolationLevel="Serializable",
+            isBlindAppend=False,
+            txnId="t-1",
+            engineInfo="Apache-Spark/4.2.0 Delta-Lake/4.4.0",
+            userMetadata='{"job":"j"}',
+        ),
+    )
+    commit = list(log.read_commits())[1]
+    assert commit.operation == "DELETE"
+    assert commit.operation_parameters == {
+        "predicate": '["(id#1L = 1)"]',
+        "numFiles": "4",
+        "collectStats": "false",
+        "timestamp": None,
+    }
+    assert commit.operation_metrics == {"numRemovedFiles": "1"}
+    assert (commit.read_version, commit.isolation_level, commit.is_blind_append) == (0, "Serializable", False)
+    assert (commit.txn_id, commit.user_metadata) == ("t-1", '{"job":"j"}')
+    assert commit.problems == ()
+
+
+def test_a_convert_reads_version_minus_one(writer, log):
+    writer.commit(0, info("CONVERT", readVersion=-1), PROTOCOL, metadata())
+    (commit,) = log.read_commits()
+    assert commit.read_version == -1
+    assert commit.problems == ()
+
+
+def test_it_counts_files_bytes_and_rows(writer, log):
+    writer.create(add("a", rows=10, size=100), add("b", rows=5, size=50))
+    writer.commit(
+        1,
+        info(),
+        remove("a", size=100, stats='{"numRecords":10}'),
+        add("a", rows=10, size=100, deletionVector=vector("x", 3)),
+    )
+    first, second = log.read_commits()
+    assert (first.num_added_files, first.added_bytes, first.rows_added) == (2, 150, 15)
+    assert (second.num_removed_files, second.removed_bytes, second.rows_removed, second.rows_added) == (1, 100, 10, 7)
+
+
+def test_an_unknown_part_makes_the_sum_unknown(writer, log):
+    writer.create(add("a", rows=10), add("b", rows=None))
+    (commit,) = log.read_commits()
+    assert commit.rows_added is None
+    assert commit.added_bytes == 200
+
+
+def test_times_rise_as_delta_reports_them(writer, log):
+    start = 1_700_000_000_000
+    writer.commit(0, info(), PROTOCOL, metadata(), modified_ms=start)
+    writer.commit(1, info(), modified_ms=start - 5000)
+    writer.commit(2, info(), modified_ms=start + 1)
+    writer.commit(3, info(), modified_ms=start + 60_000)
+    times = [commit.committed_at - BASE for commit in log.read_commits()]
+    assert times == [timedelta(milliseconds=n) for n in (0, 1, 2, 60_000)]
+
+
+def test_in_commit_timestamps_win_over_file_times(writer, log):
+    writer.create()
+    writer.commit(1, info(inCommitTimestamp=1_600_000_000_000))
+    commits = list(log.read_commits())
+    assert commits[0].in_commit_timestamp is None
+    assert commits[1].committed_at == datetime(2020, 9, 13, 12, 26, 40, tzinfo=UTC)
+    assert commits[1].modified_at == BASE + timedelta(seconds=1)
+
+
+def test_a_schema_change_is_seen(writer, log):
+    writer.create()
+    writer.commit(1, info(), metadata(delta__appendOnly="true"))
+    writer.commit(2, info(), metadata(schema=SCHEMA.replace("long", "string")))
+    assert [commit.schema_changed for commit in log.read_commits()] == [True, False, True]
+
+
+def test_a_schema_change_is_unknown_when_the_past_is(writer, log):
+    writer.commit(5, info(), metadata())
+    (commit,) = log.read_commits()
+    assert commit.schema_changed is None
+
+
+def test_only_newer_commits_are_read(writer, log):
+    for version in range(5):
+        writer.commit(version, info())
+    assert [commit.version for commit in log.read_commits(since=1, until=3)] == [2, 3]
+
+
+def test_an_unknown_action_is_shown_by_name(writer, log):
+    writer.create({"futureAction": {"x": 1}})
+    (commit,) = log.read_commits()
+    assert commit.unknown_actions == ("futureAction",)
+    assert commit.problems[0].code is Code.UNSUPPORTED
+
+
+def test_the_actions_of_a_commit_are_typed(writer, log):
+    writer.create(add("a"), remove("b"), {"futureAction": {}})
+    kinds = [type(action) for action in log.actions(0)]
+    assert kinds[0] is CommitInfo
+    assert kinds[3:] == [AddFile, RemoveFile, UnknownAction]
+
+
+def test_a_missing_commit_has_no_actions_and_says_so(writer, log):
+    problems = Problems()
+    assert list(log.actions(3, problems)) == []
+    assert problems.found()[0].code is Code.MISSING
+
+
+def test_a_mark_is_found_by_its_job(writer, log):
+    writer.create()
+    writer.commit(1, info(userMetadata='{"note":"job-2"}'))
+    writer.commit(2, info(userMetadata='{"job": "job-2", "attempt": 1}'))
+    found = log.find_mark("job-2")
+    assert found is not None
+    assert found.version == 2
+    assert log.find_mark("job-2", since=2) is None
+    assert log.find_mark("job-3") is None
+
+
+def test_a_mark_in_a_file_name_is_no_mark(writer, log):
+    writer.create(add('job-2"job"'))
+    assert log.find_mark("job-2") is None
+
+
+def test_foreign_user_metadata_names_no_job():
+    assert job_of("free text") is None
+    assert job_of('{"job": 7}') is None
+    assert job_of('["job"]') is None
+    assert job_of('{"job": "a"') is None

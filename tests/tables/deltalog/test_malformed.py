@@ -1,0 +1,275 @@
+"""Logs that are broken on purpose: everything that is not broken is still shown, and what is broken is named."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tables.deltalog import Code, StorageError
+from tests.tables.deltalog.conftest import paths
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
+
+GOOD = json.dumps(add("good")).encode()
+
+
+def read(log, target):
+    """All commits and the snapshot of a first sync."""
+    run = log.sync(target)
+    commits = list(run.commits())
+    return commits, run.snapshot()
+
+
+def reasons(problems) -> str:
+    return "\n".join(f"{problem.file}: {problem.reason}" for problem in problems)
+
+
+BROKEN_LINES = {
+    "truncated": (GOOD[: len(GOOD) // 2], "not JSON"),
+    "cut in a text": (b'{"add":{"path":"x', "not JSON"),
+    "bad UTF-8": (b'{"add":{"path":"\xff\xfe"}}', "not UTF-8"),
+    "two values": (b"{} {}", "not JSON"),
+    "a number": (b"7", "holds no action"),
+    "null": (b"null", "holds no action"),
+    "an empty object": (b"{}", "holds no action"),
+    "a list": (b"[1]", "holds no action"),
+    "an action that is text": (b'{"add":"x"}', "add is not an object"),
+    "NaN": (b'{"add":{"path":"x","size":NaN}}', "NaN is not JSON"),
+    "a number without end": (b'{"add":{"path":"x","size":' + b"9" * 5000 + b"}}", "line 3"),
+    "deep nesting": (b'{"add":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+    "deep nesting in a text": (b'{"commitInfo":' + b'{"a":' * 900 + b'"\\ud800"' + b"}" * 900 + b"}", ""),
+    "no path": (b'{"add":{"size":1}}', "without a path"),
+    "an empty path": (b'{"add":{"path":""}}', "without a path"),
+    "negative size": (b'{"add":{"path":"x","size":-1}}', "add.size"),
+    "a size of 70 bits": (b'{"add":{"path":"x","size":1180591620717411303424}}', "add.size"),
+    "a size in text": (b'{"add":{"path":"x","size":"1"}}', "add.size"),
+    "a size with a fraction": (b'{"add":{"path":"x","size":1.5}}', "add.size"),
+    "a truth for a size": (b'{"add":{"path":"x","size":true}}', "add.size"),
+    "partition values in a list": (b'{"add":{"path":"x","partitionValues":["a"]}}', "add.partitionValues"),
+    "statistics that are no JSON": (b'{"add":{"path":"x","stats":"{"}}', "statistics"),
+    "statistics that are a list": (b'{"add":{"path":"x","stats":"[]"}}', "statistics"),
+    "negative rows": (b'{"add":{"path":"x","stats":"{\\"numRecords\\":-4}"}}', "stats.numRecords"),
+    "an unknown deletion vector": (b'{"add":{"path":"x","deletionVector":{"storageType":"q"}}}', "deletionVector"),
+    "a negative cardinality": (
+        b'{"add":{"path":"x","deletionVector":{"storageType":"u","pathOrInlineDv":"a","cardinality":-1}}}',
+        "deletionVector",
+    ),
+    "a time beyond all years": (b'{"commitInfo":{"timestamp":99999999999999999}}', "commitInfo.timestamp"),
+    "a transaction without a version": (b'{"txn":{"appId":"a"}}', "txn without"),
+    "a domain without a name": (b'{"domainMetadata":{"configuration":"{}"}}', "domainMetadata without"),
+    "a protocol of texts": (b'{"protocol":{"minReaderVersion":"1","minWriterVersion":2}}', "protocol.minReaderVersion"),
+    "features that are no list": (b'{"protocol":{"readerFeatures":"all"}}', "protocol.readerFeatures"),
+    "an unknown action": (b'{"frobnicate":{"x":1}}', "frobnicate"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_LINES)
+def test_a_broken_line_is_named_and_all_others_are_read(writer, log, target, name):
+    line, reason = BROKEN_LINES[name]
+    writer.create(add("first"))
+    writer.raw(1, b"\n".join([json.dumps(info()).encode(), GOOD, line, json.dumps(add("last")).encode()]) + b"\n")
+    writer.commit(2, info(), remove("first"))
+    commits, snapshot = read(log, target)
+    assert [commit.version for commit in commits] == [0, 1, 2]
+    assert {"good", "last"} <= set(paths(snapshot))
+    assert "first" not in paths(snapshot)
+    assert reason in reasons(commits[1].problems)
+    assert all(problem.file == writer.file(1).name for problem in commits[1].problems)
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "a/../../x", "/etc/passwd", "file:///etc/passwd", "s3://other/x", "%2e%2e/x", "a%2f..%2f..%2fx"]
+)
+def test_a_path_that_leaves_the_table_is_said(writer, log, target, path):
+    writer.create(add(path))
+    commits, snapshot = read(log, target)
+    assert [problem.code for problem in commits[0].problems] == [Code.OUTSIDE]
+    assert paths(snapshot) == [path]
+    assert snapshot.complete
+
+
+@pytest.mark.parametrize("path", ["a..b", "p=50%25/x", "day=2024-01-01 10%3A00/x", "ü/x", "_change_data/x"])
+def test_an_odd_path_inside_the_table_is_no_problem(writer, log, target, path):
+    writer.create(add(path))
+    assert read(log, target)[1].problems == ()
+
+
+def test_a_gap_is_said_and_the_rest_is_shown(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(3, info(), add("d"))
+    commits, snapshot = read(log, target)
+    assert [commit.version for commit in commits] == [0, 3]
+    assert paths(snapshot) == ["a", "d"]
+    assert not snapshot.complete
+    assert [problem.file for problem in snapshot.problems] == [writer.file(1).name, writer.file(2).name]
+
+
+def test_a_lost_beginning_is_said(writer, log, target):
+    writer.commit(4, info(), add("d"))
+    _, snapshot = read(log, target)
+    assert not snapshot.complete
+    assert snapshot.metadata is None
+    assert "no readable metaData" in reasons(snapshot.problems)
+    assert paths(snapshot) == ["d"]
+
+
+def test_of_two_metadata_actions_the_last_counts(writer, log, target):
+    writer.commit(0, info(), PROTOCOL, metadata("one"), metadata("two"))
+    commits, snapshot = read(log, target)
+    assert snapshot.metadata.id == "two"
+    assert "more than one metaData" in reasons(commits[0].problems)
+
+
+def test_a_future_protocol_is_shown_by_name(writer, log, target):
+    features = {"readerFeatures": ["timeMachine", "columnMapping"], "writerFeatures": ["timeMachine"]}
+    writer.commit(
+        0, info(), {"protocol": {"minReaderVersion": 4, "minWriterVersion": 9, **features}}, metadata(), add("a")
+    )
+    _, snapshot = read(log, target)
+    assert paths(snapshot) == ["a"]
+    assert snapshot.understanding.needs == ("reader version 4", "timeMachine")
+    assert "needs feature timeMachine" in snapshot.understanding.texts
+
+
+def test_an_empty_commit_is_said(writer, log, target):
+    writer.create()
+    writer.raw(1, b"")
+    commits, _ = read(log, target)
+    assert "no action" in reasons(commits[1].problems)
+
+
+def test_blank_lines_and_windows_line_ends_are_no_problem(writer, log, target):
+    lines = [json.dumps(action).encode() for action in (info(), PROTOCOL, metadata(), add("a"))]
+    writer.raw(0, b"\r\n\r\n".join(lines))
+    commits, snapshot = read(log, target)
+    assert commits[0].problems == ()
+    assert paths(snapshot) == ["a"]
+
+
+def test_texts_that_no_database_stores_are_replaced(writer, log, target):
+    writer.raw(0, b'{"commitInfo":{"operation":"W\\u0000RITE","userMetadata":"\\ud800"}}\n{"add":{"path":"a\\udfff"}}')
+    commits, snapshot = read(log, target)
+    assert commits[0].operation == "W\ufffdRITE"
+    commits[0].user_metadata.encode()
+    assert paths(snapshot) == ["a?"]
+
+
+def test_many_problems_are_counted_not_kept(writer, log, target):
+    for version in range(100):
+        writer.raw(version, b"rubbish")
+    _, snapshot = read(log, target)
+    assert len(snapshot.problems) == 51
+    assert snapshot.problems[-1].code is Code.MORE
+
+
+def test_a_schema_that_is_rubbish_does_not_hide_the_table(writer, log, target):
+    writer.commit(
+        0, info(), PROTOCOL, metadata(schema="{", partition=["day"], delta__columnMapping__mode="name"), add("a")
+    )
+    _, snapshot = read(log, target)
+    assert paths(snapshot) == ["a"]
+
+
+def test_a_partition_column_named_twice_is_one(writer, log, target):
+    writer.commit(0, info(), PROTOCOL, metadata(partition=["day", "day"]), add("a", partition={"day": "x"}))
+    _, snapshot = read(log, target)
+    assert snapshot.files().column("partition.day").to_pylist() == ["x"]
+
+
+def test_a_pipe_named_like_a_commit_blocks_nothing(writer, log, target):
+    writer.create(add("a"))
+    os.mkfifo(writer.file(1))
+    commits, snapshot = read(log, target)
+    assert [commit.version for commit in commits] == [0]
+    assert paths(snapshot) == ["a"]
+
+
+def test_a_link_named_like_a_commit_is_not_followed(writer, log, target, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(json.dumps(add("secret")))
+    writer.create(add("a"))
+    writer.file(1).symlink_to(secret)
+    writer.commit(2, info())
+    _, snapshot = read(log, target)
+    assert paths(snapshot) == ["a"]
+    assert Code.MISSING in [problem.code for problem in snapshot.problems]
+
+
+def test_a_log_that_is_a_link_is_refused(writer, log, target, tmp_path):
+    writer.create()
+    writer.log.rename(tmp_path / "elsewhere")
+    writer.log.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="link"):
+        log.exists()
+
+
+def test_an_unreadable_commit_is_said(writer, log, target, monkeypatch):
+    writer.create(add("a"))
+    writer.commit(1, info(), add("b"))
+    real = os.read
+
+    def failing(descriptor: int, size: int) -> bytes:
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == writer.file(1).name:
+            raise OSError(5, "Input/output error")
+        return real(descriptor, size)
+
+    monkeypatch.setattr(os, "read", failing)
+    commits, snapshot = read(log, target)
+    assert [problem.code for problem in commits[1].problems] == [Code.UNREADABLE]
+    assert paths(snapshot) == ["a"]
+
+
+HUGE = {
+    "one line of 1 GB": lambda path: _write(path, b'{"add":{"path":"', b"x" * (1 << 20), 1024),
+    "a line of 1 GB without an end, all brackets": lambda path: _write(path, b'{"add":', b"[" * (1 << 20), 1024),
+    "8 MB of empty lists": lambda path: _write(path, b'{"add":{"path":"x","partitionValues":[', b"[]," * 2_700_000, 1),
+    "8 MB of digits": lambda path: _write(path, b'{"add":{"path":"x","size":', b"9" * 8_000_000, 1),
+    "8 MB of wide characters": lambda path: _write(
+        path, b'{"commitInfo":{"operation":"', "😀".encode() * 2_000_000 + b'"}}', 1
+    ),
+    "a million bad lines": lambda path: _write(path, b"", b"rubbish\n" * 10_000, 100),
+    "a million unknown actions": lambda path: _write_numbered(path, 1_000_000),
+}
+
+
+def _write(path: Path, start: bytes, piece: bytes, times: int) -> None:
+    with open(path, "wb") as file:
+        file.write(start)
+        for _ in range(times):
+            file.write(piece)
+        file.write(b"\n" + GOOD + b"\n")
+
+
+def _write_numbered(path: Path, count: int) -> None:
+    with open(path, "wb") as file:
+        for number in range(count):
+            file.write(b'{"action%d":{}}\n' % number)
+        file.write(GOOD + b"\n")
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_commit_takes_less_than_200_mb(writer, target, name):
+    writer.create(add("a"))
+    HUGE[name](writer.file(1))
+    program = (
+        "import sys, json, resource\n"
+        "from pathlib import Path\n"
+        "from tables.deltalog import open_log\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "run = open_log(sys.argv[1]).sync(Path(sys.argv[2]))\n"
+        "commits = list(run.commits())\n"
+        "files = run.snapshot().files().column('path').to_pylist()\n"
+        "added = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before\n"
+        "print(json.dumps([added, sorted(files), [p.reason for p in commits[1].problems]]))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(writer.table), str(target)],
+        capture_output=True, text=True, env=environment, check=True, timeout=120,
+    )  # fmt: skip
+    added_kib, files, problems = json.loads(done.stdout)
+    assert added_kib < 200 * 1024
+    assert {"a", "good"} <= set(files)
+    assert problems or name == "8 MB of wide characters"

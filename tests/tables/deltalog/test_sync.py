@@ -1,0 +1,265 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tables.deltalog import Code, LocalStorage, NoTable, load, open_log
+from tests.tables.deltalog.conftest import paths
+from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
+
+
+def sync(log, target, base=None, since=None):
+    run = log.sync(target, base, since)
+    return [commit.version for commit in run.commits()], run.snapshot()
+
+
+def test_a_table_without_a_commit_is_no_table(writer, log, target):
+    (writer.log / "_last_checkpoint").write_text("{}")
+    assert not log.exists()
+    assert log.head_version() is None
+    with pytest.raises(NoTable):
+        log.sync(target)
+
+
+def test_a_missing_directory_is_no_table(tmp_path):
+    log = open_log(str(tmp_path / "nothing"))
+    assert not log.exists()
+    with pytest.raises(NoTable):
+        log.snapshot()
+
+
+def test_the_first_sync_reads_everything(writer, log, target):
+    writer.create(add("a"), add("b", rows=5, size=50), delta__appendOnly="true")
+    writer.commit(1, info(), remove("a"), add("c"))
+    versions, snapshot = sync(log, target)
+    assert versions == [0, 1]
+    assert paths(snapshot) == ["b", "c"]
+    assert (snapshot.num_files, snapshot.size_bytes, snapshot.num_records) == (2, 150, 15)
+    assert snapshot.metadata.configuration == {"delta.appendOnly": "true"}
+    assert snapshot.protocol.min_writer_version == 2
+    assert snapshot.features == ("appendOnly", "invariants")
+    assert snapshot.complete
+    assert snapshot.problems == ()
+
+
+class Watched(LocalStorage):
+    """Notes what is read."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.read: list[str] = []
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        self.read.append(path)
+        return super().chunks(path, size)
+
+
+def test_the_next_sync_reads_only_what_is_new(writer, target):
+    storage = Watched(str(writer.table))
+    log = open_log("", storage)
+    writer.create(add("a"), add("b"))
+    sync(log, target)
+    writer.commit(1, info(), remove("a"), add("c"))
+    storage.read.clear()
+    versions, snapshot = sync(log, target, load(target))
+    assert versions == [1]
+    assert paths(snapshot) == ["b", "c"]
+    assert storage.read == [f"_delta_log/{writer.file(1).name}"]
+
+
+def test_a_sync_without_news_changes_nothing(writer, log, target):
+    writer.create(add("a"))
+    sync(log, target)
+    before = target.stat().st_mtime_ns
+    versions, snapshot = sync(log, target, load(target))
+    assert versions == []
+    assert snapshot.version == 0
+    assert target.stat().st_mtime_ns == before
+
+
+def test_many_small_syncs_end_where_one_does(writer, log, target, tmp_path):
+    writer.create(add("f0", partition={"day": "1"}), partition=["day"])
+    _, base = sync(log, target)
+    for version in range(1, 30):
+        gone = [remove(f"f{version - 3}")] if version > 3 else []
+        writer.commit(version, info(), add(f"f{version}", partition={"day": str(version % 3)}), *gone)
+        versions, base = sync(log, target, base)
+        assert versions == [version]
+    _, whole = sync(log, tmp_path / "whole.arrow")
+    assert whole.files().sort_by("path").equals(base.files().sort_by("path"))
+    assert whole.state == base.state
+
+
+def test_a_deletion_vector_replaces_the_file_it_marks(writer, log, target):
+    writer.create(add("a", rows=10))
+    writer.commit(1, info(), remove("a"), add("a", rows=10, deletionVector=vector("v1", 4)))
+    _, base = sync(log, target)
+    assert (base.num_files, base.num_records) == (1, 6)
+    old = vector("v1", 4)
+    writer.commit(
+        2, info(), remove("a", deletionVector=old), add("a", rows=10, deletionVector=vector("v1", 7, offset=50))
+    )
+    _, snapshot = sync(log, target, base)
+    assert (snapshot.num_files, snapshot.num_records) == (1, 3)
+    (row,) = snapshot.files().column("deletion_vector").to_pylist()
+    assert row["cardinality"] == 7
+
+
+def test_a_file_can_come_back(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(1, info(), remove("a"))
+    _, base = sync(log, target)
+    assert base.num_files == 0
+    writer.commit(2, info("RESTORE"), add("a"))
+    assert paths(sync(log, target, base)[1]) == ["a"]
+
+
+def test_partition_values_are_columns(writer, log, target):
+    writer.create(
+        add("a", partition={"day": "x"}),
+        add("b", partition={"day": ""}),
+        add("c", partition={"day": None}),
+        partition=["day"],
+    )
+    _, snapshot = sync(log, target)
+    assert snapshot.files().sort_by("path").column("partition.day").to_pylist() == ["x", None, None]
+
+
+def test_partition_values_are_found_by_their_physical_name(writer, log, target):
+    schema = SCHEMA.replace(
+        '"name": "day", "type": "string", "nullable": true, "metadata": {}',
+        '"name": "day", "type": "string", "nullable": true, "metadata": {"delta.columnMapping.physicalName": "col-9"}',
+    )
+    mapped = metadata(schema=schema, partition=["day"], delta__columnMapping__mode="name")
+    writer.commit(0, info(), PROTOCOL, mapped, add("a", partition={"col-9": "x"}))
+    _, snapshot = sync(log, target)
+    assert snapshot.physical_partition_columns == ("col-9",)
+    assert snapshot.files().column("partition.col-9").to_pylist() == ["x"]
+
+
+def test_a_table_partitioned_anew_keeps_its_later_files(writer, log, target):
+    writer.create(add("a", partition={"day": "x"}), partition=["day"])
+    _, base = sync(log, target)
+    writer.commit(1, info(), metadata(partition=["id"]), remove("a"), add("b", partition={"id": "1"}))
+    _, snapshot = sync(log, target, base)
+    assert snapshot.files().column("partition.id").to_pylist() == ["1"]
+
+
+def test_transactions_and_domains_are_kept_and_ended(writer, log, target):
+    clustering = {
+        "domain": "delta.clustering",
+        "configuration": '{"clusteringColumns":[["a","b"],["c"]]}',
+        "removed": False,
+    }
+    writer.create({"txn": {"appId": "app", "version": 1}}, {"domainMetadata": clustering})
+    _, base = sync(log, target)
+    assert base.set_transactions["app"].version == 1
+    assert base.clustering_columns == ("a.b", "c")
+    writer.commit(
+        1, info(), {"txn": {"appId": "app", "version": 2}}, {"domainMetadata": clustering | {"removed": True}}
+    )
+    _, snapshot = sync(log, target, load(target))
+    assert snapshot.set_transactions["app"].version == 2
+    assert snapshot.clustering_columns == ()
+
+
+def test_a_log_replaced_by_another_is_read_afresh(writer, log, target):
+    writer.create(add("a"))
+    _, base = sync(log, target)
+    writer.commit(0, info(), PROTOCOL, metadata("table-2"), add("z"), modified_ms=1_800_000_000_000)
+    writer.commit(1, info())
+    run = log.sync(target, base)
+    assert run.fresh
+    assert [commit.version for commit in run.commits()] == [0, 1]
+    assert run.snapshot().metadata.id == "table-2"
+    assert paths(run.snapshot()) == ["z"]
+
+
+def test_a_shorter_log_is_another_log(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(1, info(), add("b"))
+    _, base = sync(log, target)
+    writer.file(1).unlink()
+    run = log.sync(target, base)
+    assert run.fresh
+    assert paths(run.snapshot()) == ["a"]
+
+
+def test_without_the_saved_files_history_goes_on_where_it_was(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(1, info(), add("b"))
+    versions, snapshot = sync(log, target, None, since=0)
+    assert versions == [1]
+    assert paths(snapshot) == ["a", "b"]
+
+
+def test_times_go_on_rising_across_syncs(writer, log, target):
+    start = 1_700_000_000_000
+    writer.commit(0, info(), PROTOCOL, metadata(), modified_ms=start)
+    _, base = sync(log, target)
+    writer.commit(1, info(), modified_ms=start - 1000)
+    (commit,) = log.sync(target, base).commits()
+    assert (commit.committed_at - base.committed_at).total_seconds() == 0.001
+
+
+def test_what_a_gap_hid_is_found_again_in_a_newer_checkpoint(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(2, info(), add("c"))
+    _, base = sync(log, target)
+    assert not base.complete
+    assert [problem.code for problem in base.problems] == [Code.MISSING]
+    writer.commit(3, info())
+    writer.checkpoint(3, PROTOCOL, metadata(), add("a"), add("b"), add("c"))
+    versions, snapshot = sync(log, target, base)
+    assert versions == [3]
+    assert snapshot.complete
+    assert paths(snapshot) == ["a", "b", "c"]
+
+
+def test_an_abandoned_sync_leaves_nothing_behind(writer, log, target, monkeypatch):
+    monkeypatch.setattr("tables.deltalog.tail._BATCH", 1)
+    writer.create(add("a"), add("b"))
+    writer.commit(1, info())
+    commits = log.sync(target).commits()
+    next(commits)
+    assert [p.name for p in target.parent.glob("files*")] == ["files.arrow.tail"]
+    commits.close()
+    assert list(target.parent.glob("files*")) == []
+
+
+def test_a_spilled_tail_gives_the_same_files(writer, log, target, monkeypatch):
+    monkeypatch.setattr("tables.deltalog.tail._BATCH", 2)
+    writer.create(*(add(f"f{n}") for n in range(7)))
+    writer.commit(1, info(), remove("f0"), remove("f6"), add("g"))
+    assert paths(sync(log, target)[1]) == ["f1", "f2", "f3", "f4", "f5", "g"]
+
+
+def test_the_state_alone_needs_no_files(writer, log):
+    writer.create(add("a"))
+    snapshot = log.snapshot()
+    assert snapshot.metadata is not None
+    assert snapshot.num_files is None
+    with pytest.raises(ValueError, match="without its files"):
+        snapshot.files()
+
+
+def test_any_version_can_be_rebuilt(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(1, info(), remove("a"), add("b"))
+    writer.commit(2, info(), add("c"))
+    assert paths(log.snapshot(0, target)) == ["a"]
+    assert paths(log.snapshot(1, target)) == ["b"]
+    with pytest.raises(NoTable):
+        log.snapshot(3)
+
+
+def test_another_file_is_no_saved_snapshot(tmp_path: Path):
+    for content in (b"", b"ARROW1\0\0 and then rubbish"):
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(ValueError, match="not a saved snapshot"):
+            load(tmp_path / "x")
+    with pa.OSFile(str(tmp_path / "y"), "wb") as sink, pa.ipc.new_file(sink, pa.schema([("a", pa.int8())])):
+        pass
+    with pytest.raises(ValueError, match="not a saved snapshot"):
+        load(tmp_path / "y")
