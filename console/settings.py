@@ -84,6 +84,7 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.Person"
+SILENCED_SYSTEM_CHECKS = ["auth.E003"]  # Person.name is unique: by a constraint on lower(name), which the check misses
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -149,8 +150,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["console.accounts.permissions.Declared"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PARSER_CLASSES": ["console.rest.BoundedJSON"],
+    "URL_FORMAT_OVERRIDE": None,  # `format` narrows the list of tables; it never chooses a renderer
+    "DEFAULT_SCHEMA_CLASS": "console.schema.LeveeSchema",
     "EXCEPTION_HANDLER": "console.errors.problem_handler",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
@@ -158,6 +160,8 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Levee",
     "VERSION": "1",
     "DESCRIPTION": "The console for lakehouse tables, as an API.",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "console.schema.add_problems"],
 }

@@ -76,7 +76,8 @@ def _uuid(text: str) -> uuid.UUID:
 
 def job_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Job]:
     """Jobs, newest first."""
-    return page(wanted.apply(visible_to(person)).select_related("table", "requested_by"), NEWEST, limit, cursor)
+    jobs = wanted.apply(visible_to(person)).select_related("table", "requested_by")
+    return page(jobs.defer("preview"), NEWEST, limit, cursor)  # it may be long, and a list doesn't need it
 
 
 def row(job: Job) -> dict[str, Any]:

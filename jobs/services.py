@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.accounts.models import Person
-from console.accounts.roles import Permission
+from console.accounts.roles import Permission, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
@@ -222,7 +222,10 @@ def may_cancel(person: Person, job: Job) -> bool:
 
 
 def _check_cancel(actor: Actor, job: Job) -> None:
-    if not may_cancel(require_person(actor), job):
+    own = job.requested_by_id == require_person(actor).pk
+    needed = TokenScope.REQUEST if own else TokenScope.ADMIN
+    allowed = actor.token is None or any(map(actor.token.allows, {needed, TokenScope.ADMIN}))
+    if not allowed or not may_cancel(require_person(actor), job):
         problem = Problem(403, "forbidden", "Only the person who asked, or an admin, may cancel a job.")
         refuse(actor, Action.JOB_CANCEL, ObjectKind.JOB, job.pk, str(job), problem)
 

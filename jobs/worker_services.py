@@ -11,11 +11,13 @@ from console.audit.services import record
 from jobs.models import Worker
 
 
-def drain(actor: Actor, worker: Worker) -> None:
-    """Asks the worker to claim nothing more; asked again, to claim."""
-    wish = None if worker.drain_requested_at else Now()
+def drain(actor: Actor, worker: Worker, on: bool | None = None) -> None:
+    """Asks the worker to claim nothing more (`on`), or to claim again; without `on` the other than now."""
+    if on is None:
+        on = worker.drain_requested_at is None
+    wish = Now() if on else None
     with transaction.atomic():
-        after = {"draining": wish is not None}
+        after = {"draining": on}
         record(actor, Action.WORKER_DRAIN, ObjectKind.WORKER, worker.pk, worker.name, after=after)
         Worker.objects.filter(pk=worker.pk).update(drain_requested_at=wish)
 

@@ -63,10 +63,9 @@ class Declared(BasePermission):
     """DRF's side: a view's `asks` maps each method to what it asks for; an undeclared method is refused."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        asked = getattr(view, "asks", {})
-        wanted = asked.get(request.method or "") if isinstance(asked, Mapping) else asked
-        if request.method == "OPTIONS":
-            wanted = wanted or Open.SIGNED_IN
+        if not hasattr(view, (request.method or "").lower()):
+            return isinstance(request.user, Person)  # DRF answers 405
+        wanted = _wanted(view, request.method or "")
         if wanted is None:
             return False
         permissions = wanted if isinstance(wanted, tuple) else (wanted,)
@@ -74,9 +73,24 @@ class Declared(BasePermission):
             return True
         if not isinstance(request.user, Person):
             return False
+        if request.auth is None and request.user.must_change_password:
+            raise PermissionDenied("Change the first password in the browser before anything else.")
         check(request.user, permissions)
-        _check_token(request.auth, permissions, request.method or "")
+        _check_token(request.auth, tuple(p for p in permissions if _has(request.user, p)), request.method or "")
         return True
+
+
+def _wanted(view: APIView, method: str) -> Any:
+    asked = getattr(view, "asks", {})
+    if not isinstance(asked, Mapping):
+        return asked
+    if method == "OPTIONS":
+        return Open.SIGNED_IN
+    return asked.get("GET" if method == "HEAD" else method)
+
+
+def _has(person: Person, asked: Asked) -> bool:
+    return isinstance(asked, Open) or person.may(asked)
 
 
 def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,8 +31,8 @@ FIRST_NAME = "admin"
 class Scope:
     """Where a grant holds; at most one of the two ids is set, neither means everything."""
 
-    root_id: object = None
-    table_id: object = None
+    root_id: uuid.UUID | None = None
+    table_id: uuid.UUID | None = None
 
     @property
     def kind(self) -> Grant.Scope:
@@ -103,6 +104,40 @@ def grant(actor: Actor, person: Person, role: Role, scope: Scope) -> Grant:
             record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name, after=as_json(made))
     person.__dict__.pop("granted", None)
     return made
+
+
+def remove_grant(actor: Actor, held: Grant) -> None:
+    """Takes a role away. Raises Problem 409 `last_admin` for the last one who could give roles."""
+    with transaction.atomic():
+        _keep_an_admin(without_grant=held)
+        if Grant.objects.filter(pk=held.pk).exists():
+            record(
+                actor, Action.GRANT_REMOVE, ObjectKind.PERSON, held.person.id, held.person.name, before=as_json(held)
+            )
+            Grant.objects.filter(pk=held.pk).delete()
+
+
+def set_active(actor: Actor, person: Person, active: bool) -> None:
+    """Lets a person in, or keeps them out at once, tokens and sessions included. Raises Problem 409 `last_admin`."""
+    with transaction.atomic():
+        if not active:
+            _keep_an_admin(without_person=person)
+        if Person.objects.filter(pk=person.pk, is_active=not active).exists():
+            before, after = {"is_active": not active}, {"is_active": active}
+            record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, before=before, after=after)
+            Person.objects.filter(pk=person.pk).update(is_active=active)
+    person.is_active = active
+
+
+def _keep_an_admin(*, without_grant: Grant | None = None, without_person: Person | None = None) -> None:
+    """Somebody must stay who can give roles. The rows are locked, so that two admins can't remove each other at once."""
+    held = Grant.objects.filter(role=Role.ADMIN, scope=Grant.Scope.EVERYTHING, person__is_active=True)
+    admins = list(held.select_for_update(of=("self",)).order_by("pk"))
+    left = [g for g in admins if (without_grant is None or g.pk != without_grant.pk)]
+    left = [g for g in left if without_person is None or g.person_id != without_person.pk]
+    if admins and not left:
+        detail = "This is the last admin of everything; make somebody else one first. Nothing was changed."
+        raise Problem(409, "last_admin", detail)
 
 
 def add_token(

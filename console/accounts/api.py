@@ -1,0 +1,193 @@
+"""People, their roles and their tokens over HTTP."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from console.accounts import services
+from console.accounts.models import Grant, Person, Token
+from console.accounts.permissions import Open, person_of
+from console.accounts.roles import Permission, Role, TokenScope
+from console.accounts.scopes import scope_of
+from console.accounts.serializers import (
+    GrantQuery,
+    GrantSerializer,
+    IssuedTokenSerializer,
+    NewGrant,
+    NewPerson,
+    NewToken,
+    PersonChange,
+    PersonSerializer,
+    TokenSerializer,
+)
+from console.audit.actor import Actor
+from console.errors import Problem
+from console.rest import ListQuery, body_of, cursor_asked, limit_asked, listed, query_of
+from tables.keyset import Key, page
+from tables.models import Table
+
+BY_NAME = (Key("name"), Key("id"))
+BY_ID = (Key("id"),)
+NEWEST = (Key("created_at", descending=True), Key("id", descending=True))
+
+
+class Tokens(APIView):
+    """One's own tokens."""
+
+    asks: ClassVar[dict[str, Open]] = {"GET": Open.SIGNED_IN, "POST": Open.SIGNED_IN}
+
+    @extend_schema(operation_id="tokens_list", parameters=[ListQuery], responses=TokenSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """Newest first, ended ones included; the secret is never shown again."""
+        tokens = Token.objects.filter(person=person_of(request))
+        found = page(tokens, NEWEST, limit_asked(request), cursor_asked(request))
+        return listed(request, found, TokenSerializer(found.rows, many=True).data)
+
+    @extend_schema(operation_id="tokens_add", request=NewToken, responses={201: IssuedTokenSerializer})
+    def post(self, request: Request) -> Response:
+        """A new token; `token` is its text, shown this once. Scopes are read and request unless told."""
+        given = body_of(request, NewToken)
+        scopes = {TokenScope(scope) for scope in given.get("scopes") or ("read", "request")}
+        _check_scopes(request, scopes)
+        token, text = services.add_token(Actor.of(request), person_of(request), given["label"], scopes)
+        token.refresh_from_db()
+        return Response(TokenSerializer(token).data | {"token": text}, status=201)
+
+
+def _check_scopes(request: Request, scopes: set[TokenScope]) -> None:
+    if TokenScope.APPROVE in scopes:
+        detail = (
+            "The scope approve is given at the command line: manage.py person add NAME --token LABEL --scope approve"
+        )
+        raise Problem(403, "step_up_required", detail)
+    if isinstance(request.auth, Token) and not scopes <= set(request.auth.scopes):
+        raise Problem(403, "forbidden", "A token makes no token with more scopes than its own.")
+
+
+class TokenDetail(APIView):
+    """One of one's own tokens."""
+
+    asks: ClassVar[dict[str, Open]] = {"DELETE": Open.SIGNED_IN}
+
+    @extend_schema(operation_id="tokens_revoke", responses={204: None})
+    def delete(self, request: Request, token_id: uuid.UUID) -> Response:
+        """Ends it at once."""
+        services.revoke_token(Actor.of(request), get_object_or_404(Token, pk=token_id, person=person_of(request)))
+        return Response(status=204)
+
+
+class People(APIView):
+    """Everybody, and the place to add somebody."""
+
+    asks: ClassVar[dict[str, Permission]] = {"GET": Permission.PEOPLE_MANAGE, "POST": Permission.PEOPLE_MANAGE}
+
+    @extend_schema(operation_id="people_list", parameters=[ListQuery], responses=PersonSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        people = Person.objects.prefetch_related("grants__root", "grants__table")
+        found = page(people, BY_NAME, limit_asked(request), cursor_asked(request))
+        return listed(request, found, PersonSerializer(found.rows, many=True).data)
+
+    @extend_schema(operation_id="people_add", request=NewPerson, responses={201: PersonSerializer})
+    def post(self, request: Request) -> Response:
+        """Without a password they can use tokens only; a given one must be changed at the first sign-in."""
+        _require_everything(request)
+        given = body_of(request, NewPerson)
+        person = services.add_person(
+            Actor.of(request), given["name"], given.get("password"), must_change_password="password" in given
+        )
+        return Response(_person_now(person.pk), status=201)
+
+
+class PersonDetail(APIView):
+    """One person."""
+
+    asks: ClassVar[dict[str, Permission]] = {"GET": Permission.PEOPLE_MANAGE, "PATCH": Permission.PEOPLE_MANAGE}
+
+    @extend_schema(operation_id="people_get", responses=PersonSerializer)
+    def get(self, request: Request, person_id: uuid.UUID) -> Response:
+        return Response(_person_now(person_id))
+
+    @extend_schema(operation_id="people_change", request=PersonChange, responses=PersonSerializer)
+    def patch(self, request: Request, person_id: uuid.UUID) -> Response:
+        """Keeps somebody out, tokens and sessions included, or lets them in again."""
+        _require_everything(request)
+        given = body_of(request, PersonChange)
+        services.set_active(Actor.of(request), get_object_or_404(Person, pk=person_id), given["is_active"])
+        return Response(_person_now(person_id))
+
+
+def _person_now(person_id: uuid.UUID) -> Any:
+    people = Person.objects.prefetch_related("grants__root", "grants__table")
+    return PersonSerializer(get_object_or_404(people, pk=person_id)).data
+
+
+def _require_everything(request: Request) -> None:
+    """People are of the whole console: an admin of one root adds nobody."""
+    if not person_of(request).scopes(Permission.PEOPLE_MANAGE).everything:
+        raise Problem(403, "forbidden", "People are managed by admins of everything.")
+
+
+class Grants(APIView):
+    """Who has which role where."""
+
+    asks: ClassVar[dict[str, Permission]] = {"GET": Permission.PEOPLE_MANAGE, "POST": Permission.PEOPLE_MANAGE}
+
+    @extend_schema(operation_id="grants_list", parameters=[GrantQuery], responses=GrantSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        given = query_of(request, GrantQuery)
+        grants = Grant.objects.select_related("person", "root", "table", "granted_by")
+        if "person" in given:
+            grants = grants.filter(person__name__iexact=given["person"])
+        found = page(grants, BY_ID, limit_asked(request), cursor_asked(request))
+        return listed(request, found, GrantSerializer(found.rows, many=True).data)
+
+    @extend_schema(operation_id="grants_add", request=NewGrant, responses={201: GrantSerializer, 200: GrantSerializer})
+    def post(self, request: Request) -> Response:
+        """201, or 200 when the person has that role there already."""
+        given = body_of(request, NewGrant)
+        person = Person.objects.filter(name__iexact=given["person"]).first()
+        if person is None:
+            detail = f"nobody is named {given['person']}"
+            raise Problem(400, "invalid", detail, fields={"person": detail})
+        scope = scope_of(given["on"])
+        _require_admin_of(request, scope)
+        with transaction.atomic():
+            known = set(person.grants.values_list("pk", flat=True))
+            made = services.grant(Actor.of(request), person, Role(given["role"]), scope)
+        return Response(_grant_now(made.pk), status=200 if made.pk in known else 201)
+
+
+class GrantDetail(APIView):
+    """One grant."""
+
+    asks: ClassVar[dict[str, Permission]] = {"DELETE": Permission.PEOPLE_MANAGE}
+
+    @extend_schema(operation_id="grants_remove", responses={204: None})
+    def delete(self, request: Request, grant_id: uuid.UUID) -> Response:
+        """Takes the role away, at once."""
+        held = get_object_or_404(Grant.objects.select_related("person", "root", "table"), pk=grant_id)
+        _require_admin_of(request, services.Scope(root_id=held.root_id, table_id=held.table_id))
+        services.remove_grant(Actor.of(request), held)
+        return Response(status=204)
+
+
+def _grant_now(grant_id: uuid.UUID) -> Any:
+    return GrantSerializer(Grant.objects.select_related("person", "root", "table", "granted_by").get(pk=grant_id)).data
+
+
+def _require_admin_of(request: Request, scope: services.Scope) -> None:
+    """A role is given and taken by an admin of the place where it holds, or of more."""
+    own = person_of(request).scopes(Permission.PEOPLE_MANAGE)
+    allowed = own.everything or scope.root_id in own.roots or scope.table_id in own.tables
+    if not allowed and scope.table_id is not None:
+        allowed = Table.objects.filter(pk=scope.table_id, root_id__in=own.roots).exists()
+    if not allowed:
+        raise Problem(403, "forbidden", "Roles are given and taken by admins of the place where they hold.")

@@ -1,0 +1,26 @@
+"""The URL tree of `/api/v1/`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.urls import URLPattern, URLResolver, include, path
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
+from drf_spectacular.views import SpectacularAPIView
+
+from console.accounts.permissions import Open
+
+
+class Schema(SpectacularAPIView):
+    """The OpenAPI document, in JSON, or in YAML when that is accepted first."""
+
+    asks: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
+    renderer_classes = [OpenApiJsonRenderer, OpenApiYamlRenderer]
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("jobs.api_urls")),
+    path("", include("tables.api")),
+    path("", include("console.accounts.api_urls")),
+    path("schema/", Schema.as_view(), name="api_schema"),
+]

@@ -1,0 +1,19 @@
+from django.urls import path
+
+from jobs import api, reads_api, workers_api
+
+urlpatterns = [
+    path("jobs", api.Jobs.as_view(), name="api_jobs"),
+    path("jobs/<uuid:job_id>", api.JobDetail.as_view(), name="api_job"),
+    path("jobs/<uuid:job_id>/events", api.JobEvents.as_view(), name="api_job_events"),
+    path("jobs/<uuid:job_id>/log", api.JobLog.as_view(), name="api_job_log"),
+    path("jobs/<uuid:job_id>/cancel", api.JobCancel.as_view(), name="api_job_cancel"),
+    path("jobs/<uuid:job_id>/withdraw", api.JobWithdraw.as_view(), name="api_job_withdraw"),
+    path("conversions/inspect", reads_api.Inspect.as_view(), name="api_inspect"),
+    path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
+    path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
+    path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),
+    path("workers", workers_api.Workers.as_view(), name="api_workers"),
+    path("workers/<uuid:worker_id>/drain", workers_api.WorkerDrain.as_view(), name="api_worker_drain"),
+    path("workers/<uuid:worker_id>/restart", workers_api.WorkerRestart.as_view(), name="api_worker_restart"),
+]

@@ -1,0 +1,71 @@
+"""Jobs as plain values in the contract's shape; a constant number of queries for any number of jobs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import F, Func, JSONField, Prefetch, Value, prefetch_related_objects
+
+from jobs.domain.policy import policy_for
+from jobs.domain.states import State, table_state
+from jobs.models import Attempt, Job
+from jobs.queries import state_sentence
+from jobs.serializers import PREVIEWS, JobSerializer
+
+RUNS = Prefetch("attempts", Attempt.objects.filter(kind=Attempt.Kind.RUN).order_by("claimed_at"), to_attr="runs")
+
+
+class Without(Func):
+    """A JSON object less one of its names: `value - 'name'`."""
+
+    template = "(%(expressions)s)"
+    arg_joiner = " - "
+    output_field = JSONField()
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """One job. Its table and who asked must be loaded."""
+    return jobs_json([job])[0]
+
+
+def jobs_json(jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    """Several jobs; two queries."""
+    prefetch_related_objects(jobs, RUNS)
+    previews = _previews(job.pk for job in jobs)
+    return [dict(JobSerializer(_values(job, previews.get(job.pk))).data) for job in jobs]
+
+
+def _previews(ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Any]:
+    """The previews without their lists of files, which are the run's own and long."""
+    shown = Without(F("preview"), Value("manifest"))
+    return dict(Job.objects.filter(pk__in=list(ids)).annotate(shown=shown).values_list("pk", "shown"))
+
+
+def _values(job: Job, preview: Any) -> dict[str, Any]:
+    state = State(job.state)
+    return {
+        "id": job.pk,
+        "command": job.command,
+        "parameters": job.parameters,
+        "table": {"id": job.table_id, "name": job.table.name, "path": job.table.path},
+        "state": job.state,
+        "state_text": state_sentence(job),
+        "table_state_text": table_state(state, job.version, no_op=job.no_op),
+        "requested_by": job.requested_by.name,
+        "requested_at": job.requested_at,
+        "reason": job.reason,
+        "digest": job.digest,
+        "base_version": job.base_version,
+        "expires_at": job.expires_at,
+        "policy": job.policy or policy_for(job.command).as_json(),
+        "approvals": [],
+        "preview": PREVIEWS[job.command](preview).data if preview is not None else None,
+        "drift": None,
+        "progress": {"stage": None, "done": None, "total": None, **job.progress},
+        "attempts": job.runs,  # type: ignore[attr-defined]  # prefetched by RUNS
+        "result": job.result,
+        "error": job.error,
+        "finished_at": job.finished_at,
+    }

@@ -1,0 +1,26 @@
+"""Waiting for a job on behalf of a request: one small query at a time, no transaction held."""
+
+from __future__ import annotations
+
+import time
+
+from jobs.domain.states import ENDED
+from jobs.models import Job
+
+PAUSE_SECONDS = 0.15
+
+
+def wait(job: Job, seconds: float, *, any_change: bool = False) -> None:
+    """Returns when the job has ended (with `any_change`: when its state is another than `job.state`), or after `seconds`."""
+    until = time.monotonic() + seconds
+    state = job.state
+    while not _is_over(state, job.state, any_change):
+        left = until - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(PAUSE_SECONDS, left))
+        state = Job.objects.values_list("state", flat=True).get(pk=job.pk)
+
+
+def _is_over(state: str, at_arrival: str, any_change: bool) -> bool:
+    return state in ENDED or (any_change and state != at_arrival)
