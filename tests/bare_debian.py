@@ -30,6 +30,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 INCLUDED = "ca-certificates,git,make,python3,python3-venv"
 FIRST_START_LIMIT = 20 * 60
 STOP_LIMIT = 60
+# debootstrap leaves this to Debian's installer, which always writes it, as every container runtime does.
+HOSTS = "127.0.0.1 localhost\n"
 # Like most containers: packages may not start services. Levee needs none of them started.
 NO_SERVICES = "#!/bin/sh\nexit 101\n"
 HOST_TRUST = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -124,6 +126,7 @@ def make_base(directory: Path) -> Path:
     policy = base / "usr" / "sbin" / "policy-rc.d"
     policy.write_text(NO_SERVICES)
     policy.chmod(0o755)
+    (base / "etc" / "hosts").write_text(HOSTS)
     shutil.copy(HOST_TRUST, base / "etc" / "ssl" / "outer-ca.crt")
     if HOST_JAVA_TRUST.is_file():
         shutil.copy(HOST_JAVA_TRUST, base / "etc" / "ssl" / "outer-cacerts")

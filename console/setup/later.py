@@ -38,7 +38,8 @@ def _make(archive: Archive) -> int:
     try:
         archive.install()
     except CommandFailed as failure:
-        print(f"set-up: no class archive, Spark starts some seconds slower. {failure}", file=sys.stderr)
+        first = str(failure).splitlines()[0]
+        print(f"set-up: no class archive, so Spark starts some seconds slower: {first}", file=sys.stderr)
         return 1
     return 0
 
