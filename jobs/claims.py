@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from jobs.domain.commands import COMMANDS
+from jobs.domain.states import MAX_ATTEMPTS
 from jobs.models import Attempt, Job, Read
 from jobs.timing import timing
 
@@ -63,11 +65,13 @@ with candidate as (
     update jobs_job j set state = 'running', attempt = j.attempt + 1, token = leased.token, claimed_at = clock_timestamp(),
         lease_until = clock_timestamp() + make_interval(secs => %(lease)s), progress = '{}'
     from leased where j.id = leased.job_id returning j.id, j.attempt, j.token
+), attempted as (
+    insert into jobs_attempt (id, job_id, kind, number, token, worker, host, boot_id, pid, start_ticks, jvm_pid, jvm_start_ticks, outcome)
+    select gen_random_uuid(), id, 'run', attempt, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
+        %(jvm_pid)s, %(jvm_start_ticks)s, '' from claimed
+    returning job_id, id, token, number
 )
-insert into jobs_attempt (id, job_id, kind, number, token, worker, host, boot_id, pid, start_ticks, jvm_pid, jvm_start_ticks, outcome)
-select gen_random_uuid(), id, 'run', attempt, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
-    %(jvm_pid)s, %(jvm_start_ticks)s, '' from claimed
-returning job_id, id, token, number
+select a.job_id, a.id, a.token, a.number from candidate left join attempted a on true
 """
 
 _PREVIEW = """
@@ -75,11 +79,15 @@ with candidate as (
     select id from jobs_job
     where state = 'previewing' and expires_at > clock_timestamp() and (lease_until is null or lease_until < clock_timestamp())
       and (command, schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
+      and (select count(*) from jobs_attempt a where a.job_id = jobs_job.id and a.kind = 'preview'
+           and (a.ended_at is null or a.outcome = 'lost')) < %(attempts)s
     order by requested_at, id limit 1 for update skip locked
 ), claimed as (
     update jobs_job j set token = nextval('jobs_fencing_token'), progress = '{}',
         lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
     from candidate where j.id = candidate.id returning j.id, j.token
+), lost as (
+    update jobs_attempt a set ended_at = clock_timestamp(), outcome = 'lost' from claimed where a.job_id = claimed.id and a.ended_at is null
 )
 insert into jobs_attempt (id, job_id, kind, number, token, worker, host, boot_id, pid, start_ticks, jvm_pid, jvm_start_ticks, outcome)
 select gen_random_uuid(), id, 'preview', 0, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
@@ -95,19 +103,32 @@ returning id
 """
 
 
+# Previews that were begun and lost: as often as a run may be tried, then the dispatcher gives up.
+LOST_PREVIEW = Q(attempts__ended_at=None) | Q(attempts__outcome="lost")
+
+
 def claim_run(holder: Holder) -> Claim | None:
     """The next job that may run, claimed with its table's lease; None when there is none.
 
-    First come first served, fair between tables: a table just served stands behind what was queued before that.
+    First come first served, fair between tables: a table just served stands behind what was queued before that. When a rival
+    takes the table's lease meanwhile, the next candidate is looked for: an empty answer means that nothing is left.
     """
+    row = _try_to_claim(holder)
+    while row is not None and row[0] is None:
+        row = _try_to_claim(holder)
+    return _claim(row, Attempt.Kind.RUN)
+
+
+def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
+    """None: no candidate. A row of nulls: its table was leased to a rival while this statement waited for it."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("select exists (select 1 from jobs_job where state = 'queued' and command = 'convert')")
         converts = bool(cursor.fetchone()[0])
         name = "pg_advisory_xact_lock" if converts else "pg_advisory_xact_lock_shared"
         cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
         cursor.execute(_RUN, _values(holder) | {"converts": converts})
-        row = cursor.fetchone()
-    return _claim(row, Attempt.Kind.RUN)
+        found: tuple[Any, ...] | None = cursor.fetchone()
+    return found
 
 
 def claim_preview(holder: Holder) -> Claim | None:
@@ -131,6 +152,7 @@ def _values(holder: Holder) -> dict[str, Any]:
     return {
         "known": json.dumps(known),
         "lease": timing().lease,
+        "attempts": MAX_ATTEMPTS,
         "worker": holder.worker,
         "host": holder.host,
         "boot_id": holder.boot_id,

@@ -11,14 +11,18 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from console.errors import Problem
 from console.logs import log
 from jobs import broker
 from jobs.domain.states import Cause, State, sources
+from jobs.late import find_late_commits
 from jobs.models import DispatcherRound, Job, Read
-from jobs.reconcile import WHO, find_late_commits, reconcile
+from jobs.reconcile import WHO, reconcile
 from jobs.timing import timing
 from jobs.transitions import Fenced, move
 from tables import after_jobs
+
+ENOUGH = 16  # wake-ups that lie in a queue: more would wake nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def run_round(round_: Round) -> int:
         DispatcherRound.objects.update_or_create(
             kind=round_.kind, defaults={"at": Now(), "seconds": seconds, "text": f"{did} done"}
         )
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, Problem) as error:  # the database, or its audit, can't be written
         log.error("round_failed", round=round_.kind, error=str(error).split("\n")[0])
         connection.close()
         return 0

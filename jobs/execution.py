@@ -5,26 +5,29 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 
+from console.errors import Problem
 from console.logs import log
 from jobs import broker, outcomes
 from jobs.claims import Claim
 from jobs.domain.commands import command_from_json
 from jobs.domain.engine import Engine, Marks
-from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
+from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineFailure, EngineLost
 from jobs.domain.policy import policy_for
 from jobs.domain.results import Inspection, Result
 from jobs.domain.states import Cause, State
 from jobs.models import Attempt, Job, Worker
 from jobs.points import Point, reached
+from jobs.report import RunReport
 from jobs.services import digest_of
 from jobs.timing import timing
-from jobs.transitions import Fenced, give_back_attempt, move
-from jobs.watch import RunReport, Watch
+from jobs.transitions import Fenced, move, release
+from jobs.watch import Watch
 from tables import after_jobs
 
 Lost = Callable[[], None]
@@ -48,35 +51,56 @@ class Execution:
 
     def preview(self) -> None:
         """Measures what the command would do, and leads the job to `queued`, `awaiting_approval`, or its end."""
-        watch = self._watch(timing().preview_limit)
-        try:
-            with watch:
-                found = self.engine.preview(self.command, self.marks, self.report)
-        except CommandRefused as refused:
-            self._end_preview(State.FAILED, error=outcomes.refused(refused.refusals))
-        except EngineCancelled:
-            self._preview_cancelled(watch)
-        except EngineFailed as failed:
-            self._end_preview(State.FAILED, error=outcomes.engine_failed(failed.failure, "Nothing was committed."))
-        else:
-            self._previewed(found)
+        with self._watch(timing().preview_limit) as watch:
+            try:
+                with watch.engine_runs():
+                    found = self.engine.preview(self.command, self.marks, self.report)
+            except CommandRefused as refused:
+                self._end(State.FAILED, error=outcomes.refused(refused.refusals))
+            except EngineLost:
+                self._preview_lost(watch)
+                raise
+            except EngineCancelled:
+                self._preview_cancelled(watch)
+            except EngineFailed as failed:
+                self._end(State.FAILED, error=outcomes.engine_failed(failed.failure, outcomes.NOTHING))
+            else:
+                self._previewed(found)
 
     def _preview_cancelled(self, watch: Watch) -> None:
         if watch.why_cancelled == "limit":
-            self._end_preview(State.FAILED, error=outcomes.limit_reached("the preview", timing().preview_limit))
+            self._end(State.FAILED, error=outcomes.limit_reached("a preview", timing().preview_limit))
         elif watch.why_cancelled == "stop":
-            # Given back: the next worker does it again.
-            Job.objects.filter(pk=self.job.pk, token=self.claim.token, state=State.PREVIEWING).update(lease_until=None)
-            Attempt.objects.filter(pk=self.claim.attempt_id).update(ended_at=Now(), outcome="released")
+            self._give_preview_back("released")
+
+    def _preview_lost(self, watch: Watch) -> None:
+        """The JVM is gone: the preview is done again by another, unless it took too long for this one."""
+        self.end_hard()
+        if watch.why_cancelled == "limit":
+            error = outcomes.limit_reached("a preview", timing().preview_limit)
+            self._unless_fenced(
+                partial(move, self.job, State.FAILED, Cause.WORKER, self.who, token=self.claim.token, error=error)
+            )
+        else:
+            self._give_preview_back("released" if watch.why_cancelled == "stop" else "lost")
+
+    def _give_preview_back(self, outcome: str) -> None:
+        def write() -> None:
+            with transaction.atomic():
+                mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token, state=State.PREVIEWING)
+                mine.update(lease_until=None)
+                Attempt.objects.filter(pk=self.claim.attempt_id).update(ended_at=Now(), outcome=outcome)
+
+        self._recorded(write)
 
     def _previewed(self, found: Inspection) -> None:
         preview = found.as_json()
         if found.refusals:
-            self._end_preview(State.FAILED, preview=preview, error=outcomes.refused(found.refusals))
+            self._end(State.FAILED, preview=preview, error=outcomes.refused(found.refusals))
         elif found.already_delta:
             result = Result(version=None, operation=None, no_op=True, details={"text": outcomes.ALREADY_DELTA})
             self._sync()
-            self._end_preview(State.SUCCEEDED, preview=preview, result=result.as_json(), no_op=True)
+            self._end(State.SUCCEEDED, preview=preview, result=result.as_json(), no_op=True)
         else:
             self._queue(preview)
 
@@ -84,87 +108,91 @@ class Execution:
         policy = policy_for(self.job.command)
         self.job.preview, self.job.policy = preview, policy.as_json()
         target = State.AWAITING_APPROVAL if policy.required_approvals else State.QUEUED
-        with transaction.atomic():
-            move(
-                self.job, target, Cause.WORKER, self.who,
-                token=self.claim.token, release=True, attempt_outcome="measured",
-                preview=preview, policy=self.job.policy, digest=digest_of(self.job), queued_at=Now(), progress={},
-            )  # fmt: skip
-            broker.wake_after_commit(Worker.Kind.SPARK)
 
-    def _end_preview(self, target: State, **changes: Any) -> None:
-        self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
+        def write() -> None:
+            with transaction.atomic():
+                move(
+                    self.job, target, Cause.WORKER, self.who,
+                    token=self.claim.token, release=True, attempt_outcome="measured",
+                    preview=preview, policy=self.job.policy, digest=digest_of(self.job), queued_at=Now(), progress={},
+                )  # fmt: skip
+                broker.wake_after_commit(Worker.Kind.SPARK)
+
+        self._recorded(write)
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Runs the command and records the truth about it, whatever happens."""
+        """Runs the command and records the truth about it, whatever happens. The lease is kept until that is done."""
         reached(Point.CLAIMED)
         reached(Point.LOCK_TAKEN)
-        if digest_of(self.job) != self.job.digest:
-            self._end(State.STALE, error=outcomes.DIGEST_CHANGED)
-            return
-        watch = self._watch(timing().run_limit)
+        with self._watch(timing().run_limit) as watch:
+            if digest_of(self.job) != self.job.digest:
+                self._end(State.STALE, error=outcomes.DIGEST_CHANGED)
+                return
+            try:
+                result = self._engine_run(watch)
+            except CommandRefused as refused:
+                self._end(State.FAILED, error=outcomes.refused(refused.refusals))
+            except EngineLost as lost:
+                self._unknown(f"The JVM was lost ({_first_line(lost)}).")
+            except EngineCancelled:
+                self._by_history(partial(self._stopped, watch))
+            except EngineFailed as failed:
+                self._by_history(partial(self._failed, watch, failed))
+            else:
+                reached(Point.COMMIT_VISIBLE)
+                self._succeeded(result)
+
+    def _engine_run(self, watch: Watch) -> Result:
+        preview = Inspection.from_json(self.job.preview or {})
+        with watch.engine_runs():
+            return self.engine.run(self.command, preview, self.marks, self.report)
+
+    def _by_history(self, without_commit: Callable[[], None]) -> None:
+        """Delta can fail, or be cancelled, after its commit (a post-commit hook): the history decides, not the exception."""
         try:
-            with watch:
-                preview = Inspection.from_json(self.job.preview or {})
-                result = self.engine.run(self.command, preview, self.marks, self.report)
-        except CommandRefused as refused:
-            self._end(State.FAILED, error=outcomes.refused(refused.refusals))
-        except EngineLost as lost:
-            self._lost(lost)
-        except EngineCancelled:
-            self._cancelled(watch)
-        except EngineFailed as failed:
-            self._failed(failed)
+            found = outcomes.committed(self.job)
+        except outcomes.Unreadable as error:
+            self._unknown(str(error))
+            return
+        if found is not None:
+            self._succeeded(found)
         else:
-            reached(Point.COMMIT_VISIBLE)
-            self._succeeded(result)
+            without_commit()
 
     def _succeeded(self, result: Result) -> None:
         self._sync()
         text = outcomes.success_text(result)
         self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version, no_op=result.no_op)
 
-    def _failed(self, failed: EngineFailed) -> None:
-        """Delta can fail after its commit (a post-commit hook): the history decides, not the exception."""
-        found = outcomes.committed(self.job)
-        if found is not None:
-            self._succeeded(found)
+    def _failed(self, watch: Watch, failed: EngineFailed) -> None:
+        if watch.why_cancelled:
+            self._stopped(watch)  # what is stopped half-way may fail in many words
         else:
-            self._end(State.FAILED, error=outcomes.engine_failed(failed.failure, "Nothing was committed."))
+            self._end(State.FAILED, error=outcomes.engine_failed(failed.failure, outcomes.NOTHING))
 
-    def _cancelled(self, watch: Watch) -> None:
-        found = outcomes.committed(self.job)
-        if found is not None:
-            self._succeeded(found)
-        elif watch.why_cancelled == "limit":
+    def _stopped(self, watch: Watch) -> None:
+        if watch.why_cancelled == "limit":
             self._end(State.FAILED, error=outcomes.limit_reached("a run", timing().run_limit))
         elif watch.why_cancelled == "stop":
             self._release()
         elif watch.why_cancelled == "cancel":
             self._end(State.CANCELLED)
-        else:
+        elif watch.why_cancelled == "fenced":
             raise Fenced("the claim was lost while it ran")
+        else:
+            self._unknown("Spark's work was cancelled, and not by Levee.")
 
     def _release(self) -> None:
         """A planned stop gives the attempt back: Spark has ended the run and nothing was committed."""
+        text = "Given back: the worker is stopping. Nothing was committed; another worker will run it."
+        self._recorded(lambda: release(self.job, Cause.WORKER, self.who, text, token=self.claim.token))
 
-        def write() -> None:
-            with transaction.atomic():
-                text = "Given back: the worker is stopping. Nothing was committed; another worker will run it."
-                move(
-                    self.job, State.QUEUED, Cause.WORKER, self.who,
-                    text=text, token=self.claim.token, release=True, attempt_outcome="released",
-                )  # fmt: skip
-                give_back_attempt(self.job)
-
-        self._recorded(write)
-
-    def _lost(self, lost: EngineLost) -> None:
-        """The JVM is gone, or must go: it is ended, and the dispatcher looks for the commit."""
+    def _unknown(self, why: str) -> None:
+        """The JVM is gone, or must go: it is ended, and the dispatcher looks for the commit. Always raises EngineLost."""
         self.end_hard()
-        text = f"The JVM was lost ({lost.failure.message.splitlines()[0][:200]}). Looking for a commit of this job."
+        text = f"{why} Looking for a commit of this job."
 
         def write() -> None:
             mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
@@ -174,26 +202,37 @@ class Execution:
                     text=text, token=self.claim.token, lease_until=None,
                 )  # fmt: skip
 
-        self._recorded(write)
-        raise lost
+        self._unless_fenced(write)
+        raise EngineLost(EngineFailure(None, None, why))
 
     def _sync(self) -> None:
-        """The catalog follows before the job says that it has succeeded. A log that can't be read doesn't change what happened."""
+        """The catalog follows before the job says that it has succeeded; should it fail, the job says the truth all the same."""
         self.report.stage("updating the catalog")
-        after_jobs.sync(self.job.table_id)
+        try:
+            after_jobs.sync(self.job.table_id)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("sync_lost", job=str(self.job.pk), error=str(error).split("\n")[0])
+            connection.close()
 
     def _end(self, target: State, **changes: Any) -> None:
         self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
         reached(Point.RESULT_WRITTEN)
         reached(Point.LOCK_RELEASED)
 
+    def _unless_fenced(self, write: Callable[[], None]) -> None:
+        """Records what goes before the end of this process, which must come even when the claim is somebody else's by now."""
+        try:
+            self._recorded(write)
+        except Fenced as fenced:
+            log.warning("fenced", job=str(self.job.pk), text=str(fenced))
+
     def _recorded(self, write: Callable[[], None]) -> None:
-        """Writes the end of a run; a lost connection is retried with back-off, never guessed."""
+        """Writes what has happened; a lost connection, or an audit that can't be written, is retried with back-off, never guessed."""
         wait, until = 0.1, time.monotonic() + timing().record_retry
         while True:
             try:
                 write()
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, Problem) as error:
                 if time.monotonic() > until:
                     raise
                 log.warning("not_yet_recorded", job=str(self.job.pk), error=str(error).split("\n")[0])
@@ -202,6 +241,10 @@ class Execution:
                 wait = min(wait * 2, 5)
             else:
                 return
+
+
+def _first_line(failed: EngineFailed) -> str:
+    return (failed.failure.message.splitlines() or ["it gave no reason"])[0][:200]
 
 
 def work(execution: Execution) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from jobs.domain.errors import EngineFailure, Refusal
+from jobs.domain.errors import EngineFailure, LeveeError, Refusal
 from jobs.domain.results import Result
 from jobs.models import Job
 from tables import after_jobs
+from tables.deltalog import StorageError
 
 NOTHING = "Nothing was committed."
 ALREADY_DELTA = "This is already a Delta table: converting it again does nothing, and nothing was done."
 _AGAIN = "Ask again."
+
+
+class Unreadable(LeveeError):
+    """The table's log can't be read now: whether the job has committed isn't known."""
+
 
 DIGEST_CHANGED: dict[str, Any] = {
     "code": "stale",
@@ -34,6 +41,21 @@ UNPROVEN: dict[str, Any] = {
     "engine": None,
     "table_state": "No commit of this job was found; a late one would be shown here.",
     "what_to_do": "Look at that host and at the table's history, then ask again if it is still wanted.",
+}
+
+UNREADABLE: dict[str, Any] = {
+    "code": "stale",
+    "message": "The worker was lost, and the table's log could not be read to look for a commit of this job.",
+    "engine": None,
+    "table_state": "Unknown: a commit would be shown here as soon as the log can be read.",
+    "what_to_do": "Make the table's place readable again, look at its history, then ask again if it is still wanted.",
+}
+PREVIEW_LOST: dict[str, Any] = {
+    "code": "attempts_exhausted",
+    "message": "The preview was begun twice, and both times its worker was lost.",
+    "engine": None,
+    "table_state": NOTHING,
+    "what_to_do": "Look at the interactive worker's log for why it died, then ask again.",
 }
 
 
@@ -89,9 +111,14 @@ def success_text(result: Result) -> str:
 def committed(job: Job) -> Result | None:
     """The job's commit, looked up by its mark in the table's own log; None when there is none.
 
-    Raises nothing for a log that isn't there: no log, no commit.
+    Raises Unreadable. A directory that isn't there proves nothing: its file system may not be mounted.
     """
-    commit = after_jobs.find_mark(job.location, job.pk)
+    if job.location.startswith("/") and not Path(job.location).is_dir():
+        raise Unreadable(f"{job.location} is not there now.")
+    try:
+        commit = after_jobs.find_mark(job.location, job.pk)
+    except (StorageError, OSError) as error:
+        raise Unreadable(f"The table's log can't be read now: {error}") from error
     if commit is None:
         return None
     return Result(
@@ -104,6 +131,5 @@ def committed(job: Job) -> Result | None:
     )
 
 
-def _texts(values: Mapping[str, str | None]) -> dict[str, str]:
-    """Without what the log gives as null: a missing metric is unknown."""
-    return {name: value for name, value in values.items() if value is not None}
+def _texts(values: Mapping[str, str | None] | None) -> dict[str, str]:
+    return {name: value for name, value in (values or {}).items() if value is not None}

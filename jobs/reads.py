@@ -18,8 +18,8 @@ from jobs.domain.digest import sha256_of
 from jobs.domain.engine import Engine, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
 from jobs.models import Read, Worker
+from jobs.report import RunReport
 from jobs.timing import timing
-from jobs.watch import RunReport
 from tables.models import Table
 
 Answer = dict[str, Any]

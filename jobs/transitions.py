@@ -33,6 +33,7 @@ def move(
     attempt_outcome: str = "",
     release: bool = False,
     only_from: frozenset[State] | None = None,
+    kind: str | None = None,
     **changes: Any,
 ) -> None:
     """Moves the job to `target`, if it is in a state from which `cause` may, and (with `token`) still the claim's own.
@@ -54,7 +55,8 @@ def move(
         if locked is None:
             raise Fenced(f"job {job.pk} can't become {target} now")
         Job.objects.filter(pk=job.pk).update(**changes)
-        _event(job, who, State(locked[0]), target, text, changes, attempt if attempt is not None else locked[1])
+        number = attempt if attempt is not None else locked[1]
+        _event(job, who, State(locked[0]), target, text, changes, number, kind or target.value)
         if ended or release:
             TableLease.objects.filter(job=job).delete()
             Attempt.objects.filter(job=job, ended_at=None).update(
@@ -65,12 +67,19 @@ def move(
 
 
 def _event(
-    job: Job, who: str, source: State, target: State, text: str | None, changes: dict[str, Any], attempt: int
+    job: Job,
+    who: str,
+    source: State,
+    target: State,
+    text: str | None,
+    changes: dict[str, Any],
+    attempt: int,
+    kind: str,
 ) -> None:
     meaning = table_state(target, changes.get("version"), no_op=bool(changes.get("no_op")))
     JobEvent.objects.create(
         job=job,
-        kind=target.value,
+        kind=kind,
         who=who,
         source=source.value,
         target=target.value,
@@ -118,6 +127,11 @@ def _json(value: dict[str, Any] | None) -> str | None:
     return None if value is None else json.dumps(value)
 
 
-def give_back_attempt(job: Job) -> None:
-    """A planned stop counts as no attempt."""
-    Job.objects.filter(pk=job.pk, attempt__gt=0).update(attempt=F("attempt") - 1)
+def release(job: Job, cause: Cause, who: str, text: str, *, token: int | None = None) -> None:
+    """Gives a job back after a planned stop, which counts as no attempt. Raises Fenced like `move`."""
+    with transaction.atomic():
+        move(
+            job, State.QUEUED, cause, who,
+            text=text, token=token, release=True, attempt_outcome="released", kind="released",
+        )  # fmt: skip
+        Job.objects.filter(pk=job.pk, attempt__gt=0).update(attempt=F("attempt") - 1)

@@ -58,8 +58,7 @@ class WorkerProcess:
     # --- life -----------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Writes the worker's row, then starts the heartbeat and the engine in threads of their own; returns at once."""
-        self._write_row()
+        """Starts the heartbeat, which writes the worker's row first, and the engine, in threads of their own; returns at once."""
         threading.Thread(target=self._beat_for_ever, name="heartbeat", daemon=True).start()
         if self.host is None:
             self._ready.set()
@@ -98,10 +97,10 @@ class WorkerProcess:
             # A worker without its engine is of no use: it ends, and its supervisor starts another.
             log.error("engine_did_not_start", worker=self.name, error=failed.failure.message)
             self._failed = failed.failure.message[:500]
-            self._say_condition()
+            self._try_to_say_condition()
             self.end_process()
         self._ready.set()
-        self._say_condition()
+        self._try_to_say_condition()
         connection.close()
 
     def end_process(self) -> None:
@@ -113,14 +112,35 @@ class WorkerProcess:
     # --- heartbeat ------------------------------------------------------------------------------------------------
 
     def _beat_for_ever(self) -> None:
-        while not self.stopping.wait(timing().heartbeat if self._ready.is_set() else 1):
+        written = False
+        while not self.stopping.is_set():
             try:
+                if not written:
+                    self._write_row()
+                written = True
                 self._say_condition()
                 self._heed_requests()
             except (OperationalError, InterfaceError) as error:
                 log.warning("heartbeat_database_down", worker=self.name, error=str(error).split("\n")[0])
                 connection.close()
+            self._end_without_engine()
+            self.stopping.wait(timing().heartbeat if written and self._ready.is_set() else min(1, timing().heartbeat))
         self._say_down()
+
+    def _end_without_engine(self) -> None:
+        """A JVM that has died while nothing ran: a job claimed now would only lose an attempt."""
+        identity = self.host.identity() if self.host and self._ready.is_set() else None
+        if identity and start_ticks(identity.pid) != identity.start_ticks and not self._doing:
+            log.warning("engine_gone", worker=self.name)
+            self.end_process()
+
+    def _try_to_say_condition(self) -> None:
+        """Where the saying must not stand in the way of the doing; the heartbeat says it again."""
+        try:
+            self._say_condition()
+        except (OperationalError, InterfaceError) as error:
+            log.warning("condition_not_said", worker=self.name, error=str(error).split("\n")[0])
+            connection.close()
 
     def _say_condition(self) -> None:
         identity = self.host.identity() if self.host else None
@@ -183,6 +203,7 @@ class WorkerProcess:
         steps = _STEPS[self.kind]
         self._ready.wait()
         while not (self.stopping.is_set() or self.draining.is_set()):
+            self._end_without_engine()
             if not any(step(self) for step in steps):
                 return
 
@@ -236,7 +257,7 @@ class WorkerProcess:
             self._doing.pop(threading.get_ident(), None)
         else:
             self._doing[threading.get_ident()] = text
-        self._say_condition()
+        self._try_to_say_condition()
 
 
 class _Doing:

@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 
 from tables import sync as syncing
 from tables.deltalog import Commit, NoTable, StorageError, open_log
-from tables.models import Table
+from tables.models import Root, Table
+from tables.queries import scan_waits
 
 
 def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:
@@ -32,6 +33,12 @@ def sync(table_id: uuid.UUID) -> Table:
     return syncing.sync(table_id)
 
 
+def sync_soon(table_id: uuid.UUID) -> None:
+    """Has the light worker sync the table next."""
+    Table.objects.filter(pk=table_id).update(next_sync_at=Now())
+
+
 def syncs_due() -> bool:
-    """Whether a table waits to be synced."""
-    return Table.objects.filter(next_sync_at__lte=Now(), hidden_at=None).exists()
+    """Whether the light worker is waited for: a table to be synced, or a root to be scanned."""
+    due = Table.objects.filter(next_sync_at__lte=Now(), hidden_at=None)
+    return due.exists() or Root.objects.filter(scan_waits()).exists()

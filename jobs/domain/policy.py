@@ -18,7 +18,7 @@ class Policy:
         return {"required_approvals": self.required_approvals, "role": self.role, "reasons": list(self.reasons)}
 
 
-SHIPPED = {
+SHIPPED: dict[str, Policy] = {
     "convert": Policy(
         0, "approver", ("A convert writes only _delta_log and changes no data file: no approval is needed.",)
     )
