@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -76,6 +76,8 @@ def _as_problem(error: Exception) -> Problem | None:
     match error:
         case Problem():
             return error
+        case RequestDataTooBig():
+            return _too_large()
         case Http404() | exceptions.NotFound():
             return Problem(404, "not_found", "Nothing is here, or nothing that you may see.")
         case PermissionDenied() | exceptions.PermissionDenied():
@@ -89,6 +91,10 @@ def _as_problem(error: Exception) -> Problem | None:
         case exceptions.APIException():
             return Problem(error.status_code, str(error.default_code), str(error.detail))
     return None
+
+
+def _too_large() -> Problem:
+    return Problem(413, "too_large", "A body has at most 1 MiB. Nothing was done.")
 
 
 def _invalid(detail: Any) -> Problem:
@@ -165,6 +171,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        return _plain(request, _too_large())
     return _plain(request, Problem(400, "malformed", "The request can't be read."))
 
 

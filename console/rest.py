@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from django.conf import settings
 from django.db.models import Model
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -23,14 +22,12 @@ M = TypeVar("M", bound=Model)
 MAX_WAIT_SECONDS = 60
 
 
-class BoundedJSON(JSONParser):
-    """JSON of at most 1 MiB. One name twice is refused: two readers could take different values from it."""
+class StrictJSON(JSONParser):
+    """JSON. One name twice is refused: two readers could take different values from it. Django bounds the body's size."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        """The body as plain values. Raises Problem 413 `too_large`, ParseError."""
-        body = stream.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
-        if len(body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            raise Problem(413, "too_large", "A body has at most 1 MiB. Nothing was done.")
+        """The body as plain values. Raises ParseError."""
+        body = stream.read()
         try:
             return _decoded(body)
         except RecursionError:

@@ -150,7 +150,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["console.accounts.permissions.Declared"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["console.rest.BoundedJSON"],
+    "DEFAULT_PARSER_CLASSES": ["console.rest.StrictJSON"],
     "URL_FORMAT_OVERRIDE": None,  # `format` narrows the list of tables; it never chooses a renderer
     "DEFAULT_SCHEMA_CLASS": "console.schema.LeveeSchema",
     "EXCEPTION_HANDLER": "console.errors.problem_handler",

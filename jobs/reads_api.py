@@ -30,7 +30,7 @@ from jobs.serializers import InspectionSerializer
 from tables import after_jobs, locations, queries
 from tables.models import Table
 
-AT = re.compile(r"@(v[0-9]{1,18}|[0-9]{17})")
+AT = re.compile(r"^@(v[0-9]{1,18}|[0-9]{17})$")
 PARTITION = re.compile(r"[^/=]+=[^/]+(/[^/=]+=[^/]+)*")
 MAX_VERSION = 2**63 - 1
 

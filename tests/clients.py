@@ -20,7 +20,7 @@ class Caller:
         self.client = Client(headers={"authorization": f"Bearer {token_text(person, *scopes)}"})
 
     def get(self, path: str, **query: Any) -> Any:
-        return self.client.get(f"{API}{path}" if path.startswith("/") else path, query)
+        return self.client.get(path if API in path else f"{API}{path}", query)
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         return self.client.post(f"{API}{path}", body or {}, content_type="application/json", headers=headers)
