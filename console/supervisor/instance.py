@@ -50,6 +50,7 @@ class Instance:
     def _run(self) -> None:
         check_settings(self._env)
         with lock_home(self._env.home):
+            tools.check_set_up()
             java_home = tools.java_home()
             home = open_home(self._env.home)
             journal = Journal(home.logs / "up.log")

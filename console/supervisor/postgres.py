@@ -94,8 +94,8 @@ def _choose(home: Home) -> Server:
         return Server(recorded, pinned)
     found = ", ".join(str(server.major) for server in servers) or "none"
     raise StartRefused(
-        f"LEVEE_HOME: {home.path} holds data of PostgreSQL {pinned}, installed: {found}. Install {pinned}; or, to move, "
-        f"run pg_dumpall of {pinned} on {home.record.pg_data} and load it into a new home (docs/operating.md)"
+        f"LEVEE_HOME: {home.path} holds data of PostgreSQL {pinned}, installed: {found}. "
+        f"Install {pinned}, or follow the steps in docs/operating.md to move to another"
     )
 
 

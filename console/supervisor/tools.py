@@ -28,3 +28,11 @@ def redis_server() -> Path:
     if program is None:
         raise StartRefused("Redis isn't installed (or set LEVEE_REDIS_URL): run `make setup`")
     return program
+
+
+def check_set_up() -> None:
+    """Raises StartRefused when the set-up hasn't made what workers and pages can't do without."""
+    if not any(HERE.jars.glob("*.jar")):
+        raise StartRefused(f"Delta's jars are missing from {HERE.jars}: run `make setup`")
+    if not (HERE.frontend / "collected" / "staticfiles.json").is_file():
+        raise StartRefused(f"Styles and scripts are missing from {HERE.frontend / 'collected'}: run `make setup`")
