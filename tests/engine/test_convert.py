@@ -167,6 +167,7 @@ def test_other_providers_get_deltas_refusal(lake, convert, provider):
     with pytest.raises(CommandRefused) as caught:
         convert(path, source_format=provider)
     (found,) = caught.value.refusals
+    assert found.engine is not None
     assert found.engine.condition == "DELTA_CONVERT_NON_PARQUET_TABLE"
     assert f"you are trying to convert a {provider} source" in found.message
 

@@ -46,7 +46,7 @@ def test_a_wrong_partition_schema_is_refused_as_delta_would(lake, refusals, delt
     assert found.code == "partition_mismatch"
     assert (found.engine.condition, found.engine.sqlstate) == (truth.condition, truth.sqlstate)
     assert found.engine.message == truth.message
-    assert found.place
+    assert str(path) in (found.place or "")
 
 
 @pytest.mark.parametrize("text", ["day foo", "p int) NO STATISTICS; DROP TABLE x", "p array<int>", "p int,"])
@@ -54,7 +54,7 @@ def test_a_partition_schema_that_is_none_never_reaches_spark(lake, engine, marks
     path = lake.write("t/p=1")
     with pytest.raises(CommandRefused) as caught:
         engine.preview(Convert(str(path), None, "parquet", text), marks, report)
-    assert caught.value.refusals[0].place.startswith("position ")
+    assert str(caught.value.refusals[0].place).startswith("position ")
 
 
 def test_a_stray_file_is_named_and_delta_would_have_failed(lake, refusals, delta_says):

@@ -1,0 +1,144 @@
+"""Convert and inspection of many small partitioned files, against raw `DeltaTable.convertToDelta` with the same settings.
+
+`python -m tests.bench.convert --files 5000 --pairs 7`. Each pair converts and inspects the same files (hard links) by the engine and
+raw, in turn first and second. `--tiny` is one pair of 100 files, for CI: it proves that the bench runs, its figures mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from delta.tables import DeltaTable
+from pyarrow import parquet
+
+from jobs.domain.commands import Convert
+from jobs.domain.engine import Marks
+from jobs.domain.results import Inspection
+from jobs.engine.config import spark_conf
+from jobs.engine.runtime import Runtime
+from jobs.engine.session import job_session
+from jobs.engine.spark_engine import Silent, SparkEngine
+
+TOOLS = Path(__file__).parents[2] / ".tools"
+SCHEMA = "day date, shop int"
+SHOPS = 10
+
+
+def write_files(top: Path, files: int) -> None:
+    """`files` files of 20 rows under day=…/shop=…, five files to a directory."""
+    table = pa.table({"id": list(range(20)), "amount": [1.5] * 20, "text": [f"row {n}" for n in range(20)]})
+    for number in range(files):
+        day, rest = divmod(number // 5, SHOPS)
+        directory = top / f"day=2024-{1 + day // 28 % 12:02}-{1 + day % 28:02}" / f"shop={rest}"
+        directory.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, directory / f"part-{number:05}.parquet")
+
+
+def linked(source: Path, target: Path) -> Path:
+    """The same files in a new directory: every run finds a directory that Delta has never seen."""
+    shutil.copytree(source, target, copy_function=os.link)
+    return target
+
+
+def seconds(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+class Bench:
+    """One warm engine and the directories of a run."""
+
+    def __init__(self, engine: SparkEngine, source: Path) -> None:
+        self.engine, self.source = engine, source
+        self.runs = 0
+
+    def raw(self) -> float:
+        path, marks = self._next()
+        with job_session(self.engine.runtime, marks) as session:
+            return seconds(lambda: DeltaTable.convertToDelta(session, f"parquet.`{path}`", SCHEMA))
+
+    def inspection(self) -> tuple[float, Inspection, Convert, Marks]:
+        path, marks = self._next()
+        command = Convert(str(path), None, "parquet", SCHEMA)
+        start = time.perf_counter()
+        found = self.engine.preview(command, marks, Silent())
+        return time.perf_counter() - start, found, command, marks
+
+    def pair(self, number: int) -> dict[str, float]:
+        took, found, command, marks = self.inspection()
+        assert not found.refusals, found.refusals
+        figures = {"inspect": took}
+
+        def levee() -> None:
+            figures["engine"] = seconds(lambda: self.engine.run(command, found, marks, Silent()))
+
+        def raw() -> None:
+            figures["raw"] = self.raw()
+
+        for act in (levee, raw) if number % 2 else (raw, levee):
+            act()
+        return figures
+
+    def _next(self) -> tuple[Path, Marks]:
+        self.runs += 1
+        path = linked(self.source, self.source.parent / f"run-{self.runs}")
+        return path, Marks(job=f"bench-{self.runs}", attempt=1, digest=None)
+
+
+def measure(files: int, pairs: int) -> dict[str, float]:
+    """Medians in seconds and ratios to raw."""
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
+        top = Path(directory)
+        conf = spark_conf(
+            "spark",
+            jars=sorted((TOOLS / "jars").glob("*.jar")),
+            archive=TOOLS / "levee.jsa",
+            cores=os.cpu_count() or 1,
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            scratch=top / "spark",
+        )
+        runtime = Runtime(conf, scratch=top / "spark", log=top / "jvm.log")
+        engine = SparkEngine(runtime)
+        try:
+            engine.warm_up()
+            write_files(top / "source", files)
+            bench = Bench(engine, top / "source")
+            if pairs > 1:
+                bench.pair(0)  # the first large one compiles what the warm-up's small one didn't
+            runs = [bench.pair(number) for number in range(pairs)]
+        finally:
+            runtime.stop()
+    print(json.dumps(runs))
+    medians = {name: statistics.median(run[name] for run in runs) for name in ("raw", "engine", "inspect")}
+    return {
+        **medians,
+        "engine/raw": statistics.median(run["engine"] / run["raw"] for run in runs),
+        "inspect/raw": statistics.median(run["inspect"] / run["raw"] for run in runs),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.convert", description=__doc__)
+    parser.add_argument("--files", type=int, default=5000)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--tiny", action="store_true", help="100 files, one pair")
+    options = parser.parse_args()
+    files, pairs = (100, 1) if options.tiny else (options.files, options.pairs)
+    figures = measure(files, pairs)
+    print(f"convert of {files:,} files, {pairs} pairs, {os.cpu_count()} cores")
+    for name, value in figures.items():
+        print(f"  {name:12} {value:8.2f}" + ("" if "/" in name else " s"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What a failed conversion leaves is removed by rmdir alone."""
+
+import pytest
+
+from jobs.engine.leftovers import remove_empty_directories, remove_empty_log
+
+
+class FailedError(Exception):
+    pass
+
+
+def fail_after(path, act):
+    def failing():
+        with remove_empty_log(str(path)):
+            act()
+            raise FailedError
+
+    with pytest.raises(FailedError):
+        failing()
+
+
+def test_an_empty_log_that_was_absent_is_gone_again(tmp_path):
+    fail_after(tmp_path, lambda: (tmp_path / "_delta_log" / "_staged_commits").mkdir(parents=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_with_any_file_stays_whole(tmp_path):
+    def act():
+        (tmp_path / "_delta_log" / "_staged_commits").mkdir(parents=True)
+        (tmp_path / "_delta_log" / "00000000000000000000.json").write_text("{}")
+
+    fail_after(tmp_path, act)
+    assert (tmp_path / "_delta_log" / "00000000000000000000.json").read_text() == "{}"
+
+
+def test_a_log_that_was_there_is_left_alone(tmp_path):
+    (tmp_path / "_delta_log").mkdir()
+    fail_after(tmp_path, lambda: None)
+    assert (tmp_path / "_delta_log").is_dir()
+
+
+def test_a_success_removes_nothing(tmp_path):
+    with remove_empty_log(str(tmp_path)):
+        (tmp_path / "_delta_log").mkdir()
+    assert (tmp_path / "_delta_log").is_dir()
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere" / "empty").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    assert remove_empty_directories(tmp_path / "link") is False
+    assert (tmp_path / "elsewhere" / "empty").is_dir()

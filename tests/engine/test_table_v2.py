@@ -1,0 +1,153 @@
+"""Every member of the live DeltaTableV2, by path and by name, with time travel."""
+
+import json
+
+import pytest
+
+from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.engine.masking import MASK
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+
+MEMBERS = {
+    "name",
+    "path",
+    "root_path",
+    "table_identifier",
+    "catalog_table",
+    "time_travel_opt",
+    "time_travel_by_path",
+    "time_travel_spec",
+    "options",
+    "schema",
+    "partitioning",
+    "properties",
+    "capabilities",
+    "v1_table",
+    "version",
+    "read_at",
+}
+
+
+@pytest.fixture(scope="module")
+def table(engine, runtime, tmp_path_factory):
+    """A table with two versions, a comment, and a property that holds a secret."""
+    path = tmp_path_factory.mktemp("v2") / "t"
+    spark = runtime.new_session()
+    spark.range(3).selectExpr("id", "cast(id % 2 AS int) AS p").write.format("delta").partitionBy("p").save(str(path))
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('api.token' = 'hunter2', 'team' = 'data')").collect()
+    return path
+
+
+@pytest.fixture
+def ask(engine, marks, report):
+    return lambda **question: engine.read("deltatable", question, marks, report)
+
+
+@pytest.fixture
+def refused(ask):
+    """The condition with which Delta refuses a question."""
+
+    def do(**question):
+        with pytest.raises(EngineFailed) as caught:
+            ask(**question)
+        return caught.value.failure.condition
+
+    return do
+
+
+def test_every_member_is_there_and_is_json(table, ask):
+    found = ask(path=str(table))
+    assert set(found) == MEMBERS
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_members_of_a_path(table, ask):
+    found = ask(path=str(table))
+    assert found["name"] == f"delta.`file:{table}`"
+    assert (found["path"], found["root_path"], found["version"]) == (str(table), f"file:{table}", 1)
+    assert found["partitioning"] == ["p"]
+    assert [field["name"] for field in found["schema"]["fields"]] == ["id", "p"]
+    assert found["capabilities"] == [
+        "ACCEPT_ANY_SCHEMA",
+        "BATCH_READ",
+        "OVERWRITE_BY_FILTER",
+        "OVERWRITE_DYNAMIC",
+        "TRUNCATE",
+        "V1_BATCH_WRITE",
+    ]
+    assert found["v1_table"]["error"]["engine"]["condition"] == "DELTA_INVALID_V1_TABLE_CALL"
+    assert found["v1_table"]["error"]["engine"]["sqlstate"] == "XXKDS"
+    assert (found["catalog_table"], found["table_identifier"], found["time_travel_spec"]) == (None, None, None)
+
+
+def test_secrets_are_masked(table, ask):
+    properties = ask(path=str(table))["properties"]
+    assert (properties["api.token"], properties["team"]) == (MASK, "data")
+
+
+@pytest.mark.parametrize(
+    ("question", "opt", "by_path"),
+    [({"at": "@v0"}, None, 0), ({"version": 0}, 0, None), ({"version": "0"}, 0, None)],
+)
+def test_time_travel_by_path_and_by_option(table, ask, question, opt, by_path):
+    found = ask(path=str(table), **question)
+    assert found["version"] == 0
+    assert (found["time_travel_opt"] or {}).get("version") == opt
+    assert (found["time_travel_by_path"] or {}).get("version") == by_path
+    assert found["time_travel_spec"]["version"] == 0
+    assert "team" not in found["properties"]
+
+
+def test_a_time_is_told_to_the_microsecond(table, ask, sql):
+    first = sql(f"SELECT CAST(timestamp AS string) AS t FROM (DESCRIBE HISTORY delta.`{table}`) WHERE version = 0")[0].t
+    found = ask(path=str(table), timestamp=f"{first}+00:00")
+    assert found["version"] == 0
+    assert found["time_travel_spec"]["version"] is None
+    assert first in found["time_travel_spec"]["timestamp"]
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ({"version": 0, "at": "@v0"}, "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS"),
+        ({"version": 0, "at": "@v1"}, "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS"),
+        ({"version": 0, "timestamp": "2024-01-01"}, "DELTA_ONEOF_IN_TIMETRAVEL"),
+        ({"version": 7}, "DELTA_VERSION_NOT_FOUND"),
+        ({"at": "@v7"}, "DELTA_VERSION_NOT_FOUND"),
+        ({"timestamp": "2020-01-01T00:00:00Z"}, "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION"),
+        ({"timestamp": "2120-01-01T00:00:00Z"}, "DELTA_TIMESTAMP_GREATER_THAN_COMMIT"),
+    ],
+)
+def test_delta_refuses_time_travel_in_its_own_words(table, refused, question, condition):
+    assert refused(path=str(table), **question) == condition
+
+
+def test_a_partition_path_is_the_same_table(table, ask):
+    found = ask(path=str(table), partition="p=1", at="@v0")
+    assert (found["root_path"], found["version"], found["path"]) == (f"file:{table}", 0, f"{table}/p=1@v0")
+
+
+def test_a_change_feed_has_its_own_schema(table, ask):
+    found = ask(path=str(table), read_change_feed=True, starting_version=0)
+    assert [field["name"] for field in found["schema"]["fields"]][2:] == [
+        "_change_type",
+        "_commit_version",
+        "_commit_timestamp",
+    ]
+    assert found["options"] == {"readChangeFeed": "true", "startingVersion": "0"}
+
+
+def test_a_place_without_a_table_is_not_delta(lake, ask):
+    path = lake.write("t")
+    for question in ({"path": str(path)}, {"path": str(path / "none")}):
+        with pytest.raises(CommandRefused) as caught:
+            ask(**question)
+        assert caught.value.refusals[0].code == "not_delta"
+
+
+@pytest.mark.parametrize("question", [{"timestamp": "yesterday"}, {"versoin": 3}])
+def test_a_question_that_makes_no_sense_is_refused(table, ask, question):
+    with pytest.raises(CommandRefused) as caught:
+        ask(path=str(table), **question)
+    assert caught.value.refusals[0].code == "bad_request"
