@@ -10,8 +10,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q
 
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
 from jobs.domain.commands import COMMANDS
-from jobs.domain.states import MAX_ATTEMPTS
+from jobs.domain.states import MAX_ATTEMPTS, State, table_state
 from jobs.models import Attempt, Job, Read
 from jobs.timing import timing
 
@@ -70,6 +73,9 @@ with candidate as (
     select gen_random_uuid(), id, 'run', attempt, token, %(worker)s, %(host)s, %(boot_id)s, %(pid)s, %(start_ticks)s,
         %(jvm_pid)s, %(jvm_start_ticks)s, '' from claimed
     returning job_id, id, token, number
+), said as (
+    insert into jobs_jobevent (job_id, at, kind, who, source, target, attempt, text, table_text)
+    select job_id, clock_timestamp(), 'running', %(worker)s, 'queued', 'running', number, %(started)s, %(meaning)s from attempted
 )
 select a.job_id, a.id, a.token, a.number from candidate left join attempted a on true
 """
@@ -128,7 +134,17 @@ def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
         cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
         cursor.execute(_RUN, _values(holder) | {"converts": converts})
         found: tuple[Any, ...] | None = cursor.fetchone()
+        if found is not None and found[0] is not None:
+            _record_start(found[0], holder)
     return found
+
+
+def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
+    """No run without its record: when the audit can't be written, the claim is rolled back with it."""
+    job = Job.objects.only("command", "location", "digest", "attempt").get(pk=job_id)
+    after = {"attempt": job.attempt, "worker": holder.worker}
+    actor = Actor.system(holder.worker)
+    record(actor, Action.JOB_START, ObjectKind.JOB, job_id, str(job), after=after, job=job_id, digest=job.digest)
 
 
 def claim_preview(holder: Holder) -> Claim | None:
@@ -152,6 +168,8 @@ def _values(holder: Holder) -> dict[str, Any]:
     return {
         "known": json.dumps(known),
         "lease": timing().lease,
+        "started": f"Started by {holder.worker}.",
+        "meaning": table_state(State.RUNNING, None),
         "attempts": MAX_ATTEMPTS,
         "worker": holder.worker,
         "host": holder.host,
