@@ -1,0 +1,325 @@
+"""Lost claims: dead first, then the history, then on; by three dispatchers as by one."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+
+from console.audit.models import Event
+from console.errors import Problem
+from console.supervisor.pids import boot_id, start_ticks
+from jobs import outcomes
+from jobs import reconcile as rounds
+from jobs.claims import Holder, claim_run
+from jobs.death import proven_dead
+from jobs.domain.states import Cause, State
+from jobs.late import find_late_commits
+from jobs.models import Attempt, Job, JobEvent, TableLease
+from jobs.reconcile import reconcile
+from jobs.transitions import Fenced, move, renew
+from tests.jobs import fake_table, making
+
+
+@pytest.fixture(autouse=True)
+def _quiet(no_wakes):
+    return no_wakes
+
+
+def dead_holder():
+    """On this host, and gone: a pid that nobody can have."""
+    return Holder("spark@here", socket.gethostname(), boot_id(), 2**22 + 1, 1, 2**22 + 2, 1)
+
+
+def lapse(job, seconds=1):
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=seconds))
+
+
+def claimed(job, holder=None):
+    claim = claim_run(holder or dead_holder())
+    assert claim is not None and claim.job.pk == job.pk
+    return claim
+
+
+def lost(job, holder=None):
+    claim = claimed(job, holder)
+    lapse(job)
+    return claim
+
+
+def commit_for(job):
+    mark = f'{{"job": "{job.pk}", "attempt": 1, "digest": null}}'
+    return fake_table.commit(job.location, "WRITE", mark, {fake_table.write_data(job.location, 1): 1})
+
+
+@pytest.mark.django_db
+def test_a_claim_that_is_renewed_is_left_alone(orders, olga):
+    claimed(making.job(orders, olga))
+    assert reconcile() == 0
+    assert Job.objects.get().state == State.RUNNING
+
+
+@pytest.mark.django_db
+def test_a_lost_run_without_commit_is_tried_again_once(orders, olga, no_wakes):
+    job = making.job(orders, olga)
+    first = lost(job)
+    assert reconcile() == 2  # taken over, then decided
+    row = Job.objects.get(pk=job.pk)
+    assert (row.state, row.attempt) == (State.QUEUED, 1)
+    assert not TableLease.objects.exists() and no_wakes == ["spark"]
+    assert Attempt.objects.get(pk=first.attempt_id).outcome == "lost"
+    assert Event.objects.filter(job=job.pk, action="job.retry").count() == 1
+
+    second = lost(job)
+    assert second.number == 2
+    reconcile()
+    row = Job.objects.get(pk=job.pk)
+    assert row.state == State.FAILED and row.error["code"] == "attempts_exhausted"
+    assert claim_run(dead_holder()) is None
+
+
+@pytest.mark.django_db
+def test_a_commit_that_is_found_is_a_success(orders, olga):
+    job = making.job(orders, olga)
+    lost(job)
+    version = commit_for(job)
+    reconcile()
+    row = Job.objects.get(pk=job.pk)
+    assert (row.state, row.version) == (State.SUCCEEDED, version)
+    assert "found in the history" in JobEvent.objects.get(job=job, target="succeeded").text
+    orders.refresh_from_db()
+    assert orders.next_sync_at is not None
+
+
+@pytest.mark.django_db
+def test_the_old_worker_writes_nothing_after_it_was_taken_over(orders, olga):
+    job = making.job(orders, olga)
+    claim = lost(job)
+    reconcile()
+    assert renew(job, claim.token, 30) is None
+    with pytest.raises(Fenced):
+        move(job, State.SUCCEEDED, Cause.WORKER, "w", token=claim.token, result={})
+
+
+@pytest.mark.django_db
+def test_a_worker_that_wakes_up_before_it_is_taken_over_keeps_its_claim(orders, olga):
+    job = making.job(orders, olga)
+    claim = lost(job)
+    assert renew(job, claim.token, 30) == State.RUNNING
+    assert reconcile() == 0
+
+
+@pytest.mark.django_db
+def test_a_lost_cancel_ends_cancelled_or_committed(lake, olga):
+    for name, committed in (("a", False), ("b", True)):
+        job = making.job(making.table(lake, name), olga)
+        claimed(job)
+        Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
+        move(job, State.CANCELLING, Cause.CANCELLER, "olga")
+        lapse(job)
+        if committed:
+            commit_for(job)
+        reconcile()
+        row = Job.objects.get(pk=job.pk)
+        assert row.state == (State.SUCCEEDED if committed else State.CANCELLED)
+        assert row.version == (0 if committed else None)
+
+
+@pytest.mark.django_db
+def test_a_cancel_while_it_is_unknown_ends_it_instead_of_trying_again(orders, olga):
+    job = making.job(orders, olga, state=State.QUEUED)
+    claim = claimed(job)
+    move(job, State.RECONCILING, Cause.WORKER, "w", token=claim.token, lease_until=None)
+    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
+    move(job, State.CANCELLING, Cause.CANCELLER, "olga")
+    reconcile()
+    assert Job.objects.get(pk=job.pk).state == State.CANCELLED
+
+
+@pytest.mark.django_db
+def test_another_hosts_worker_is_stale_after_its_time_by_the_databases_clock(orders, olga, timing, monkeypatch):
+    timing(unproven=60)
+    job = making.job(orders, olga)
+    lost(job, making.holder(host="elsewhere"))
+    monkeypatch.setattr("time.time", lambda: 4_000_000_000.0)  # this process's clock says nothing
+    assert reconcile() == 1
+    assert reconcile() == 0 and Job.objects.get().state == State.RECONCILING
+    assert TableLease.objects.exists()
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=61))
+    assert reconcile() == 1
+    row = Job.objects.get()
+    assert row.state == State.STALE and "another host" in row.error["message"]
+
+
+@pytest.mark.django_db
+def test_another_hosts_commit_is_the_truth_all_the_same(orders, olga):
+    job = making.job(orders, olga)
+    lost(job, making.holder(host="elsewhere"))
+    commit_for(job)
+    reconcile()
+    assert Job.objects.get().state == State.SUCCEEDED
+
+
+@pytest.mark.django_db
+def test_a_late_commit_is_said_on_job_and_audit_once(orders, olga, timing):
+    timing(unproven=0.001)
+    job = making.job(orders, olga)
+    lost(job, making.holder(host="elsewhere"))
+    reconcile()
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
+    reconcile()
+    assert Job.objects.get().state == State.STALE and find_late_commits() == 0
+    version = commit_for(job)
+    assert find_late_commits() == 1 and find_late_commits() == 0
+    assert Job.objects.get().version == version
+    assert JobEvent.objects.get(kind="late_commit").table_text == f"Committed as version {version}."
+    event = Event.objects.get(action="job.late_commit")
+    assert event.table_version == version
+
+
+@pytest.mark.django_db
+def test_an_earlier_boot_is_dead(orders, olga):
+    holder = Holder("spark@here", socket.gethostname(), "another boot", os.getpid(), start_ticks(os.getpid()) or 0)
+    claim = claimed(making.job(orders, olga), holder)
+    assert proven_dead(Attempt.objects.get(pk=claim.attempt_id)) is True
+
+
+@pytest.mark.django_db
+def test_a_pid_that_belongs_to_somebody_else_now_is_left_alive(orders, olga):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as other:
+        ticks = (start_ticks(other.pid) or 0) - 1
+        holder = Holder("spark@here", socket.gethostname(), boot_id(), other.pid, ticks, other.pid, ticks)
+        claim = claimed(making.job(orders, olga), holder)
+        assert proven_dead(Attempt.objects.get(pk=claim.attempt_id)) is True
+        assert other.poll() is None
+        other.kill()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("frozen", [False, True])
+def test_worker_and_jvm_are_ended_before_the_history_is_read(orders, olga, monkeypatch, frozen):
+    alive = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)]
+    worker, jvm = alive
+    holder = Holder(
+        "spark@here", socket.gethostname(), boot_id(),
+        worker.pid, start_ticks(worker.pid) or 0, jvm.pid, start_ticks(jvm.pid) or 0,
+    )  # fmt: skip
+    job = making.job(orders, olga)
+    lost(job, holder)
+    if frozen:
+        for process in alive:
+            process.send_signal(signal.SIGSTOP)
+    real, seen = outcomes.committed, []
+
+    def looks(job):
+        seen.extend(p.poll() for p in alive)
+        return real(job)
+
+    monkeypatch.setattr(outcomes, "committed", looks)
+    reconcile()
+    assert seen == [-signal.SIGKILL, -signal.SIGKILL]
+    assert Job.objects.get().state == State.QUEUED
+
+
+@pytest.mark.django_db
+def test_a_table_that_is_not_there_proves_nothing(orders, olga, timing):
+    """An unmounted file system must not look like a run that committed nothing."""
+    timing(unproven=0.001)
+    job = making.job(orders, olga)
+    lost(job)
+    os.rename(orders.path, orders.path + ".away")
+    reconcile()
+    assert Job.objects.get().state in {State.RECONCILING, State.STALE}
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
+    reconcile()
+    row = Job.objects.get()
+    assert row.state == State.STALE and row.error["table_state"].startswith("Unknown")
+
+
+@pytest.mark.django_db
+def test_one_jobs_trouble_holds_up_no_other(lake, olga, monkeypatch):
+    jobs = [making.job(making.table(lake, name), olga) for name in ("a", "b")]
+    for _ in jobs:
+        claim = claim_run(dead_holder())
+        assert claim is not None
+        lapse(claim.job)
+    real = rounds.record
+
+    def unwritable(actor, action, kind, pk, *args, **kwargs):
+        if pk == jobs[0].pk:
+            raise Problem(503, "audit_unavailable", "no")
+        return real(actor, action, kind, pk, *args, **kwargs)
+
+    monkeypatch.setattr(rounds, "record", unwritable)
+    reconcile()
+    assert Job.objects.get(pk=jobs[0].pk).state == State.RECONCILING
+    assert Job.objects.get(pk=jobs[1].pk).state == State.QUEUED
+    monkeypatch.setattr(rounds, "record", real)
+    reconcile()
+    assert Job.objects.get(pk=jobs[0].pk).state == State.QUEUED
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("outcome", "state", "attempts"), [("stopping", State.QUEUED, 0), ("limit", State.FAILED, 1)])
+def test_what_the_worker_meant_is_heeded_when_it_was_killed_first(orders, olga, outcome, state, attempts):
+    job = making.job(orders, olga)
+    claim = lost(job)
+    Attempt.objects.filter(pk=claim.attempt_id).update(outcome=outcome)
+    reconcile()
+    row = Job.objects.get()
+    assert (row.state, row.attempt) == (state, attempts)
+    assert JobEvent.objects.filter(kind="released").exists() == (outcome == "stopping")
+
+
+@pytest.mark.django_db
+def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
+    timing(cancel_grace=1, reconcile=1)
+    worker = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    job = making.job(orders, olga)
+    claimed(job, Holder("spark@here", socket.gethostname(), boot_id(), worker.pid, start_ticks(worker.pid) or 0))
+    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
+    move(job, State.CANCELLING, Cause.CANCELLER, "olga")
+    assert reconcile() == 0 and worker.poll() is None
+    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now() - timedelta(seconds=3))
+    assert reconcile() == 1
+    assert worker.wait(10) == -signal.SIGKILL
+    reconcile()
+    assert Job.objects.get().state == State.CANCELLED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_three_dispatchers_do_no_more_than_one(lake, olga):
+    jobs = [making.job(making.table(lake, f"t{n}"), olga) for n in range(6)]
+    for _ in jobs:
+        claim = claim_run(dead_holder())
+        assert claim is not None
+        lapse(claim.job)
+    for job in jobs[:3]:
+        commit_for(job)
+    start = threading.Barrier(3)
+
+    def dispatch():
+        try:
+            connection.ensure_connection()
+            start.wait()
+            for _ in range(2):
+                reconcile()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=dispatch) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [Job.objects.get(pk=j.pk).state for j in jobs] == [State.SUCCEEDED] * 3 + [State.QUEUED] * 3
+    for job in jobs:
+        assert JobEvent.objects.filter(job=job).exclude(kind="running").count() == 2
+        assert Event.objects.filter(job=job.pk).exclude(action="job.start").count() == 1
