@@ -29,6 +29,7 @@ class Root(models.Model):
     )  # the shortest pause; null: by hand only
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     added_at = models.DateTimeField(db_default=Now())
+    scan_asked_at = models.DateTimeField(null=True)  # a scan is wanted that began after this
     scanned_at = models.DateTimeField(null=True)
     scan_entries = models.BigIntegerField(null=True)
     scan_stopped = models.TextField(
@@ -43,6 +44,11 @@ class Root(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_scanning(self) -> bool:
+        """Whether a scan was asked for that has not ended."""
+        return self.scan_asked_at is not None and (self.scanned_at is None or self.scanned_at < self.scan_asked_at)
 
 
 class Schema(models.Model):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.http import Http404
 from django.utils import timezone
@@ -96,6 +96,7 @@ class Filter:
         return any(groups)
 
 
+ANY = "any"
 GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # groups of alternatives, by name
 
 
@@ -128,7 +129,7 @@ def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
         conditions &= _root(wanted.root)
     for name, column in (("tag", "tags"), ("feature", "features"), ("health", "health_codes")):
         if values := getattr(wanted, name):
-            conditions &= Q(**{f"{column}__overlap": list(values)})
+            conditions &= _overlap(column, list(values))
     if wanted.age:
         conditions &= _any(map(_changed, wanted.age))
     if wanted.stale:
@@ -136,6 +137,11 @@ def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
     for term in terms(wanted.q):
         conditions &= Q(grams__contains=asked_grams(term), words__contains=term)
     return tables.filter(conditions)
+
+
+def _overlap(column: str, values: list[str]) -> Q:
+    """Rows with one of the values; `any` stands for all that have a value."""
+    return ~Q(**{column: []}) if ANY in values else Q(**{f"{column}__overlap": values})
 
 
 def _root(values: Iterable[str]) -> Q:
@@ -216,6 +222,11 @@ def findings_of(root: Root) -> QuerySet[Finding]:
         default=Value("new"),
     )
     return Finding.objects.filter(root=root).annotate(known_id=Subquery(known)).annotate(state=state)
+
+
+def scan_waits() -> Q:
+    """The condition on roots of which a scan was asked for that has not ended."""
+    return Q(scan_asked_at__isnull=False) & (Q(scanned_at=None) | Q(scanned_at__lt=F("scan_asked_at")))
 
 
 def root_for(person: Person, root_id: uuid.UUID, permission: Permission = Permission.TABLE_READ) -> Root:

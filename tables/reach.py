@@ -105,6 +105,12 @@ class Reach:
             change_feed=next((on for version, on in self._feed if version <= commit.version), False),
         )
 
+    def expires_at(self, span: Span) -> datetime | None:
+        """When the oldest version of a restorable span stops to be; None for the newest version, which never does."""
+        if span.first_at is None or span.first == self.table.version:
+            return None
+        return span.first_at + self.retention
+
     def spans(self) -> list[Span]:
         """All known versions, oldest first, cut where an answer changes. Two more queries."""
         if self.table.version is None:

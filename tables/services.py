@@ -17,7 +17,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import discovery, facts, sample
+from tables import discovery, facts, queries, sample
 from tables import sync as syncing
 from tables.discovery import Kind
 from tables.locations import InvalidRoot, Location, LocationError, NoSuchDirectory, innermost, resolve, root_uri
@@ -173,6 +173,25 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     return [add_table(actor, path) for path in paths]
 
 
+def ask_scan(actor: Actor, root: Root) -> None:
+    """Has the light worker look through a root soon; asking twice is one scan. Raises Problem 403 `forbidden`."""
+    if actor.person is not None and not actor.person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
+        raise Problem(403, "forbidden", f"Scanning needs {Permission.TABLE_ADD.value} on the root {root.name}.")
+    with transaction.atomic():
+        record(actor, Action.ROOT_SCAN, ObjectKind.ROOT, root.id, root.name)
+        Root.objects.filter(pk=root.pk).update(scan_asked_at=timezone.now())
+
+
+def scan_next_asked() -> bool:
+    """Scans the root that has waited longest for it; False when none is asked for."""
+    with transaction.atomic():
+        waiting = Root.objects.filter(queries.scan_waits()).order_by("scan_asked_at")
+        root = waiting.select_for_update(skip_locked=True).first()
+        if root is not None:
+            scan_root(root.pk)
+    return root is not None
+
+
 def scan_root(root_id: uuid.UUID) -> dict[str, object]:
     """Looks through a root and keeps what it found; the answer of the scan's read, as JSON values.
 
@@ -270,7 +289,9 @@ def sync_table(actor: Actor, table: Table) -> Table:
 
 
 def sync_next_due() -> bool:
-    """Syncs the table that has waited longest past its time; False when none is due. For the light worker."""
+    """Does what waits for the light worker: a scan, else the sync that is longest past its time. False when nothing waits."""
+    if scan_next_asked():
+        return True
     table_id = syncing.claim_due()
     if table_id is None:
         return False

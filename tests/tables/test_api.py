@@ -21,7 +21,6 @@ from tables.models import Root, Table
 Write = Callable[..., Path]
 People = Callable[..., Person]
 V1 = "/api/v1"
-pytestmark = pytest.mark.urls("tests.tables.urls")
 
 
 @pytest.fixture

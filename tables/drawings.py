@@ -1,0 +1,222 @@
+"""Drawings as coordinates: numbers in, positions for inline SVG out. Templates know classes and elements, this knows scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from console.templatetags.levee import number, size
+from tables.histories import Day
+from tables.reach import Span
+
+WIDTH = 884
+LEFT = 56
+TOP, BOTTOM = 24.0, 154.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the grid or a mark below the axis, with its text."""
+
+    at: float
+    text: str
+    anchor: str = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar with the text above and below it. `quiet` ones are hatched as well as paler."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    value: str
+    label: str
+    quiet: bool = False
+
+    @property
+    def middle(self) -> float:
+        return round(self.x + self.width / 2, 1)
+
+    @property
+    def above(self) -> float:
+        return round(self.y - 6, 1)
+
+    @property
+    def hatch(self) -> str:
+        return hatch(self.x, self.y, self.width, self.height)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    bars: list[Bar]
+    grid: list[Tick]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A path with its grid. `parts` are drawn one by one: a gap lies where a value is unknown."""
+
+    parts: list[str]
+    grid: list[Tick]
+    below: list[Tick]
+    reference: float | None = None
+    reference_text: str = ""
+
+
+def hatch(x: float, y: float, width: float, height: float, step: int = 7) -> str:
+    """Diagonal lines inside a rectangle, as a path."""
+    parts = []
+    offset = float(step)
+    while offset < width + height:
+        x1, y1 = (x + offset, y) if offset <= width else (x + width, y + offset - width)
+        x2, y2 = (x, y + offset) if offset <= height else (x + offset - height, y + height)
+        parts.append(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
+        offset += step
+    return "".join(parts)
+
+
+def nice_steps(top: float, count: int = 3) -> list[float]:
+    """Round values from 0 up to about `top`: 1, 2 or 5 times a power of ten apart."""
+    if top <= 0:
+        return [0.0]
+    raw = top / count
+    power = 10 ** math.floor(math.log10(raw))
+    step = next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
+    return [step * i for i in range(int(top / step) + 1)]
+
+
+def byte_steps(top: float, count: int = 2) -> list[float]:
+    """As nice_steps, in the binary unit that fits."""
+    unit = 1024 ** min(6, int(math.log(top, 1024))) if top >= 1 else 1
+    return [step * unit for step in nice_steps(top / unit, count)]
+
+
+def histogram(rows: Sequence[dict[str, int | None]], small: int) -> Bars:
+    """Files by size, one bar per class; classes below `small` bytes are quiet."""
+    counts = [row["files"] or 0 for row in rows]
+    steps = nice_steps(max(counts, default=0))
+    scale = _scale(max(steps[-1], max(counts, default=0), 1))
+    slot = (WIDTH - 44) / len(rows)
+    bars = []
+    for place, row in enumerate(rows):
+        height = (row["files"] or 0) * scale
+        quiet = row["to"] is not None and row["to"] <= small
+        bars.append(
+            Bar(
+                round(50 + place * slot, 1),
+                round(BOTTOM - height, 1),
+                round(slot - 12, 1),
+                round(height, 1),
+                str(number(row["files"])),
+                class_text(row, short=True),
+                quiet,
+            )
+        )
+    return Bars(bars, [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps])
+
+
+def class_text(row: dict[str, int | None], *, short: bool = False) -> str:
+    """A class of sizes in MiB: `< 1 MiB`, `8 – 32 MiB`, `≥ 1,024 MiB`."""
+    low, high = (row["from"] or 0) // 2**20, row["to"]
+    if low == 0 and high is not None:
+        return f"< {high // 2**20} MiB"
+    if high is None:
+        return f"≥ {low:,}" if short else f"≥ {low:,} MiB"
+    return f"{low:,} – {high // 2**20:,}" + ("" if short else " MiB")
+
+
+def _scale(top: float) -> float:
+    return (BOTTOM - TOP) / top
+
+
+def skew(curve: Sequence[int], count: int, median: int | None) -> Line:
+    """Partition sizes, largest first, on a logarithmic scale from a power of 16 below the smallest."""
+    known = [max(value, 1) for value in curve]
+    low, high = (math.floor(math.log(min(known), 16)), math.log(max(known), 16)) if known else (0, 1)
+    top = max(high, low + 1)
+
+    def y(value: float) -> float:
+        return round(BOTTOM - (math.log(max(value, 1), 16) - low) / (top - low) * (BOTTOM - TOP), 1)
+
+    step = (WIDTH - 64) / max(1, len(known) - 1)
+    points = [f"{64 + place * step:.1f} {y(value)}" for place, value in enumerate(known)]
+    grid = [Tick(y(16**power), str(size(16**power))) for power in range(low, math.floor(top) + 1)]
+    below = [Tick(64.0, "1", ""), Tick(float(WIDTH), str(number(count)), "end")]
+    parts = ["M" + "L".join(points)] if len(points) > 1 else []
+    return Line(parts, grid, below, y(median) if median else None, f"median {size(median)}" if median else "")
+
+
+def sizes_over_time(days: Sequence[Day]) -> Line | None:
+    """Bytes by day. None when fewer than two days are known."""
+    known = [day for day in days if day.size_bytes is not None]
+    if len(known) < 2:
+        return None
+    steps = byte_steps(max(day.size_bytes or 0 for day in known))
+    scale = _scale(max(steps[-1], max(day.size_bytes or 0 for day in known), 1))
+    start, end = days[0].at, days[-1].at
+
+    def x(at: datetime) -> float:
+        return round(LEFT + (at - start) / (end - start) * (WIDTH - LEFT - 4), 1)
+
+    points = [f"{x(day.at)} {BOTTOM - (day.size_bytes or 0) * scale:.1f}" for day in known]
+    grid = [Tick(round(BOTTOM - step * scale, 1), str(size(int(step)))) for step in steps]
+    below = [Tick(x(start), f"{start:%-d %b}", ""), Tick(x(end), f"{end:%-d %b}", "end")]
+    return Line(["M" + "L".join(points)], grid, below)
+
+
+STRIP_LEFT, STRIP_RIGHT = 150.0, 1226.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of a lane: `kind` is a class of box (known, log, works, gone)."""
+
+    x: float
+    y: float
+    width: float
+    kind: str
+
+    @property
+    def hatch(self) -> str:
+        return hatch(self.x, self.y, self.width, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Which versions can be reached: lanes of boxes over the versions, from the oldest known to the newest."""
+
+    boxes: list[Box]
+    marks: list[Tick]
+
+
+def strip(spans: Sequence[Span]) -> Strip:
+    """One box per span and lane: known to Levee, in the log, restorable, change feed."""
+    if not spans:
+        return Strip([], [])
+    first, count = spans[0].first, spans[-1].last - spans[0].first + 1
+    scale = (STRIP_RIGHT - STRIP_LEFT) / count
+
+    def x(version: int) -> float:
+        return round(STRIP_LEFT + (version - first) * scale, 1)
+
+    boxes = [Box(STRIP_LEFT, 20, STRIP_RIGHT - STRIP_LEFT, "known")]
+    for span in spans:
+        left, width = x(span.first), round(span.count * scale, 1)
+        boxes.append(Box(left, 44, width, "log" if span.in_log else "gone"))
+        boxes.append(Box(left, 68, width, "works" if span.restorable else "gone"))
+        boxes.append(Box(left, 92, width, "works" if span.change_feed else "gone"))
+    marks = [Tick(x(span.first), f"v{span.first:,}", "") for span in spans[1:]]
+    return Strip(boxes, _apart(marks))
+
+
+def _apart(marks: Sequence[Tick], distance: float = 60) -> list[Tick]:
+    """The marks whose texts don't run into each other, nor into the newest version's at the right."""
+    found: list[Tick] = []
+    for mark in marks:
+        if mark.at < STRIP_RIGHT - 130 and (not found or mark.at - found[-1].at >= distance):
+            found.append(mark)
+    return found

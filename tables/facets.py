@@ -1,0 +1,112 @@
+"""How many tables there are of each kind, for whom: the numbers beside what a list is narrowed by.
+
+Counted live for a catalog that a person can oversee. Beyond LIVE tables the counts of whole roots are kept in the roots' rows,
+refreshed by the light worker; tables that a person sees one by one are few, and counted live on top.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, F, Func, Q, QuerySet
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from tables.models import Root, Table
+from tables.queries import roots_of, visible_to
+
+LIVE = 10_000
+REFRESH = timedelta(minutes=1)
+SHOWN = 8  # values of a facet that a page lists
+SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
+MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
+
+Counts = dict[str, Counter[str]]
+
+
+def counts_for(person: Person) -> tuple[Counts, bool]:
+    """Counts by facet and value over all that the person sees, and whether they are of this moment."""
+    tables = visible_to(person)
+    if tables[: LIVE + 1].count() <= LIVE:
+        return count(tables), True
+    found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age")}
+    for stored in roots_of(person).values_list("facets", flat=True):
+        _add(found, stored or {})
+    single = person.scopes(Permission.TABLE_READ)
+    if not single.everything and single.tables:
+        _add(found, count(Table.objects.filter(pk__in=single.tables, hidden_at=None).exclude(root_id__in=single.roots)))
+    return found, False
+
+
+def _add(found: Counts, more: Mapping[str, Mapping[str, int]]) -> None:
+    for name, values in more.items():
+        found[name].update(values)
+
+
+def count(tables: QuerySet[Table]) -> Counts:
+    """Counts of these tables; one query per facet."""
+    rows = tables.order_by()
+    found: Counts = {name: _by(rows.values_list(column)) for name, column in SINGLE.items()}
+    for name, column in MANY.items():
+        found[name] = _by(rows.annotate(value=Func(F(column), function="unnest")).values_list("value"))
+    now = timezone.now()
+    ages = rows.aggregate(
+        day=Count("pk", filter=Q(last_commit_at__gte=now - timedelta(days=1))),
+        old=Count("pk", filter=Q(last_commit_at__lt=now - timedelta(days=90))),
+    )
+    found["age"] = Counter(ages)
+    return found
+
+
+def _by(values: QuerySet[Table, Any]) -> Counter[str]:
+    return Counter({str(value): number for value, number in values.annotate(number=Count("pk")) if value})
+
+
+def refresh_next() -> bool:
+    """Counts the large root whose counts are oldest, if they are old enough; False when there is none."""
+    late = Q(facets_at=None) | Q(facets_at__lt=timezone.now() - REFRESH)
+    for root in Root.objects.filter(late).order_by(F("facets_at").asc(nulls_first=True)):
+        if root.facets_at is not None or Table.objects.filter(root=root, hidden_at=None)[: LIVE + 1].count() > LIVE:
+            refresh(root)
+            return True
+    return False
+
+
+def refresh(root: Root) -> None:
+    """Counts a root's tables and keeps the counts."""
+    found = count(Table.objects.filter(root=root, hidden_at=None))
+    Root.objects.filter(pk=root.pk).update(facets=found, facets_at=timezone.now())
+
+
+def groups(
+    person: Person, chosen: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """The facets of the list's page: each value with its text, its count, and whether it is chosen. Empty ones are left out."""
+    counts, _ = counts_for(person)
+    names = {str(pk): name for pk, name in Root.objects.filter(pk__in=list(counts["root"])).values_list("pk", "name")}
+    legends = {
+        "format": "Format",
+        "root": "Root",
+        "health": "Health",
+        "age": "Last change",
+        "feature": "Feature",
+        "tag": "Tag",
+    }
+    found = []
+    for name, legend in legends.items():
+        options = _options(
+            counts[name], chosen.get(name, []), {**texts.get(name, {}), **(names if name == "root" else {})}
+        )
+        if options:
+            found.append({"name": name, "legend": legend, "options": options})
+    return found
+
+
+def _options(counts: Counter[str], chosen: list[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    shown = [value for value, number in counts.most_common(SHOWN) if number]
+    shown += [value for value in chosen if value not in shown and value in {**counts, **texts}]
+    return [{"value": v, "text": texts.get(v, v), "count": counts[v], "checked": v in chosen} for v in shown]

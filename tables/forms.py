@@ -1,0 +1,73 @@
+"""Forms of the catalog's pages."""
+
+from __future__ import annotations
+
+from django import forms
+
+from tables import health
+from tables.models import Table
+
+ORDERS = [("", "name"), ("-size", "largest first"), ("-changed", "last changed first"), ("-files", "most files first")]
+
+
+class PathForm(forms.Form):
+    """One directory by its path, taken letter by letter."""
+
+    path = forms.CharField(
+        max_length=4096,
+        strip=False,
+        help_text="Absolute, below a root that you may use, such as /lake/orders. No patterns, no links.",
+        widget=forms.TextInput(
+            attrs={
+                "class": "form-control lv-mono",
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "autocapitalize": "none",
+            }
+        ),
+    )
+
+
+class HistoryForm(forms.Form):
+    """How a history is narrowed."""
+
+    operation = forms.CharField(required=False, max_length=100)
+    by = forms.CharField(required=False, max_length=200, label="By")
+    since = forms.DateField(required=False, widget=forms.DateInput(attrs={"placeholder": "YYYY-MM-DD"}))
+    until = forms.DateField(required=False, widget=forms.DateInput(attrs={"placeholder": "YYYY-MM-DD"}))
+    before = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1, label="Before version")
+
+
+class VersionForm(forms.Form):
+    """Which version of a table a page shows."""
+
+    version = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
+
+
+class CompareForm(forms.Form):
+    """Two versions."""
+
+    old = forms.IntegerField(min_value=0, max_value=2**63 - 1)
+    new = forms.IntegerField(min_value=0, max_value=2**63 - 1)
+
+
+class DescribeForm(forms.Form):
+    """What people say of a table."""
+
+    owner = forms.CharField(required=False, max_length=100, widget=forms.TextInput(attrs={"class": "form-control"}))
+    description = forms.CharField(
+        required=False, max_length=10_000, widget=forms.Textarea(attrs={"class": "form-control", "rows": 4})
+    )
+    tags = forms.CharField(
+        required=False,
+        max_length=2_000,
+        help_text="Separated by commas. Policies read them, so only administrators set them.",
+        widget=forms.TextInput(attrs={"class": "form-control"}),
+    )
+
+
+FACET_NAMES = {
+    "format": dict(Table.Format.choices) | {"delta": "Delta", "parquet": "Parquet only"},
+    "health": dict(health.Code.choices),
+    "age": {"day": "Within 24 h", "old": "Older than 90 days"},
+}

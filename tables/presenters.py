@@ -1,0 +1,273 @@
+"""What the pages of a table show, worked out once so that templates only place it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import NoReverseMatch, reverse
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.templatetags.levee import number, size
+from tables import drawings, health
+from tables.deltalog.features import Demand
+from tables.deltalog.properties import Setting, settings, unset
+from tables.deltalog.reachability import Reach as VersionReach
+from tables.descriptions import demands_of
+from tables.health import SMALL_FILE_BYTES
+from tables.models import DESTRUCTIVE, Commit, Table
+from tables.queries import moved_to
+from tables.serializers import health_json
+
+SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A table's health in one icon and word."""
+
+    tone: str
+    icon: str
+    word: str
+
+
+def state_of(table: Table) -> State:
+    """The word of lists and headers, worst news first."""
+    if table.missing_since:
+        return State("bad", "circle-x", "missing")
+    if table.sync_error:
+        return State("unknown", "help-circle", "can’t be read")
+    if health.Code.NEEDS_FEATURE.value in table.health_codes:
+        return State("unknown", "help-circle", "needs a feature")
+    if health.Code.CORRUPT_LOG.value in table.health_codes:
+        return State("bad", "circle-x", "corrupt log")
+    codes = [code for code in table.health_codes if code != health.Code.RECREATED.value]
+    if len(codes) == 1:
+        return State("wait", "alert-triangle", health.Code(codes[0]).label.lower())
+    if codes:
+        return State("wait", "alert-triangle", f"{len(codes)} warnings")
+    return State("ok", "circle-check", "good") if table.synced_at else State("idle", "info-circle", "not read yet")
+
+
+def may(person: Person, table: Table, permission: Permission) -> bool:
+    return person.scopes(permission).covers_table(table.root_id, table.pk)
+
+
+def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
+    """What every page of a table begins with."""
+    return {
+        "table": table,
+        "state": state_of(table),
+        "crumbs": [
+            {"text": "Tables", "url": reverse("tables:list")},
+            {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
+        ],
+        "tabs": _tabs(table, tab),
+        "may_sync": may(person, table, Permission.TABLE_ADD),
+        "may_describe": may(person, table, Permission.TABLE_ADD),
+        "may_tag": may(person, table, Permission.TAG_MANAGE),
+        "convert_url": _convert_url(person, table),
+        "moved_to": moved_to(person, table),
+        "is_behind": bool(table.sync_error) or table.missing_since is not None,
+    }
+
+
+_DELTA_TABS = (("Schema", "schema"), ("History", "history"), ("Protocol", "protocol"), ("Layout", "layout"))
+
+
+def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
+    names = [("Overview", "overview"), *(_DELTA_TABS if table.version is not None else ())]
+    tabs = [
+        {"text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
+        for text, name in names
+    ]
+    jobs = _reversed("jobs:list")
+    return [*tabs, {"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else tabs
+
+
+def _convert_url(person: Person, table: Table) -> str | None:
+    """Where this directory is converted, for whom may ask for it."""
+    if table.is_delta or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
+        return None
+    return _reversed("jobs:convert")
+
+
+def _reversed(name: str) -> str | None:
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return None
+
+
+def findings(table: Table) -> list[dict[str, Any]]:
+    """The health findings as rows of a list; empty when all is well."""
+    return [{**finding, "level": SEVERITY_LEVELS[str(finding["severity"])]} for finding in health_json(table)]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRow:
+    """A property of the overview. `is_own` marks what differs from Delta's default; `source` says where it comes from."""
+
+    name: str
+    value: str | None
+    default: str | None
+    meaning: str | None
+    source: str
+    is_own: bool
+
+
+def properties(table: Table) -> tuple[list[PropertyRow], list[Setting]]:
+    """The properties that are set, protocol entries after them, and those at their default."""
+    given = {name: value or "" for name, value in table.properties.items()}
+    rows = [PropertyRow(s.name, s.value, s.default, s.meaning, "table", s.value != s.default) for s in settings(given)]
+    return rows + _protocol_rows(table), list(unset(given))
+
+
+def _protocol_rows(table: Table) -> list[PropertyRow]:
+    if table.protocol is None:
+        return []
+    usual = {
+        "delta.minReaderVersion": ("min_reader_version", "1"),
+        "delta.minWriterVersion": ("min_writer_version", "2"),
+    }
+    rows = []
+    for name, (key, default) in usual.items():
+        value = str(table.protocol[key])
+        rows.append(PropertyRow(name, value, default, None, "protocol", value != default))
+    listed = {*(table.protocol["reader_features"] or ()), *(table.protocol["writer_features"] or ())}
+    return rows + [PropertyRow(f"delta.feature.{n}", "supported", None, None, "protocol", True) for n in sorted(listed)]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    """One line of the history."""
+
+    commit: Commit
+    reach: VersionReach
+    rows: str | None
+    files: str
+    bytes: str | None
+    is_destructive: bool
+    is_unexplained: bool
+    predicate: str
+
+
+def commit_rows(commits: Sequence[Commit], reaches: Sequence[VersionReach]) -> list[CommitRow]:
+    return [_commit_row(commit, reach) for commit, reach in zip(commits, reaches, strict=True)]
+
+
+def _commit_row(commit: Commit, reach: VersionReach) -> CommitRow:
+    destructive = commit.operation in DESTRUCTIVE
+    return CommitRow(
+        commit,
+        reach,
+        _signed(commit.rows_added, commit.rows_removed),
+        _files(commit),
+        _signed_bytes(commit.bytes_added, commit.bytes_removed),
+        destructive,
+        destructive and commit.job is None,
+        predicate_of(commit),
+    )
+
+
+def predicate_of(commit: Commit) -> str:
+    """The operation's condition, without Catalyst's expression ids."""
+    text = commit.operation_parameters.get("predicate") or ""
+    return "" if text == "[]" else re.sub(r"#\d+L?", "", text)
+
+
+def _signed(added: int | None, removed: int | None) -> str | None:
+    if added is None or removed is None:
+        return None
+    change = added - removed
+    return "0" if change == 0 else f"{'+' if change > 0 else '−'}{abs(change):,}"
+
+
+def _signed_bytes(added: int | None, removed: int | None) -> str | None:
+    if added is None or removed is None:
+        return None
+    change = added - removed
+    return "0" if change == 0 else f"{'+' if change > 0 else '−'}{size(abs(change))}"
+
+
+def _files(commit: Commit) -> str:
+    parts = [f"+{commit.files_added:,}"] if commit.files_added else []
+    parts += [f"−{commit.files_removed:,}"] if commit.files_removed else []
+    return " ".join(parts) or "0"
+
+
+def features(table_protocol: dict[str, Any] | None) -> list[Demand]:
+    return demands_of(table_protocol)
+
+
+def layout(found: dict[str, Any]) -> dict[str, Any]:
+    """A layout's drawings and rows."""
+    files, total = found["num_files"], found["size_bytes"]
+    partitions = found["partitions"]
+    return {
+        "found": found,
+        "histogram": drawings.histogram(found["histogram"], SMALL_FILE_BYTES),
+        "classes": [_class(row, files, total) for row in found["histogram"]],
+        "small_share": _percent(found["small_files"], files),
+        "small_bytes_share": _percent(found["small_bytes"], total),
+        "statistics_share": _percent(found["with_statistics"], files),
+        "skew": drawings.skew(partitions["curve"], partitions["count"], partitions["median_bytes"])
+        if partitions
+        else None,
+        "ratio": _ratio(partitions),
+        "columns": _columns(partitions, total) if partitions else [],
+    }
+
+
+def _class(row: dict[str, Any], files: int, total: int | None) -> dict[str, Any]:
+    text = drawings.class_text(row)
+    return {"text": text, **row, "of_files": _percent(row["files"], files), "of_bytes": _percent(row["bytes"], total)}
+
+
+def _percent(part: int | None, whole: int | None) -> str | None:
+    return None if part is None or not whole else f"{100 * part / whole:.1f}%"
+
+
+def _ratio(partitions: dict[str, Any] | None) -> str | None:
+    if not partitions or not partitions["median_bytes"] or partitions["count"] < 2:
+        return None
+    return f"{partitions['largest_bytes'] / partitions['median_bytes']:,.1f}"
+
+
+def _columns(partitions: dict[str, Any], total: int | None) -> list[dict[str, Any]]:
+    """Per partition column, its largest values with their share of the largest one."""
+    found = []
+    for name, values in partitions["by_column"].items():
+        top = max((row["bytes"] for row in values["largest"]), default=0)
+        rows = [_value(row, name, top, total) for row in values["largest"][:20]]
+        found.append({"name": name, "count": values["values"], "rows": rows, "rest": values["values"] - len(rows)})
+    return found
+
+
+def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[str, Any]:
+    return {
+        "value": row["values"][name],
+        "width": round(100 * row["bytes"] / top) if top else 0,
+        "bytes": row["bytes"],
+        "of_all": _percent(row["bytes"], total),
+        "files": row["files"],
+        "rows": row["rows"],
+        "mean": row["bytes"] // row["files"] if row["files"] else None,
+    }
+
+
+def title_of(commit: Commit) -> str:
+    """A commit as a sentence with the number in it."""
+    rows = _signed(commit.rows_added, commit.rows_removed)
+    what = commit.operation or "an unnamed operation"
+    version = f"Version {number(commit.version)}"
+    if commit.operation == "CONVERT":
+        return f"{version} made {number(commit.files_added)} parquet files a Delta table"
+    if rows and rows[0] == "−":
+        return f"{version} removed {rows[1:]} rows"
+    if rows and rows[0] == "+":
+        return f"{version} added {rows[1:]} rows"
+    return f"{version}: {what}"

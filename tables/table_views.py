@@ -1,0 +1,228 @@
+"""The pages of one table."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, time
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.permissions import asks, person_of
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.errors import Problem
+from tables import actions, descriptions, drawings, histories, layouts, presenters, schemas, services
+from tables.forms import CompareForm, DescribeForm, HistoryForm, VersionForm
+from tables.models import Commit, Table
+from tables.reach import Reach, joined
+from tables.views import neighbours, shown
+
+COMMITS = 50
+FILES = 50
+
+
+def _page(request: HttpRequest, table: Table, tab: str, **context: Any) -> HttpResponse:
+    around = presenters.header(person_of(request), table, tab)
+    return render(request, f"tables/{tab}.html", {**around, **context})
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """What a table is, whether it is well, how it has grown."""
+    table = shown(request, table_id)
+    own, others = presenters.properties(table)
+    days = histories.days_of(table, timezone.now()) if table.version is not None else []
+    return _page(
+        request,
+        table,
+        "overview",
+        findings=presenters.findings(table),
+        properties=own,
+        defaults=others,
+        changed=sum(1 for row in own if row.is_own),
+        days=days,
+        growth=drawings.sizes_over_time(days),
+        earlier=list(table.earlier.all()) if table.incarnation else [],
+        columns=len(table.schema.struct["fields"]) if table.schema else None,
+    )
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """The columns at a version, their changes, and two versions compared."""
+    table = shown(request, table_id)
+    version = _version(request, table)
+    state = histories.state_at(table, version)
+    changes = descriptions.schema_changes(table)
+    return _page(
+        request,
+        table,
+        "schema",
+        version=version,
+        at=state,
+        fields=schemas.fields_of(state.schema, state.partition_columns or (), table.clustering_columns),
+        changes=changes,
+        compared=_compared(request, table),
+    )
+
+
+def _version(request: HttpRequest, table: Table) -> int:
+    """The version of the page. Raises Problem 409 `not_delta` for a directory without versions, 400 `invalid`."""
+    if table.version is None:
+        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
+    form = VersionForm(request.GET)
+    if not form.is_valid():
+        raise Problem(400, "invalid", "A version is a number.")
+    asked: int | None = form.cleaned_data["version"]
+    return table.version if asked is None else asked
+
+
+def _compared(request: HttpRequest, table: Table) -> dict[str, Any]:
+    """The comparison that is asked for, else none."""
+    if "old" not in request.GET:
+        return {}
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        return {"error": "Give two versions."}
+    old, new = form.cleaned_data["old"], form.cleaned_data["new"]
+    before, after = histories.state_at(table, old), histories.state_at(table, new)
+    if before.schema is None or after.schema is None:
+        return {"old": old, "new": new, "error": "Levee has no commit that tells the schema of one of these versions."}
+    return {"old": old, "new": new, "changes": schemas.differences(before.schema, after.schema)}
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """How far back one can go, and who did what."""
+    table = shown(request, table_id)
+    if table.version is None and not table.incarnation:
+        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no history.")
+    form = HistoryForm(request.GET)
+    wanted = _history_filter(form) if form.is_valid() else histories.Filter()
+    found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""))
+    reach = Reach(table)
+    rows = presenters.commit_rows(found.rows, reach.over(found.rows))
+    return _page(request, table, "history", rows=rows, form=form, wanted=wanted, **_reachable(request, reach, found))
+
+
+def _history_filter(form: HistoryForm) -> histories.Filter:
+    given = form.cleaned_data
+    midnight = {name: given[name] and datetime.combine(given[name], time(), UTC) for name in ("since", "until")}
+    return histories.Filter(given["operation"], given["by"], midnight["since"], midnight["until"], given["before"])
+
+
+def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
+    spans = joined(reach.spans())
+    restorable = [span for span in spans if span.restorable]
+    return {
+        "spans": spans,
+        "strip": drawings.strip(spans),
+        "restorable": sum(span.count for span in restorable),
+        "known": sum(span.count for span in spans),
+        "oldest": restorable[0] if restorable else None,
+        "expires": reach.expires_at(restorable[0]) if restorable else None,
+        "retention": reach.retention,
+        "page": neighbours(request, found, "Older"),
+    }
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpResponse:
+    """What one commit did, and who stands behind it."""
+    table = shown(request, table_id)
+    found = histories.commit_at(table, version)
+    reach = Reach(table).of(found)
+    schema_changes, property_changes, protocol = descriptions.commit_changes(table, found)
+    return _page(
+        request,
+        table,
+        "commit",
+        commit=found,
+        title=presenters.title_of(found),
+        reach=reach,
+        predicate=presenters.predicate_of(found),
+        schema_changes=schema_changes,
+        property_changes=property_changes,
+        new_protocol=protocol,
+        **_files(request, table, found),
+    )
+
+
+def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
+    start = request.GET.get("files", "")
+    try:
+        page = actions.files_of(table, found, "", int(start) if start.isdecimal() and len(start) < 10 else 0, FILES)
+    except Problem as problem:
+        return {"files": [], "files_problem": problem.detail, "more_files": None}
+    return {"files": page.rows, "more_files": page.next, "files_from": int(start) if start.isdecimal() else 0}
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Reader and writer versions, features, and what each demands."""
+    table = shown(request, table_id)
+    version = _version(request, table)
+    state = histories.state_at(table, version)
+    features = descriptions.demands_of(state.protocol)
+    return _page(request, table, "protocol", version=version, protocol=state.protocol, features=features)
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def layout(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """How the live files lie: sizes, partitions, skew, statistics."""
+    table = shown(request, table_id)
+    version = _version(request, table)
+    return _page(request, table, "layout", version=version, **presenters.layout(layouts.at(table, version)))
+
+
+@asks(Permission.TABLE_ADD)
+@require_POST
+def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Reads what is new in the log."""
+    table = services.sync_table(Actor.of(request), shown(request, table_id))
+    if table.sync_error:
+        messages.warning(request, table.sync_error)
+    return redirect("tables:overview", table.pk)
+
+
+@asks(Permission.TABLE_ADD, Permission.TAG_MANAGE)
+@require_http_methods(["GET", "POST"])
+def describe(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Owner, description and tags."""
+    table = shown(request, table_id)
+    given = {"owner": table.owner, "description": table.description, "tags": ", ".join(table.tags)}
+    form = DescribeForm(request.POST or None, initial=given)
+    if request.method == "POST" and form.is_valid():
+        services.update_table(Actor.of(request), table, **_described(form, table))
+        return redirect("tables:overview", table.pk)
+    return _page(request, table, "describe", form=form)
+
+
+def _described(form: DescribeForm, table: Table) -> dict[str, Any]:
+    """The fields that differ from what the table has: others need no permission."""
+    tags = sorted({tag.strip() for tag in form.cleaned_data["tags"].split(",")} - {""})
+    given = {"owner": form.cleaned_data["owner"], "description": form.cleaned_data["description"], "tags": tags}
+    return {name: value for name, value in given.items() if value != getattr(table, name)}
+
+
+@asks(Permission.TAG_MANAGE)
+@require_POST
+def hide(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Takes the table out of the lists."""
+    table = shown(request, table_id)
+    services.hide_table(Actor.of(request), table)
+    messages.success(
+        request, f"{table.name} is hidden. Its history and the audit stay; adding it again brings it back."
+    )
+    return redirect("tables:list")

@@ -1,0 +1,153 @@
+"""The pages of the catalog as a whole: the list, adding tables, scanning roots."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.models import Person
+from console.accounts.permissions import asks, person_of
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.errors import Problem
+from tables import facets, presenters, queries, services
+from tables.forms import FACET_NAMES, ORDERS, PathForm
+from tables.keyset import Key, Page, page
+from tables.models import Root, Table
+from tables.search import terms
+
+ROWS = 50
+FINDINGS = 200
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def table_list(request: HttpRequest) -> HttpResponse:
+    """The catalog, narrowed by what is asked for; the table alone for a swap while somebody types."""
+    person = person_of(request)
+    wanted = _filter(request)
+    order = request.GET.get("order", "") or ("best" if terms(wanted.q) else "name")
+    found = queries.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
+    context = {
+        "rows": [{"table": table, "state": presenters.state_of(table)} for table in found.rows],
+        "page": neighbours(request, found, "Next", first_text=_order_text(order)),
+        "wanted": wanted,
+        "order": order,
+        "may_convert": person.may(Permission.JOB_REQUEST),
+    }
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
+        return render(request, "tables/_rows.html", context)
+    return render(request, "tables/list.html", {**context, **_around(request, person, wanted)})
+
+
+def _filter(request: HttpRequest) -> queries.Filter:
+    groups = {name: [value for value in request.GET.getlist(name) if value] for name in queries.GROUPS}
+    stale = request.GET.get("stale", "") in ("1", "true", "on")
+    return queries.Filter(q=request.GET.get("q", "")[:200], stale=stale, **groups)
+
+
+def _order_text(order: str) -> str:
+    return {"best": "best match first", "name": "by name"}.get(order) or dict(ORDERS).get(order, "")
+
+
+def _around(request: HttpRequest, person: Person, wanted: queries.Filter) -> dict[str, Any]:
+    """What stands around the list: facets, the ways to order it."""
+    chosen = {name: list(getattr(wanted, name)) for name in queries.GROUPS}
+    orders = [
+        {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
+    ]
+    return {"facets": facets.groups(person, chosen, FACET_NAMES), "orders": orders}
+
+
+def neighbours(request: HttpRequest, found: Page[Any], next_text: str, first_text: str = "") -> dict[str, Any]:
+    """A page of a list as `parts/pager.html` takes it."""
+    return {
+        "previous_url": _at(request.GET, found.previous),
+        "next_url": _at(request.GET, found.next),
+        "next_text": next_text,
+        "text": first_text,
+    }
+
+
+def _at(query: QueryDict, cursor: str | None) -> str | None:
+    if cursor is None:
+        return None
+    changed = query.copy()
+    changed["cursor"] = cursor
+    return f"?{changed.urlencode()}"
+
+
+@asks(Permission.TABLE_ADD)
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Adds a table by its path, or leads to the roots to scan."""
+    form = PathForm(request.POST or None)
+    problem: Problem | None = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = services.add_table(Actor.of(request), form.cleaned_data["path"].strip(" "))
+        except Problem as found:
+            problem = found
+        else:
+            return redirect("tables:overview", added.table.pk)
+    roots = queries.roots_of(person_of(request), Permission.TABLE_ADD)
+    context = {"form": form, "problem": problem, "roots": roots}
+    return render(request, "tables/add.html", context, status=problem.status if problem else 200)
+
+
+@asks(Permission.TABLE_ADD)
+@require_http_methods(["GET", "POST"])
+def findings(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """What scans of a root have found, to be ticked; the fragment alone while a scan is awaited."""
+    root = queries.root_for(person_of(request), root_id, Permission.TABLE_ADD)
+    if request.method == "POST":
+        return _add_ticked(request, root)
+    context = _findings(request, root)
+    return render(request, "tables/_findings.html" if request.GET.get("part") else "tables/findings.html", context)
+
+
+def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
+    rows = queries.findings_of(root)
+    found = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
+    return {
+        "root": root,
+        "rows": [
+            {"finding": row, "below": row.path.removeprefix(root.uri).lstrip("/") or row.path} for row in found.rows
+        ],
+        "fresh": rows.filter(**{"state": "new"}).count(),
+        "page": neighbours(request, found, "Next"),
+        "poll_url": f"{reverse('tables:findings', args=[root.pk])}?part=1" if root.is_scanning else None,
+    }
+
+
+def _add_ticked(request: HttpRequest, root: Root) -> HttpResponse:
+    paths = request.POST.getlist("path")
+    if not paths:
+        messages.info(request, "Nothing was ticked.")
+        return redirect("tables:findings", root.pk)
+    added = services.add_found(Actor.of(request), root, paths)
+    fresh = sum(1 for each in added if each.is_new)
+    if len(added) == 1:
+        return redirect("tables:overview", added[0].table.pk)
+    messages.success(request, f"{fresh:,} table{'' if fresh == 1 else 's'} added.")
+    return redirect(f"{reverse('tables:list')}?root={root.pk}")
+
+
+@asks(Permission.TABLE_ADD)
+@require_POST
+def scan(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """Asks for a scan of a root."""
+    root = queries.root_for(person_of(request), root_id, Permission.TABLE_ADD)
+    services.ask_scan(Actor.of(request), root)
+    return redirect("tables:findings", root.pk)
+
+
+def shown(request: HttpRequest, table_id: uuid.UUID) -> Table:
+    """The table of a page. Raises Http404 for a stranger."""
+    return queries.table_for(person_of(request), table_id)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.test import Client
+
+from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from tables import services
+from tables import sync as syncing
+from tables.models import Root, Table
+
+Write = Callable[..., Path]
+TABS = ("", "schema/", "history/", "protocol/", "layout/", "commits/0/", "describe/")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def ines(admin: Actor) -> Client:
+    client = Client()
+    assert admin.person is not None
+    client.force_login(admin.person)
+    return client
+
+
+@pytest.fixture
+def orders(admin: Actor, root: Root, write: Write) -> Table:
+    write(partition_by=["country"])
+    write(mode="append", partition_by=["country"])
+    return services.add_table(admin, f"{root.uri}/orders").table
+
+
+def configured(path: Path, properties: dict[str, str]) -> None:
+    """Puts free properties into the first commit, as Spark takes them."""
+    commit = path / "_delta_log" / f"{0:020}.json"
+    text = commit.read_text()
+    assert '"configuration":{}' in text
+    commit.write_text(text.replace('"configuration":{}', f'"configuration":{json.dumps(properties)}'))
+
+
+def page(client: Client, address: str, status: int = 200) -> str:
+    answer = client.get(address)
+    assert answer.status_code == status, answer.content[-2000:]
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_of_a_table_is_a_page(ines: Client, orders: Table, tab: str) -> None:
+    html = page(ines, f"/tables/{orders.pk}/{tab}")
+    assert "orders" in html
+    assert "style=" not in html
+
+
+def test_the_overview_says_what_the_table_is(ines: Client, orders: Table) -> None:
+    html = page(ines, f"/tables/{orders.pk}/")
+    for text in (orders.path, "delta.minReaderVersion", str(orders.table_id), "country"):
+        assert text in html
+
+
+def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders: Table) -> None:
+    html = page(ines, f"/tables/{orders.pk}/history/")
+    assert "2 of 2 versions can be read and restored" in html
+    assert html.count("WRITE") >= 2
+    assert "No commit fits" in page(ines, f"/tables/{orders.pk}/history/?operation=DELETE")
+
+
+def test_two_versions_are_compared(ines: Client, orders: Table, write: Write) -> None:
+    wider = pa.table({"id": [9], "country": ["DE"], "note": ["x"]})
+    write(table=wider, mode="append", schema_mode="merge", partition_by=["country"])
+    syncing.sync(orders.pk)
+    html = page(ines, f"/tables/{orders.pk}/schema/?old=0&new=2")
+    assert "added" in html
+    assert "note" in html
+    assert "are the same" in page(ines, f"/tables/{orders.pk}/schema/?old=0&new=1")
+
+
+def test_the_layout_draws_files_and_partitions(ines: Client, orders: Table) -> None:
+    html = page(ines, f"/tables/{orders.pk}/layout/")
+    assert "country=DE" in html
+    assert "country=FR" in html
+    assert 'role="img"' in html
+    assert "version 0" in page(ines, f"/tables/{orders.pk}/layout/?version=0")
+
+
+def test_a_commit_lists_its_files(ines: Client, orders: Table) -> None:
+    html = page(ines, f"/tables/{orders.pk}/commits/1/")
+    assert "Version 1 added 3 rows" in html
+    assert html.count("+ add") == 2
+    page(ines, f"/tables/{orders.pk}/commits/9/", 404)
+
+
+def test_a_parquet_directory_has_one_tab_and_a_way_to_convert(
+    ines: Client, root: Root, lake: Path, admin: Actor
+) -> None:
+    (lake / "raw").mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "raw" / "x.parquet")
+    table = services.add_table(admin, f"{lake}/raw").table
+    html = page(ines, f"/tables/{table.pk}/")
+    assert "Convert it to Delta" in html
+    assert f"/tables/{table.pk}/schema/" not in html
+    page(ines, f"/tables/{table.pk}/layout/", 409)
+
+
+def test_a_missing_table_says_so_and_keeps_its_pages(ines: Client, orders: Table, lake: Path) -> None:
+    shutil.rmtree(lake / "orders")
+    ines.post(f"/tables/{orders.pk}/sync/")
+    assert "The directory is gone" in page(ines, f"/tables/{orders.pk}/")
+    for tab in TABS:
+        page(ines, f"/tables/{orders.pk}/{tab}")
+
+
+def test_a_moved_table_is_pointed_to(ines: Client, orders: Table, lake: Path, admin: Actor) -> None:
+    (lake / "orders").rename(lake / "new_orders")
+    services.add_table(admin, f"{lake}/new_orders")
+    syncing.sync(orders.pk)
+    assert f"{lake}/new_orders" in page(ines, f"/tables/{orders.pk}/")
+
+
+def test_tables_are_added_by_path(ines: Client, root: Root, write: Write) -> None:
+    path = write("new")
+    answer = ines.post("/tables/add/", {"path": str(path)})
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/tables/{Table.objects.get().pk}/"
+    refused = ines.post("/tables/add/", {"path": "/etc"})
+    assert refused.status_code == 403
+    assert "is not below a root" in refused.content.decode()
+
+
+def test_a_scan_is_asked_for_awaited_and_ticked(ines: Client, root: Root, write: Write) -> None:
+    for name in ("a", "b"):
+        write(name)
+    assert ines.post(f"/tables/roots/{root.pk}/scan/").status_code == 302
+    assert "hx-trigger" in page(ines, f"/tables/roots/{root.pk}/")
+    assert services.sync_next_due() is True
+    html = page(ines, f"/tables/roots/{root.pk}/?part=1")
+    assert 'hx-get="/tables/roots' not in html
+    assert html.count('type="checkbox"') == 2
+    answer = ines.post(f"/tables/roots/{root.pk}/", {"path": [f"{root.uri}/a", f"{root.uri}/b"]})
+    assert answer.status_code == 302
+    assert Table.objects.count() == 2
+    refused = ines.post(f"/tables/roots/{root.pk}/", {"path": ["/etc"]})
+    assert refused.status_code == 400
+
+
+def test_the_list_narrows_and_swaps(ines: Client, orders: Table) -> None:
+    assert "orders" in page(ines, "/tables/?q=ord")
+    assert "No table is like this" in page(ines, "/tables/?q=zzz")
+    assert "orders" in page(ines, f"/tables/?format=delta&root={orders.root_id}&order=-size&stale=")
+    part = ines.get("/tables/?q=ord", headers={"HX-Request": "true", "HX-Target": "found"}).content.decode()
+    assert part.lstrip().startswith('<div id="found"')
+
+
+def test_an_empty_catalog_says_how_to_fill_it(ines: Client) -> None:
+    assert "No table is known yet" in page(ines, "/tables/")
+
+
+def test_hostile_texts_are_shown_as_text(ines: Client, admin: Actor, root: Root, lake: Path, write: Write) -> None:
+    name = f"a{HOSTILE}".replace("/", "_")
+    hostile = pa.table({HOSTILE: ["x"], "p": [HOSTILE]})
+    path = write(name, table=hostile, partition_by=["p"], description=HOSTILE)
+    configured(path, {"user.note": HOSTILE, HOSTILE: "x"})
+    info = '{"commitInfo":{"operation":"%s","operationParameters":{"%s":"%s"},"userMetadata":"%s"}}' % ((HOSTILE,) * 4)
+    (path / "_delta_log" / f"{1:020}.json").write_text(info)
+    table = services.add_table(admin, str(path)).table
+    services.update_table(admin, table, owner=HOSTILE, description=HOSTILE, tags=[HOSTILE])
+    for tab in (*TABS, "commits/1/", "schema/?old=0&new=1"):
+        assert "<script>alert" not in page(ines, f"/tables/{table.pk}/{tab}")
+    for address in ("/tables/", "/tables/?q=script", f"/tables/?tag={HOSTILE}&order={HOSTILE}&q={HOSTILE}"):
+        assert "<script>alert" not in page(ines, address)
+
+
+def test_secrets_in_properties_are_masked(ines: Client, admin: Actor, root: Root, write: Write) -> None:
+    path = write("s")
+    configured(path, {"fs.s3a.secret.key": "hunter2", "url": "jdbc:x://u:hunter2@h/db"})
+    table = services.add_table(admin, str(path)).table
+    for tab in ("", "commits/0/", "history/"):
+        assert "hunter2" not in page(ines, f"/tables/{table.pk}/{tab}")
+    assert "hunter2" not in str(Table.objects.filter(pk=table.pk).values().get())
+
+
+def test_a_stranger_finds_nothing(orders: Table, person: Callable[..., Person], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    elsewhere = services.add_root(Actor.system("test"), "other", str(tmp_path / "other"))
+    client = Client()
+    client.force_login(person("zoe", Role.OPERATOR, Role.ADMIN, root=elsewhere))
+    for tab in TABS:
+        page(client, f"/tables/{orders.pk}/{tab}", 404)
+    assert orders.path not in page(client, "/tables/?q=orders")
+    for act in ("sync", "hide"):
+        assert client.post(f"/tables/{orders.pk}/{act}/").status_code == 404
+    page(client, f"/tables/roots/{orders.root_id}/", 404)
+
+
+def test_a_viewer_may_look_and_not_act(orders: Table, person: Callable[..., Person]) -> None:
+    client = Client()
+    client.force_login(person("vic", Role.VIEWER))
+    assert "Sync</button>" not in page(client, f"/tables/{orders.pk}/")
+    for address in (f"/tables/{orders.pk}/sync/", f"/tables/{orders.pk}/hide/", "/tables/add/"):
+        assert client.post(address, {"path": "/x"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/tables/",
+        "/tables/?q=t",
+        "/tables/{0}/",
+        "/tables/{0}/schema/",
+        "/tables/{0}/history/",
+        "/tables/{0}/layout/",
+        "/tables/{0}/commits/0/",
+    ],
+)
+def test_queries_do_not_grow_with_the_catalog(
+    ines: Client, orders: Table, admin: Actor, write: Write, address: str
+) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    url = address.format(orders.pk)
+    page(ines, url)
+    with CaptureQueriesContext(connection) as few:
+        page(ines, url)
+    for place in range(12):
+        write(mode="append", partition_by=["country"])
+        services.add_table(admin, str(write(f"t{place}")))
+    syncing.sync(orders.pk)
+    with CaptureQueriesContext(connection) as many:
+        page(ines, url)
+    assert len(many) == len(few)
+    assert len(many) <= 24
