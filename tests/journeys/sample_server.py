@@ -70,9 +70,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
 @contextmanager
 def serving() -> Iterator[str]:
     """The address of the running server."""
-    with override_settings(
-        STORAGES=settings.STORAGES | PLAIN_FILES, STATIC_URL="/static/", ROOT_URLCONF="tests.journeys.sample_urls"
-    ):
+    with override_settings(STORAGES=settings.STORAGES | PLAIN_FILES, STATIC_URL="/static/"):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -1,0 +1,136 @@
+"""The catalog's pages over a real lake, in a real browser: both themes, wide and narrow, under the product's own policy."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from django.test import Client
+from playwright.sync_api import BrowserContext, Page
+
+from console.accounts.models import Grant, Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from tables import sample, services
+from tables import sync as syncing
+from tables.models import Root, Table
+
+# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LOOKS = (("light", 1280), ("light", 390), ("dark", 1280))
+PAGES = (
+    "/tables/",
+    "/tables/?q=order",
+    "/tables/?q=nothing-like-this",
+    "/tables/add/",
+    "/tables/roots/{root}/",
+    "/tables/{sales}/",
+    "/tables/{sales}/schema/?old=0&new=12",
+    "/tables/{sales}/history/",
+    "/tables/{sales}/commits/12/",
+    "/tables/{sales}/protocol/",
+    "/tables/{sales}/layout/",
+    "/tables/{sales}/describe/",
+    "/tables/{raw}/",
+    "/tables/{gone}/",
+)
+
+
+def rows(day: int, count: int, **more: pa.Array) -> pa.Table:
+    chance = random.Random(day)
+    return pa.table(
+        {
+            "order_id": pa.array(range(day * 1000, day * 1000 + count), pa.int64()),
+            "country": [chance.choice(("AT", "DE", "FR")) for _ in range(count)],
+            "amount": [chance.uniform(1, 400) for _ in range(count)],
+            "ordered_at": pa.array([datetime(2026, 11, 1 + day % 20, tzinfo=UTC)] * count, pa.timestamp("us", "UTC")),
+            **more,
+        }
+    )
+
+
+@pytest.fixture
+def actor() -> Actor:
+    person = Person.objects.create(name="ines")
+    for role in (Role.ADMIN, Role.OPERATOR):
+        Grant.objects.create(person=person, role=role, scope=Grant.Scope.EVERYTHING)
+    return Actor.acting_for(person)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
+    """A sample lake with a Delta table of thirteen versions, a parquet directory and a table that vanished."""
+    place = sample.write_lake(tmp_path)
+    root = services.add_root(actor, "lake", str(place))
+    sales = str(place / "sales" / "orders")
+    for day in range(11):
+        write_deltalake(sales, rows(day, 40 + 30 * day), mode="append", partition_by=["country"])
+    DeltaTable(sales).delete("country = 'AT'")
+    note = pa.array(["Happy birthday"] * 5)
+    write_deltalake(sales, rows(12, 5, note=note), mode="append", schema_mode="merge", partition_by=["country"])
+    write_deltalake(str(place / "gone"), rows(1, 5))
+    services.scan_root(root.pk)
+    added = {name: services.add_table(actor, str(place / path)).table for name, path in NAMED.items()}
+    services.update_table(actor, added["sales"], owner="ana", description="One row per order.", tags=["gold", "pii"])
+    (place / "gone").rename(tmp_path / "elsewhere")
+    syncing.sync(added["gone"].pk)
+    return {"root": root.pk, **{name: table.pk for name, table in added.items()}}
+
+
+NAMED = {"sales": "sales/orders", "raw": "orders", "gone": "gone"}
+
+
+def sign_in(context: BrowserContext, address: str, person: Person, theme: str) -> None:
+    Person.objects.filter(pk=person.pk).update(theme=theme)
+    client = Client()
+    client.force_login(person)
+    cookies = [{"name": name, "value": morsel.value, "url": address} for name, morsel in client.cookies.items()]
+    context.add_cookies(cookies)  # type: ignore[arg-type]
+
+
+def test_the_pages_of_the_catalog_are_clean_in_both_themes_and_at_both_widths(
+    live_server, lake: dict[str, object], actor: Actor, context: BrowserContext, faults: list[str], axe_findings: Callable[[Page], list[str]]
+) -> None:
+    assert actor.person is not None
+    page = context.new_page()
+    troubles: list[str] = []
+    for theme, width in LOOKS:
+        sign_in(context, live_server.url, actor.person, theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in PAGES:
+            answer = page.goto(live_server.url + address.format(**lake))
+            assert answer is not None
+            assert answer.status == 200, address
+            where = f"{address}, {theme}, {width} px"
+            troubles += [f"{where}: {finding}" for finding in axe_findings(page)]
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                troubles.append(f"{where}: scrolls sideways")
+            shot(page, address, theme, width)
+    assert troubles == []
+    assert faults == []
+
+
+def shot(page, address, theme, width):
+    import re
+    page.screenshot(path=f"/tmp/cat/shots/{re.sub('[^a-z]+', '_', re.sub('{|}', '', address)).strip('_')}-{width}-{theme}.png", full_page=True)
+
+
+def test_typing_narrows_the_list_in_place(live_server, lake: dict[str, object], actor: Actor, context: BrowserContext) -> None:
+    assert actor.person is not None
+    sign_in(context, live_server.url, actor.person, "light")
+    page = context.new_page()
+    page.goto(f"{live_server.url}/tables/")
+    assert page.locator("#found tbody tr").count() == Table.objects.count()
+    page.locator("#q").press_sequentially("sales")
+    page.wait_for_url("**/tables/?*q=sales*")
+    page.locator("#found tbody tr").nth(1).wait_for(state="detached")
+    assert page.locator("#found tbody tr").count() == 1
+    assert Root.objects.count() == 1
