@@ -61,6 +61,11 @@ def parts() -> Parts:
     return states
 
 
+def worker_state(kind: str) -> str:
+    """`ready`, `starting` or `down`: the best of the workers of this kind."""
+    return _state_of(kind, _worker_states(), _recorded())
+
+
 def _state_of(kind: str, workers: dict[str, str] | None, recorded: Parts) -> str:
     """What the worker says of itself; while it says nothing, what its supervisor knows."""
     said = (workers or {}).get(kind)

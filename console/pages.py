@@ -14,7 +14,9 @@ from django.views.decorators.http import require_GET
 
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asks, person_of
+from console.health import worker_state
 from jobs import queries
+from jobs.models import Worker
 from tables.queries import visible_to
 
 
@@ -29,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "recent": queries.ended_lately(person),
         "catalog": _catalog(person),
         "only_person": Person.objects.count() == 1,
-        "spark_state": queries.spark_state(),
+        "spark_state": worker_state(Worker.Kind.SPARK),
     }
     return render(request, "home.html", context)
 
@@ -62,7 +64,7 @@ def _troubles() -> list[dict[str, str]]:
     if not _redis_answers():
         text = "Jobs are accepted and kept; they start when Redis is back. Tables and history can be read."
         found.append({"level": "warning", "title": "Redis doesn't answer.", "text": text})
-    if queries.spark_state() == "down":
+    if worker_state(Worker.Kind.SPARK) == "down":
         text = "Jobs are accepted and kept; they start when a worker is back. Tables and history can be read."
         found.append({"level": "warning", "title": "No Spark worker answers.", "text": text})
     return found

@@ -249,13 +249,3 @@ def dispatcher() -> dict[str, Any]:
     late = timezone.now() - timedelta(seconds=4 * timing().reconcile)
     state = "ready" if last and last.at > late else "down"
     return {"state": state, "last_round_at": last.at if last else None, "seconds": last.seconds if last else None}
-
-
-def spark_state(kind: str = Worker.Kind.SPARK) -> str:
-    """`ready`, `starting` or `down`: the best of the workers of this kind that have given a sign lately."""
-    alive = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
-    conditions = set(Worker.objects.filter(kind=kind, heartbeat_at__gt=alive).values_list("condition", flat=True))
-    for state in ("ready", "starting"):
-        if state in conditions:
-            return state
-    return "down"

@@ -17,6 +17,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.errors import Problem
+from console.health import worker_state
 from jobs import locating, queries, reads, services, worker_services
 from jobs.domain.commands import Convert
 from jobs.domain.partitions import TYPE_NAMES
@@ -121,7 +122,7 @@ def _read_context(request: HttpRequest, read: Read, place: locating.Place) -> di
         "read": {"state": state, "asked_at": read.asked_at, "error": reads.as_error(read)},
         "inspection": read.answer,
         "poll_url": reverse("jobs:inspection", args=[read.pk]) if state == "pending" else None,
-        "spark_state": queries.spark_state(Worker.Kind.INTERACTIVE),
+        "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": person_of(request).scopes(Permission.JOB_REQUEST).covers_root(place.root.pk),
     }
