@@ -98,7 +98,8 @@ def _not_parquet(command: Convert) -> Problem:
 
 def problem_of(refusal: Refusal, status: int = 400) -> Problem:
     """A refusal of the domain as an answer."""
-    detail = refusal.message + (f" {refusal.remedy}" if refusal.remedy else "")
+    message = refusal.message if refusal.message.endswith((".", "!", "?")) else f"{refusal.message}."
+    detail = f"{message} {refusal.remedy}" if refusal.remedy else message
     engine = refusal.engine.as_json() if refusal.engine else None
     return Problem(status, refusal.code, detail, engine=engine, place=refusal.place)
 
