@@ -94,7 +94,7 @@ def worker_program(
     return Program(
         queue,
         [
-            *(sys.executable, "-m", "celery", "-A", "console", "worker", "-Q", queue, *pool, "-n", f"{queue}@%h"),
+            *(sys.executable, "-m", "celery", "-q", "-A", "console", "worker", "-Q", queue, *pool, "-n", f"{queue}@%h"),
             *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"),
         ],
         environment,
