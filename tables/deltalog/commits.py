@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from tables.deltalog.actions import (
     Action,
@@ -22,7 +23,7 @@ from tables.deltalog.actions import (
 from tables.deltalog.fields import from_millis
 from tables.deltalog.filenames import LOG
 from tables.deltalog.lines import read_actions
-from tables.deltalog.problems import Problem, Problems
+from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.storage import Entry, Storage
 
 
@@ -96,6 +97,12 @@ def _plus(total: int | None, part: int | None) -> int | None:
 _UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, None, None, None)
 
 
+_MOST = 1000
+"""Transactions, domains and unknown names that are listed per commit: a hostile one can hold millions."""
+
+_Kept = TypeVar("_Kept")
+
+
 class Tally:
     """Adds up the actions of one commit as they pass by; keeps none of the file actions."""
 
@@ -150,13 +157,19 @@ class Tally:
             self.problems.add(self.file, f"more than one {name} action; the last one is taken")
 
     def _txn(self, action: SetTransaction) -> None:
-        self.transactions[action.app_id] = action
+        self._keep(self.transactions, action.app_id, action, "txn")
 
     def _domain(self, action: DomainMetadata) -> None:
-        self.domains[action.domain] = action
+        self._keep(self.domains, action.domain, action, "domainMetadata")
 
     def _unknown(self, action: UnknownAction) -> None:
-        self.unknown[action.name] = None
+        self._keep(self.unknown, action.name, None, "unknown")
+
+    def _keep(self, kept: dict[str, _Kept], key: str, value: _Kept, name: str) -> None:
+        if len(kept) < _MOST or key in kept:
+            kept[key] = value
+        else:
+            self.problems.add(self.file, f"more than {_MOST} {name} actions; the first are listed", Code.MORE)
 
     def commit(self, version: int, entry: Entry, clock: Clock, before: Metadata | None) -> Commit:
         info = self.info or _UNSAID

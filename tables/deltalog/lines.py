@@ -67,6 +67,8 @@ def parse_json(line: bytes | str) -> Any:
         raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1}") from error
     except RecursionError as error:
         raise ValueError("not readable: it is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError("a number is too long to be read" if "digits" in str(error) else str(error)) from error
 
 
 def _decode(text: str) -> Any:

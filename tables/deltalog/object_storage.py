@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
@@ -56,11 +57,35 @@ class ObjectStorage:
 
     def open(self, path: str) -> BinaryIO:
         try:
-            return cast(BinaryIO, obstore.open_reader(self._store, path, buffer_size=8 * CHUNK))
+            return cast(BinaryIO, io.BufferedReader(_Object(obstore.open_reader(self._store, path)), 4 * CHUNK))
         except FileNotFoundError as error:
             raise StorageError("the object is missing", missing=True) from error
         except BaseError as error:
             raise StorageError(f"the object can't be opened: {type(error).__name__}") from error
+
+
+class _Object(io.RawIOBase):
+    """obstore's reader as a file of the standard library, which is what pyarrow asks for."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._reader.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        piece = memoryview(self._reader.read(len(buffer)))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def _direct_children(batch: list[dict[str, Any]], prefix: str) -> Iterator[Entry]:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from tables.deltalog.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
+
+
+MOST = 100_000
+"""Transactions (and domains) that are remembered; a log with more is not an honest one, and memory has a bar."""
+
+_Kept = TypeVar("_Kept")
 
 
 @dataclass(slots=True)
@@ -24,12 +30,12 @@ class TableState:
         elif isinstance(action, Protocol):
             self.protocol = action
         elif isinstance(action, SetTransaction):
-            self.transactions[action.app_id] = action
+            _keep(self.transactions, action.app_id, action)
         elif isinstance(action, DomainMetadata):
             if action.removed:
                 self.domains.pop(action.domain, None)
             else:
-                self.domains[action.domain] = action
+                _keep(self.domains, action.domain, action)
 
     def copy(self) -> TableState:
         return TableState(self.protocol, self.metadata, dict(self.transactions), dict(self.domains))
@@ -53,6 +59,11 @@ class TableState:
             {item.app_id: item for item in transactions},
             {item.domain: item for item in domains},
         )
+
+
+def _keep(kept: dict[str, _Kept], key: str, value: _Kept) -> None:
+    if key in kept or len(kept) < MOST:
+        kept[key] = value
 
 
 def _protocol(value: dict[str, Any]) -> Protocol:

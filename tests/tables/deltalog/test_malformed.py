@@ -37,7 +37,7 @@ BROKEN_LINES = {
     "a list": (b"[1]", "holds no action"),
     "an action that is text": (b'{"add":"x"}', "add is not an object"),
     "NaN": (b'{"add":{"path":"x","size":NaN}}', "NaN is not JSON"),
-    "a number without end": (b'{"add":{"path":"x","size":' + b"9" * 5000 + b"}}", "line 3"),
+    "a number without end": (b'{"add":{"path":"x","size":' + b"9" * 5000 + b"}}", "line 3: a number is too long"),
     "deep nesting": (b'{"add":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
     "deep nesting in a text": (b'{"commitInfo":' + b'{"a":' * 900 + b'"\\ud800"' + b"}" * 900 + b"}", ""),
     "no path": (b'{"add":{"size":1}}', "without a path"),
@@ -230,7 +230,11 @@ HUGE = {
         path, b'{"commitInfo":{"operation":"', "😀".encode() * 2_000_000 + b'"}}', 1
     ),
     "a million bad lines": lambda path: _write(path, b"", b"rubbish\n" * 10_000, 100),
-    "a million unknown actions": lambda path: _write_numbered(path, 1_000_000),
+    "half a million unknown actions": lambda path: _write_numbered(path, b'{"action%d":{}}\n'),
+    "half a million transactions": lambda path: _write_numbered(path, b'{"txn":{"appId":"app-%d","version":1}}\n'),
+    "half a million domains": lambda path: _write_numbered(
+        path, b'{"domainMetadata":{"domain":"%d","configuration":""}}\n'
+    ),
 }
 
 
@@ -242,10 +246,10 @@ def _write(path: Path, start: bytes, piece: bytes, times: int) -> None:
         file.write(b"\n" + GOOD + b"\n")
 
 
-def _write_numbered(path: Path, count: int) -> None:
+def _write_numbered(path: Path, line: bytes) -> None:
     with open(path, "wb") as file:
-        for number in range(count):
-            file.write(b'{"action%d":{}}\n' % number)
+        for number in range(500_000):
+            file.write(line % number)
         file.write(GOOD + b"\n")
 
 

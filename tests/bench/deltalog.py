@@ -1,0 +1,202 @@
+"""How fast a log is read, beside `deltalake` in the same run.
+
+`python -m tests.bench.deltalog` measures at full size and writes the section "Reading the log" of docs/benchmarks.md; `--tiny` runs the
+same steps on a small log in seconds. Every measurement is a process of its own, so that its peak memory is its own; ours and the
+peer's take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench import logs
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+TITLE = "## Reading the log"
+
+
+@dataclass(frozen=True)
+class Size:
+    commits: int
+    files: int
+    pairs: int
+
+
+FULL = Size(commits=20_000, files=1_000_000, pairs=5)
+TINY = Size(commits=200, files=2_000, pairs=1)
+
+
+def peak_mb() -> float:
+    """This process's own peak memory."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1]) / 1024
+
+
+def ours(table: str, state: str) -> dict[str, float]:
+    """First sync: every commit of the history, and the snapshot with its files."""
+    import pyarrow.compute  # noqa: F401  # the peak before counts what is imported anyway
+
+    from tables.deltalog import layout_of, open_log
+
+    before, start = peak_mb(), time.perf_counter()
+    run = open_log(table).sync(Path(state))
+    commits = sum(1 for _ in run.commits())
+    snapshot = run.snapshot()
+    seconds, peak = time.perf_counter() - start, peak_mb()
+    start = time.perf_counter()
+    layout = layout_of(snapshot.files(), snapshot.physical_partition_columns)
+    return {
+        "seconds": seconds,
+        "added_mb": peak - before,
+        "peak_mb": peak,
+        "commits": commits,
+        "files": layout.num_files,
+        "layout_ms": (time.perf_counter() - start) * 1000,
+    }
+
+
+def peer(table: str, state: str) -> dict[str, float]:
+    """deltalake opens the table and lists its history."""
+    from deltalake import DeltaTable
+
+    before, start = peak_mb(), time.perf_counter()
+    handle = DeltaTable(table)
+    opened = time.perf_counter() - start
+    commits = len(handle.history())
+    return {
+        "seconds": time.perf_counter() - start,
+        "opened": opened,
+        "added_mb": peak_mb() - before,
+        "peak_mb": peak_mb(),
+        "commits": commits,
+    }
+
+
+def again(table: str, state: str) -> dict[str, float]:
+    """The next sync: one commit came since."""
+    import pyarrow.compute  # noqa: F401
+
+    from tables.deltalog import load, open_log
+
+    start = time.perf_counter()
+    run = open_log(table).sync(Path(state), load(Path(state)))
+    commits = sum(1 for _ in run.commits())
+    snapshot = run.snapshot()
+    return {"seconds": time.perf_counter() - start, "commits": commits, "files": snapshot.num_files or 0}
+
+
+STEPS: dict[str, Callable[[str, str], dict[str, float]]] = {"ours": ours, "peer": peer, "again": again}
+
+
+def measure(step: str, table: Path, state: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.bench.deltalog", "--step", step, str(table), str(state)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=DOCUMENT.parents[1])
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def median(rows: list[dict[str, float]], name: str) -> float:
+    return statistics.median(row[name] for row in rows)
+
+
+def long_log(folder: Path, size: Size) -> dict[str, float]:
+    """A log of many commits without a checkpoint."""
+    table, state = folder / "long", folder / "long.arrow"
+    logs.write_commits(table, size.commits)
+    mine: list[dict[str, float]] = []
+    theirs: list[dict[str, float]] = []
+    next_ones: list[dict[str, float]] = []
+    for number in range(size.pairs):
+        pair = [("ours", mine), ("peer", theirs)]
+        for step, rows in pair if number % 2 == 0 else reversed(pair):
+            rows.append(measure(step, table, state))
+    for number in range(size.pairs):
+        logs.write_commit(table, size.commits + number)
+        next_ones.append(measure("again", table, state))
+    assert {row["commits"] for row in mine} == {row["commits"] for row in theirs} == {size.commits}
+    assert {row["commits"] for row in next_ones} == {1}
+    return {
+        "seconds": median(mine, "seconds"),
+        "peer": median(theirs, "seconds"),
+        "ratio": statistics.median(a["seconds"] / b["seconds"] for a, b in zip(mine, theirs, strict=True)),
+        "added_mb": median(mine, "added_mb"),
+        "peer_mb": median(theirs, "added_mb"),
+        "again_ms": median(next_ones, "seconds") * 1000,
+    }
+
+
+def many_files(folder: Path, size: Size) -> dict[str, float]:
+    """A checkpoint of many live files."""
+    table, state = folder / "wide", folder / "wide.arrow"
+    logs.write_checkpoint(table, size.files)
+    rows = [measure("ours", table, state) for _ in range(max(1, size.pairs // 2))]
+    assert {row["files"] for row in rows} == {size.files}
+    return {name: median(rows, name) for name in ("seconds", "peak_mb", "layout_ms")}
+
+
+def report(size: Size, long: dict[str, float], wide: dict[str, float]) -> str:
+    processors = os.cpu_count()
+    return f"""{TITLE}
+
+`python -m tests.bench.deltalog`: medians of {size.pairs} interleaved pairs, each measurement in a process of its own, on
+{processors} processors ({platform.machine()}, Python {platform.python_version()}). Added memory is the peak above what the imports took.
+
+| {size.commits:,} commits without a checkpoint | Levee | deltalake | bar |
+|---|---|---|---|
+| first sync: history and state (deltalake: open and list the history) | {long["seconds"]:.2f} s | {long["peer"]:.2f} s | ratio ≤ 0.25 |
+| ratio, median of the pairs | {long["ratio"]:.2f} | | ≤ 0.25 |
+| added peak memory | {long["added_mb"]:.0f} MB | {long["peer_mb"]:.0f} MB | ≤ 40 MB |
+| next sync after one more commit | {long["again_ms"]:.0f} ms | | ≤ 50 ms |
+
+| {size.files:,} live files in a checkpoint | Levee | bar |
+|---|---|---|
+| first sync | {wide["seconds"]:.1f} s | ≤ 20 s |
+| peak memory | {wide["peak_mb"]:.0f} MB | ≤ 600 MB |
+| layout from the saved files | {wide["layout_ms"]:.0f} ms | ≤ 300 ms |
+"""
+
+
+def put_into(document: Path, section: str) -> None:
+    """Replaces the section of the same title, or appends it."""
+    text = document.read_text() if document.exists() else "# Benchmarks\n"
+    pattern = re.compile(rf"^{re.escape(TITLE)}$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    found = pattern.search(text)
+    text = pattern.sub(lambda _: section + "\n", text) if found else text.rstrip("\n") + "\n\n" + section
+    document.write_text(text.rstrip("\n") + "\n")
+
+
+def run(size: Size) -> str:
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as folder:
+        return report(size, long_log(Path(folder), size), many_files(Path(folder), size))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tiny", action="store_true", help="a small log, nothing is written to the document")
+    parser.add_argument("--step", nargs=3, metavar=("STEP", "TABLE", "STATE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        step, table, state = options.step
+        print(json.dumps(STEPS[step](table, state)))
+        return
+    section = run(TINY if options.tiny else FULL)
+    print(section)
+    if not options.tiny:
+        put_into(DOCUMENT, section)
+
+
+if __name__ == "__main__":
+    main()

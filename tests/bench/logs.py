@@ -1,0 +1,141 @@
+"""Logs for the benches, written without an engine: what matters is that they look like Delta's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_START = 1_700_000_000_000
+_SCHEMA = json.dumps(
+    {
+        "type": "struct",
+        "fields": [
+            {"name": name, "type": kind, "nullable": True, "metadata": {}}
+            for name, kind in (("id", "long"), ("name", "string"), ("day", "string"))
+        ],
+    }
+)
+_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+_BATCH = 50_000
+
+
+def _metadata(partition: list[str]) -> dict[str, Any]:
+    return {
+        "id": "6f1d8a3e-5f2b-4f0e-9a51-2f3f0f2a9c11",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": _SCHEMA,
+        "partitionColumns": partition,
+        "configuration": {},
+        "createdTime": _START,
+    }
+
+
+def _stats(number: int) -> str:
+    low, high = number * 1000, number * 1000 + 999
+    value = {
+        "numRecords": 1000,
+        "minValues": {"id": low, "name": f"name {low}"},
+        "maxValues": {"id": high, "name": f"name {high}"},
+        "nullCount": {"id": 0, "name": number % 7},
+    }
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _path(number: int) -> str:
+    return f"part-{number % 100:05d}-6f1d8a3e-5f2b-4f0e-9a51-{number:012d}-c000.snappy.parquet"
+
+
+def _actions(version: int) -> Iterator[dict[str, Any]]:
+    yield {
+        "commitInfo": {
+            "timestamp": _START + version * 1000,
+            "operation": "WRITE",
+            "operationParameters": {"mode": "Append", "partitionBy": "[]"},
+            **({"readVersion": version - 1} if version else {}),
+            "isolationLevel": "Serializable",
+            "isBlindAppend": True,
+            "operationMetrics": {"numFiles": "1", "numOutputRows": "1000", "numOutputBytes": "12345"},
+            "engineInfo": "Apache-Spark/4.2.0 Delta-Lake/4.4.0",
+            "txnId": f"6f1d8a3e-5f2b-4f0e-9a51-{version:012d}",
+        }
+    }
+    if version == 0:
+        yield {"protocol": _PROTOCOL}
+        yield {"metaData": _metadata([])}
+    add = {
+        "path": _path(version),
+        "partitionValues": {},
+        "size": 12345,
+        "modificationTime": _START + version * 1000,
+        "dataChange": True,
+    }
+    yield {"add": {**add, "stats": _stats(version)}}
+
+
+def write_commit(table: Path, version: int) -> None:
+    lines = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in _actions(version))
+    (table / "_delta_log" / f"{version:020d}.json").write_text(lines)
+
+
+def write_commits(table: Path, count: int) -> None:
+    """One file added per commit, no checkpoint."""
+    (table / "_delta_log").mkdir(parents=True)
+    for version in range(count):
+        write_commit(table, version)
+
+
+_TEXTS = pa.map_(pa.string(), pa.string())
+_CHECKPOINT = pa.schema(
+    {
+        "add": pa.struct(
+            {
+                "path": pa.string(),
+                "partitionValues": _TEXTS,
+                "size": pa.int64(),
+                "modificationTime": pa.int64(),
+                "dataChange": pa.bool_(),
+                "stats": pa.string(),
+            }
+        ),
+        "metaData": pa.struct(
+            {
+                "id": pa.string(),
+                "format": pa.struct({"provider": pa.string(), "options": _TEXTS}),
+                "schemaString": pa.string(),
+                "partitionColumns": pa.list_(pa.string()),
+                "configuration": _TEXTS,
+                "createdTime": pa.int64(),
+            }
+        ),
+        "protocol": pa.struct({"minReaderVersion": pa.int32(), "minWriterVersion": pa.int32()}),
+    }
+)
+
+
+def _add(number: int) -> dict[str, Any]:
+    day = f"day-{number % 1000:03d}"
+    return {
+        "path": f"day={day}/{_path(number)}",
+        "partitionValues": [("day", day)],
+        "size": 1_000_000 + number * 7919 % 100_000_000,
+        "modificationTime": _START + number,
+        "dataChange": False,
+        "stats": _stats(number),
+    }
+
+
+def write_checkpoint(table: Path, files: int) -> None:
+    """A table of which only a classic checkpoint is left; its files lie in up to 1,000 partitions."""
+    log = table / "_delta_log"
+    log.mkdir(parents=True)
+    metadata = {**_metadata(["day"]), "configuration": [], "format": {"provider": "parquet", "options": []}}
+    with pq.ParquetWriter(log / f"{10:020d}.checkpoint.parquet", _CHECKPOINT) as writer:
+        writer.write_table(pa.Table.from_pylist([{"protocol": _PROTOCOL}, {"metaData": metadata}], _CHECKPOINT))
+        for start in range(0, files, _BATCH):
+            rows = [{"add": _add(number)} for number in range(start, min(files, start + _BATCH))]
+            writer.write_table(pa.Table.from_pylist(rows, _CHECKPOINT))
