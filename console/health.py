@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error as DatabaseFailure
 from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -79,7 +79,7 @@ def _worker_states() -> dict[str, str] | None:
     try:
         young = Worker.objects.filter(heartbeat_at__gt=Now() - timedelta(seconds=LIVES_S))
         rows = list(young.values_list("kind", "condition", "boot_id", "pid", "start_ticks"))
-    except DatabaseError:
+    except DatabaseFailure:
         return None
     here = boot_id()
     states: dict[str, str] = {}

@@ -15,6 +15,7 @@ from jobs.worker import WorkerProcess
 
 class Command(BaseCommand):
     help = "Runs the dispatcher: wakes workers, reconciles lost claims, expires requests."
+    requires_system_checks = ()  # they would load every page
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
