@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from django.urls import path
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers as drf
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -46,7 +46,7 @@ from tables.serializers import (
 
 READ = Permission.TABLE_READ
 ADD = Permission.TABLE_ADD
-FREE = OpenApiResponse(drf.DictField())
+FREE = OpenApiTypes.OBJECT
 Method = TypeVar("Method", bound=Callable[..., Response])
 
 

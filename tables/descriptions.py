@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
 from tables import histories, schemas
@@ -54,7 +55,7 @@ def schema_changes(table: Table) -> list[tuple[Commit, list[SchemaChange]]]:
     """The commits that changed the schema, newest first, with what they changed; the first one known comes with no changes."""
     commits = histories.schema_changes(table)
     found: list[tuple[Commit, list[SchemaChange]]] = []
-    for commit, older in zip(commits, [*commits[1:], None], strict=True):
+    for commit, older in zip_longest(commits, commits[1:]):
         changes = schemas.differences(older.schema, commit.schema) if older else []
         if changes or older is None:
             found.append((commit, changes))
