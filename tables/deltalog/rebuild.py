@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tables.deltalog.bases import FromCheckpoint, choose_base
 from tables.deltalog.checkpoints import CheckpointError
+from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.listing import Checkpoint, Listing
 from tables.deltalog.problems import Code, Problem, Problems
@@ -44,7 +45,8 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
         problems.extend(last.problems)
         replay.complete &= number <= replay.base.version or not harms_state(last.problems)
     committed = last.committed_at if last and last.version == version else None
-    return Head(version, committed, clock.previous_ms, listing.commits.get(version))
+    checksum = read_checksum(storage, listing.checksums.get(version), problems)
+    return Head(version, committed, clock.previous_ms, listing.commits.get(version), checksum)
 
 
 def harms_state(problems: tuple[Problem, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from tables.deltalog.actions import Action, AddFile, RemoveFile
 from tables.deltalog.bases import Base
+from tables.deltalog.checksums import Checksum, compare_checksum
 from tables.deltalog.livefiles import shape, without
 from tables.deltalog.problems import Code, Problems
 from tables.deltalog.snapshot import Snapshot, physical_partition_columns, save
@@ -21,12 +23,13 @@ from tables.deltalog.tail import Tail
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The version that a replay ends at, with what the next one needs."""
+    """The version that a replay ends at, with its checksum where there is one, and what the next replay needs."""
 
     version: int
     committed_at: datetime | None
     clock_ms: int | None
     file: Entry | None
+    checksum: Checksum | None = None
 
 
 class Replay:
@@ -53,19 +56,23 @@ class Replay:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
         self._check()
         if self._target is None or self._tail is None:
-            return self._snapshot(head)
+            return self._snapshot(head, None, None, None)
         columns = physical_partition_columns(self.state.metadata)
-        return save(self._files(self._tail, columns), columns, self._target, lambda: self._snapshot(head))
+        return save(self._files(self._tail, columns), columns, self._target, partial(self._counted, head))
 
-    def _snapshot(self, head: Head) -> Snapshot:
+    def _counted(self, head: Head, files: int, size: int | None, rows: int | None) -> Snapshot:
+        compare_checksum(head.checksum, files, size, self._problems)
+        return self._snapshot(head, files, size, rows)
+
+    def _snapshot(self, head: Head, files: int | None, size: int | None, rows: int | None) -> Snapshot:
         return Snapshot(
             version=head.version,
             committed_at=head.committed_at,
             state=self.state,
-            num_files=None,
-            size_bytes=None,
-            num_records=None,
-            files_path=None,
+            num_files=files,
+            size_bytes=size,
+            num_records=rows,
+            files_path=None if files is None else self._target,
             complete=self.complete,
             problems=self._problems.found(),
             clock_ms=head.clock_ms,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -130,11 +130,15 @@ def physical_names(metadata: Metadata) -> dict[str, str]:
 
 
 def save(
-    batches: Iterable[pa.RecordBatch], columns: Sequence[str], target: Path, finished: Callable[[], Snapshot]
+    batches: Iterable[pa.RecordBatch],
+    columns: Sequence[str],
+    target: Path,
+    finished: Callable[[int, int | None, int | None], Snapshot],
 ) -> Snapshot:
     """Writes the live files, then the small state, at once or not at all, and counts them.
 
-    `columns` are the physical partition columns. `finished` is asked last, since reading the files may find problems.
+    `columns` are the physical partition columns. `finished` is asked last, with the number of files, of bytes and of rows, since
+    reading the files may find problems.
     """
     schema = live_schema(columns)
     temporary = target.with_name(f"{target.name}.{os.getpid()}.new")
@@ -144,8 +148,7 @@ def save(
             for batch in _regrouped(batches):
                 writer.write_batch(batch)
                 counts.add(batch)
-            files, size, rows = counts.known()
-            snapshot = replace(finished(), num_files=files, size_bytes=size, num_records=rows, files_path=target)
+            snapshot = finished(*counts.known())
             writer.write_batch(_nothing(schema), custom_metadata={_KEY: json.dumps(_dump(snapshot)).encode()})
         temporary.replace(target)
     finally:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from tables.deltalog.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
 
-
 MOST = 100_000
 """Transactions (and domains) that are remembered; a log with more is not an honest one, and memory has a bar."""
 

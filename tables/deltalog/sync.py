@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tables.deltalog.bases import Base, FromSaved, choose_base
 from tables.deltalog.checkpoints import CheckpointError
+from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.filenames import LOG
 from tables.deltalog.listing import Listing, read_listing
@@ -67,7 +68,8 @@ class Sync:
                     yield last
             replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)
             committed = last.committed_at if last and last.version == self.head else None
-            head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head))
+            checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
+            head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head), checksum)
             self._finished = self._finish(replay, head)
 
     def _read(self, replay: Replay, clock: Clock) -> Iterator[Commit]:
