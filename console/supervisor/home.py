@@ -156,6 +156,8 @@ def _data_place(path: Path, account: Account | None) -> Path:
     if account is None or can_enter(account, path):
         place = path / "postgres"
     else:
+        SYSTEM_DATA.mkdir(parents=True, exist_ok=True)
+        SYSTEM_DATA.chmod(0o711)
         place = SYSTEM_DATA / f"{path.name.strip('.') or 'home'}-{secrets.token_hex(4)}"
     place.mkdir(parents=True, exist_ok=True)
     place.chmod(0o711 if account else 0o700)

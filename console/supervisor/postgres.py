@@ -140,9 +140,18 @@ def _where_executable(home: Home, server: Server) -> Server:
         libraries = install.parent.with_name(install.parent.name + ".libs")
         if libraries.is_dir():
             shutil.copytree(libraries, target / libraries.name, symlinks=True)
+        _open_to_all(target)
         (target / "complete").touch()
     install = server.bin_dir.parent
     return Server(target / install.parent.name / install.name / "bin", server.major)
+
+
+def _open_to_all(tree: Path) -> None:
+    """What the owner may read and run, everybody may: a strict umask would shut the server's user out again."""
+    for path in (tree, *tree.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode & 0o777
+            path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
 
 
 def _make_data(home: Home, server: Server, data: Path) -> None:
