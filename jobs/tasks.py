@@ -12,8 +12,7 @@ from console.celery import app
 from jobs import broker
 from jobs.models import Worker
 from jobs.points import Point, reached
-from jobs.spark_host import SparkHost
-from jobs.worker import WorkerProcess
+from jobs.worker import EngineHost, WorkerProcess
 
 _here: WorkerProcess | None = None
 _name = ""
@@ -40,12 +39,21 @@ def kind_of(name: str) -> str:
     return name.split("@")[0].split("-")[0]
 
 
-def begin(host: Any = None) -> WorkerProcess:
-    """Makes this process a worker. Spark's kinds get a JVM of their own, started in the background."""
+def spark_host(kind: str, name: str) -> EngineHost:
+    """A JVM of its own. Only a process that has one imports pyspark."""
+    from jobs.spark_host import SparkHost
+
+    return SparkHost(kind, name)
+
+
+make_host = spark_host  # tests put another engine here
+
+
+def begin() -> WorkerProcess:
+    """Makes this process a worker. Spark's kinds get an engine of their own, started in the background."""
     global _here
     kind = kind_of(_name)
-    if host is None and kind in {Worker.Kind.SPARK, Worker.Kind.INTERACTIVE}:
-        host = SparkHost(kind, _name)
+    host = make_host(kind, _name) if kind in {Worker.Kind.SPARK, Worker.Kind.INTERACTIVE} else None
     _here = WorkerProcess(_name, kind, host)
     _here.begin()
     return _here

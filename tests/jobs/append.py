@@ -10,7 +10,7 @@ from jobs.domain.results import Inspection
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Appends `rows` rows to the table at `path`; a fake engine takes `seconds` for it."""
+    """Appends `rows` rows to the table at `path`; `seconds` is the time the work takes, `commit_seconds` the commit alone."""
 
     kind: ClassVar[str] = "append"
     schema_version: ClassVar[int] = 1
@@ -18,6 +18,7 @@ class Append:
     path: str
     rows: int
     seconds: float = 0.0
+    commit_seconds: float = 0.0
 
 
 NOTHING_FOUND = {

@@ -59,7 +59,7 @@ def _actions(table, version, operation, user_metadata, files):
         yield {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
         yield {
             "metaData": {
-                "id": f"fake-{os.path.basename(table)}",
+                "id": f"fake-{Path(table).name}",
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": SCHEMA,
                 "partitionColumns": [],

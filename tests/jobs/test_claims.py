@@ -31,7 +31,8 @@ def end(claim) -> None:
 def test_a_claim_sets_attempt_token_lease_and_table_lease_at_once(orders, olga):
     job = making.job(orders, olga)
     claim = claim_run(making.holder())
-    assert claim is not None and claim.job.pk == job.pk
+    assert claim is not None
+    assert claim.job.pk == job.pk
     row = Job.objects.get(pk=job.pk)
     assert (row.state, row.attempt, row.token) == (State.RUNNING, 1, claim.token)
     assert Job.objects.filter(pk=job.pk, lease_until__gt=Now() + timedelta(seconds=25)).exists()
@@ -67,11 +68,13 @@ def test_it_leaves_what_may_not_run(orders, olga, values):
 def test_one_table_runs_one_job_and_the_next_follows(orders, olga):
     first, second = making.job(orders, olga), making.job(orders, olga)
     claim = claim_run(making.holder())
-    assert claim is not None and claim.job.pk == first.pk
+    assert claim is not None
+    assert claim.job.pk == first.pk
     assert claim_run(making.holder()) is None
     end(claim)
     after = claim_run(making.holder())
-    assert after is not None and after.job.pk == second.pk
+    assert after is not None
+    assert after.job.pk == second.pk
 
 
 @pytest.mark.django_db
@@ -111,7 +114,8 @@ def test_a_held_convert_keeps_others_out_of_its_tree_only(lake, olga):
     making.job(below, olga)
     making.job(beside, olga)
     claim = claim_run(making.holder())
-    assert claim is not None and claim.job.table_id == beside.pk
+    assert claim is not None
+    assert claim.job.table_id == beside.pk
     assert claim_run(making.holder()) is None
 
 
@@ -143,11 +147,13 @@ def test_the_database_refuses_a_transition_that_does_not_exist(orders, olga):
 def test_a_preview_is_claimed_again_only_when_its_lease_has_lapsed(orders, olga, no_wakes):
     job = making.job(orders, olga, state=State.PREVIEWING)
     first = claim_preview(making.holder())
-    assert first is not None and not TableLease.objects.exists()
+    assert first is not None
+    assert not TableLease.objects.exists()
     assert claim_preview(making.holder()) is None
     Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1))
     second = claim_preview(making.holder())
-    assert second is not None and second.token > first.token
+    assert second is not None
+    assert second.token > first.token
     assert Attempt.objects.get(pk=first.attempt_id).outcome == "lost"
     with pytest.raises(Fenced):
         move(job, State.QUEUED, Cause.WORKER, "w", token=first.token)
@@ -162,7 +168,9 @@ def test_a_preview_that_kills_its_workers_is_given_up(orders, olga, no_wakes):
     assert claim_preview(making.holder()) is None
     assert reconcile() == 1
     row = Job.objects.get(pk=job.pk)
-    assert row.state == State.FAILED and row.error is not None and row.error["code"] == "attempts_exhausted"
+    assert row.state == State.FAILED
+    assert row.error is not None
+    assert row.error["code"] == "attempts_exhausted"
     assert not Attempt.objects.filter(ended_at=None).exists()
 
 
@@ -217,4 +225,5 @@ def test_rival_converts_in_one_tree_have_one_winner(lake, olga):
     assert len(run_rivals(8)) <= 2
     held = list(TableLease.objects.values_list("location", flat=True))
     nested = [(x, y) for x in held for y in held if y.startswith(x + "/")]
-    assert held and not nested
+    assert held
+    assert not nested

@@ -1,5 +1,6 @@
 """One claim from beginning to end: whatever the engine does, the job says the truth."""
 
+import itertools
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -48,7 +49,8 @@ def cancel_while_it_runs(job):
 
 
 def assert_ended(job):
-    assert job.is_ended and job.lease_until is None
+    assert job.is_ended
+    assert job.lease_until is None
     assert not TableLease.objects.filter(job=job).exists()
     assert not Attempt.objects.filter(job=job, ended_at=None).exists()
     assert Event.objects.filter(job=job.pk, action="job.end").count() == 1
@@ -59,7 +61,7 @@ def assert_told(job):
     """Every transition is an event, and they follow on each other."""
     events = list(JobEvent.objects.filter(job=job).exclude(target=""))
     assert events[-1].target == job.state
-    for before, after in zip(events, events[1:], strict=False):
+    for before, after in itertools.pairwise(events):
         assert after.source == before.target
     assert all(e.who and e.text and e.table_text for e in events)
 
@@ -81,7 +83,8 @@ def test_a_failure_before_the_commit_says_that_nothing_was_committed(orders, olg
     engine.before = breaks
     making.job(orders, olga)
     job = run(engine)
-    assert job.state == State.FAILED and job.error["table_state"] == outcomes.NOTHING
+    assert job.state == State.FAILED
+    assert job.error["table_state"] == outcomes.NOTHING
     assert "no space left" in job.error["message"]
     assert_ended(job)
 
@@ -106,15 +109,18 @@ def test_a_refusal_lists_every_reason(orders, olga, engine, quick):
     engine.before = refuses
     making.job(orders, olga)
     job = run(engine)
-    assert job.state == State.FAILED and [r["code"] for r in job.error["refusals"]] == ["a", "b"]
-    assert job.error["message"] == "first (1 more)" and job.error["what_to_do"] == "mend it"
+    assert job.state == State.FAILED
+    assert [r["code"] for r in job.error["refusals"]] == ["a", "b"]
+    assert job.error["message"] == "first (1 more)"
+    assert job.error["what_to_do"] == "mend it"
 
 
 def test_a_row_changed_after_its_digest_never_runs(orders, olga, engine, quick):
     job = making.job(orders, olga)
     Job.objects.filter(pk=job.pk).update(parameters={"path": orders.path, "rows": 1000, "seconds": 0})
     ended = run(engine)
-    assert ended.state == State.STALE and "digest" in ended.error["message"]
+    assert ended.state == State.STALE
+    assert "digest" in ended.error["message"]
     assert fake_table.marks(orders.path) == {}
     assert_ended(ended)
 
@@ -128,7 +134,8 @@ def test_a_cancel_stops_the_run_and_says_that_nothing_was_committed(orders, olga
 
     engine.before = cancelled
     ended = run(engine)
-    assert ended.state == State.CANCELLED and ended.version is None
+    assert ended.state == State.CANCELLED
+    assert ended.version is None
     assert engine.cancels[0] == f"levee-{job.pk}-1"
     assert_ended(ended)
 
@@ -164,7 +171,8 @@ def test_a_run_that_does_not_heed_its_cancel_is_ended_with_its_jvm(orders, olga,
     with pytest.raises(EngineLost):
         run(engine)
     row = Job.objects.get(pk=job.pk)
-    assert row.state == State.CANCELLING and row.lease_until is None
+    assert row.state == State.CANCELLING
+    assert row.lease_until is None
     assert len(engine.cancels) > 1, "cancel is not sticky: it must be repeated"
 
 
@@ -200,7 +208,8 @@ def test_a_lost_jvm_leaves_the_answer_to_the_history(orders, olga, engine, quick
     with pytest.raises(EngineLost):
         run(engine)
     row = Job.objects.get(pk=job.pk)
-    assert row.state == State.RECONCILING and row.lease_until is None
+    assert row.state == State.RECONCILING
+    assert row.lease_until is None
     assert TableLease.objects.filter(job=row).exists(), "nobody may write before it is known what happened"
     assert "OutOfMemoryError" in JobEvent.objects.get(job=row, target="reconciling").text
     assert engine.ended_hard.is_set()
@@ -236,7 +245,8 @@ def test_a_planned_stop_gives_the_attempt_back(orders, olga, engine, quick):
     assert JobEvent.objects.filter(job=job, kind="released").count() == 1
     assert not TableLease.objects.exists()
     again = claim_run(making.holder())
-    assert again is not None and again.number == 1
+    assert again is not None
+    assert again.number == 1
 
 
 def test_a_run_past_its_limit_is_stopped(orders, olga, engine, timing, no_wakes):
@@ -244,7 +254,8 @@ def test_a_run_past_its_limit_is_stopped(orders, olga, engine, timing, no_wakes)
     engine.before = engine.wait_for_cancel
     making.job(orders, olga)
     job = run(engine)
-    assert job.state == State.FAILED and job.error["code"] == "time_limit"
+    assert job.state == State.FAILED
+    assert job.error["code"] == "time_limit"
     assert_ended(job)
 
 
@@ -337,7 +348,9 @@ def test_the_lease_is_kept_until_the_end_is_recorded(orders, olga, engine, quick
 def test_a_preview_leads_to_the_queue_with_its_digest(orders, olga, engine, quick, no_wakes):
     making.job(orders, olga, state=State.PREVIEWING)
     job = run(engine, claiming=claim_preview)
-    assert job.state == State.QUEUED and job.digest and job.policy["required_approvals"] == 0
+    assert job.state == State.QUEUED
+    assert job.digest
+    assert job.policy["required_approvals"] == 0
     assert no_wakes == ["spark"]
     assert Attempt.objects.get().outcome == "measured"
     assert run(scripted.ScriptedEngine()).state == State.SUCCEEDED
@@ -347,7 +360,8 @@ def test_a_preview_that_finds_reasons_ends_there(orders, olga, engine, quick):
     engine.found = lambda path: replace(inspection(path), refusals=(Refusal("no_files", "nothing to convert"),))
     making.job(orders, olga, state=State.PREVIEWING)
     job = run(engine, claiming=claim_preview)
-    assert job.state == State.FAILED and job.error["code"] == "no_files"
+    assert job.state == State.FAILED
+    assert job.error["code"] == "no_files"
     assert_ended(job)
 
 
@@ -389,7 +403,8 @@ def test_a_preview_past_its_limit_fails(orders, olga, engine, timing, no_wakes):
     engine.before = engine.wait_for_cancel
     making.job(orders, olga, state=State.PREVIEWING)
     job = run(engine, claiming=claim_preview)
-    assert job.state == State.FAILED and job.error["code"] == "time_limit"
+    assert job.state == State.FAILED
+    assert job.error["code"] == "time_limit"
 
 
 def test_withdrawing_stops_a_preview(orders, olga, engine, quick):
@@ -424,7 +439,8 @@ def test_the_log_is_bounded_masked_and_in_the_databases_time(orders, olga, engin
     making.job(orders, olga)
     run(engine)
     lines = list(LogLine.objects.order_by("id").values_list("text", flat=True))
-    assert len(lines) == 500 and lines[-1].startswith("The log ends here")
+    assert len(lines) == 500
+    assert lines[-1].startswith("The log ends here")
     assert max(map(len, lines)) <= 2000
     assert not [line for line in lines if "hunter2" in line]
     recent = LogLine.objects.filter(at__gt=Now() - timedelta(minutes=1), at__lte=Now())
@@ -446,4 +462,5 @@ def test_progress_names_the_stages(orders, olga, engine, quick):
     engine.before = looks
     making.job(orders, olga)
     run(engine)
-    assert seen[0]["stage"] == "writing files" and (seen[0]["done"], seen[0]["total"]) == (1, 2)
+    assert seen[0]["stage"] == "writing files"
+    assert (seen[0]["done"], seen[0]["total"]) == (1, 2)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -44,7 +45,8 @@ def lapse(job, seconds=1):
 
 def claimed(job, holder=None):
     claim = claim_run(holder or dead_holder())
-    assert claim is not None and claim.job.pk == job.pk
+    assert claim is not None
+    assert claim.job.pk == job.pk
     return claim
 
 
@@ -73,7 +75,8 @@ def test_a_lost_run_without_commit_is_tried_again_once(orders, olga, no_wakes):
     assert reconcile() == 2  # taken over, then decided
     row = Job.objects.get(pk=job.pk)
     assert (row.state, row.attempt) == (State.QUEUED, 1)
-    assert not TableLease.objects.exists() and no_wakes == ["spark"]
+    assert not TableLease.objects.exists()
+    assert no_wakes == ["spark"]
     assert Attempt.objects.get(pk=first.attempt_id).outcome == "lost"
     assert Event.objects.filter(job=job.pk, action="job.retry").count() == 1
 
@@ -81,7 +84,8 @@ def test_a_lost_run_without_commit_is_tried_again_once(orders, olga, no_wakes):
     assert second.number == 2
     reconcile()
     row = Job.objects.get(pk=job.pk)
-    assert row.state == State.FAILED and row.error["code"] == "attempts_exhausted"
+    assert row.state == State.FAILED
+    assert row.error["code"] == "attempts_exhausted"
     assert claim_run(dead_holder()) is None
 
 
@@ -150,12 +154,14 @@ def test_another_hosts_worker_is_stale_after_its_time_by_the_databases_clock(ord
     lost(job, making.holder(host="elsewhere"))
     monkeypatch.setattr("time.time", lambda: 4_000_000_000.0)  # this process's clock says nothing
     assert reconcile() == 1
-    assert reconcile() == 0 and Job.objects.get().state == State.RECONCILING
+    assert reconcile() == 0
+    assert Job.objects.get().state == State.RECONCILING
     assert TableLease.objects.exists()
     JobEvent.objects.update(at=F("at") - timedelta(seconds=61))
     assert reconcile() == 1
     row = Job.objects.get()
-    assert row.state == State.STALE and "another host" in row.error["message"]
+    assert row.state == State.STALE
+    assert "another host" in row.error["message"]
 
 
 @pytest.mark.django_db
@@ -175,9 +181,11 @@ def test_a_late_commit_is_said_on_job_and_audit_once(orders, olga, timing):
     reconcile()
     JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
     reconcile()
-    assert Job.objects.get().state == State.STALE and find_late_commits() == 0
+    assert Job.objects.get().state == State.STALE
+    assert find_late_commits() == 0
     version = commit_for(job)
-    assert find_late_commits() == 1 and find_late_commits() == 0
+    assert find_late_commits() == 1
+    assert find_late_commits() == 0
     assert Job.objects.get().version == version
     assert JobEvent.objects.get(kind="late_commit").table_text == f"Committed as version {version}."
     event = Event.objects.get(action="job.late_commit")
@@ -234,13 +242,14 @@ def test_a_table_that_is_not_there_proves_nothing(orders, olga, timing):
     timing(unproven=0.001)
     job = making.job(orders, olga)
     lost(job)
-    os.rename(orders.path, orders.path + ".away")
+    Path(orders.path).rename(orders.path + ".away")
     reconcile()
     assert Job.objects.get().state in {State.RECONCILING, State.STALE}
     JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
     reconcile()
     row = Job.objects.get()
-    assert row.state == State.STALE and row.error["table_state"].startswith("Unknown")
+    assert row.state == State.STALE
+    assert row.error["table_state"].startswith("Unknown")
 
 
 @pytest.mark.django_db
@@ -286,7 +295,8 @@ def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
     claimed(job, Holder("spark@here", socket.gethostname(), boot_id(), worker.pid, start_ticks(worker.pid) or 0))
     Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
     move(job, State.CANCELLING, Cause.CANCELLER, "olga")
-    assert reconcile() == 0 and worker.poll() is None
+    assert reconcile() == 0
+    assert worker.poll() is None
     Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now() - timedelta(seconds=3))
     assert reconcile() == 1
     assert worker.wait(10) == -signal.SIGKILL

@@ -1,0 +1,73 @@
+"""What fault points do in processes that tests start: one fault, armed by a file, fires once in whichever process gets there.
+
+The folder is named by LEVEE_TEST_FAULTS. `armed.json` holds the fault; whoever renames it away fires it. `victims-<kind>.json` are
+written by workers, `servers.json` by the test.
+"""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from console.supervisor.pids import start_ticks
+from jobs.points import arm
+
+GONE_LIMIT_S = 10
+
+
+def folder() -> Path | None:
+    name = os.environ.get("LEVEE_TEST_FAULTS")
+    return Path(name) if name else None
+
+
+def remember_victims(kind: str, jvm: int) -> None:
+    """Called by a worker's host in the process that claims: prefork's child, or the only process."""
+    if (at := folder()) is not None:
+        fresh = at / f".victims-{kind}-{os.getpid()}"
+        fresh.write_text(json.dumps({"main": os.getppid(), "child": os.getpid(), "jvm": jvm}))
+        fresh.replace(at / f"victims-{kind}.json")
+
+
+def arm_from_environment() -> None:
+    """Hangs the faults of the folder on every point of this process."""
+    at = folder()
+    if at is not None:
+        arm(lambda point: _reached(at, point))
+
+
+def _reached(at: Path, point: str) -> None:
+    try:
+        fault = json.loads((at / "armed.json").read_text())
+    except FileNotFoundError:
+        return
+    if fault["point"] != point:
+        return
+    try:
+        (at / "armed.json").rename(at / "fired.json")
+    except FileNotFoundError:
+        return  # another process was quicker
+    for act in fault["acts"]:
+        _act(at, act)
+
+
+def _act(at: Path, act: dict) -> None:
+    kind = act["do"]
+    if kind == "sleep":
+        time.sleep(act["seconds"])
+        return
+    number = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP, "stop": signal.SIGTERM}[kind]
+    pid = _victim(at, act["victim"])
+    ticks = start_ticks(pid)
+    os.kill(pid, number)
+    until = time.monotonic() + GONE_LIMIT_S
+    while kind == "kill" and start_ticks(pid) == ticks and ticks is not None and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+def _victim(at: Path, name: str) -> int:
+    if name in {"postgres", "redis"}:
+        return int(json.loads((at / "servers.json").read_text())[name])
+    if name == "self":
+        return os.getpid()
+    return int(json.loads((at / "victims-spark.json").read_text())[name])

@@ -1,0 +1,311 @@
+"""An instance for tests that kill its parts: own PostgreSQL and Redis, dispatchers, workers, a process that asks. A keeper restarts
+what has died, as the supervisor does, only sooner."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from console.supervisor import postgres, provision, redis
+from console.supervisor.account import popen_user
+from console.supervisor.home import Home, open_home
+from console.supervisor.pids import start_ticks
+from console.supervisor.tools import PROJECT
+
+SHORT = {
+    "lease": 2.0,
+    "heartbeat": 0.4,
+    "watch": 0.1,
+    "reconcile": 0.3,
+    "wake": 0.3,
+    "housekeeping": 2,
+    "cancel_grace": 1.5,
+    "unproven": 2.0,
+    "late_commit": 600,
+}
+# A commit must outlive the server's death, not the machine's.
+SERVER = ("fsync=off", "full_page_writes=off", "max_connections=100", "shared_buffers=64MB")
+LIMIT_S = 60.0
+
+
+def wait_for(what: Callable[[], Any], limit: float = LIMIT_S, told: Callable[[], object] = lambda: "") -> Any:
+    """What the condition gives once it is true. Fails after the limit, saying `told()`."""
+    until = time.monotonic() + limit
+    while True:
+        found = what()
+        if found:
+            return found
+        assert time.monotonic() < until, f"waited {limit} s in vain: {told()}"
+        time.sleep(0.02)
+
+
+@dataclass
+class Part:
+    """A program that is kept alive."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    options: dict[str, Any] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+    before: Callable[[], None] = lambda: None
+
+    def start(self, log: Path) -> None:
+        self.before()
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd="/" if self.options else PROJECT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                **self.options,
+            )
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+
+class Instance:
+    """Everything of one home. `faults` is the folder of tests.jobs.faults."""
+
+    def __init__(self, folder: Path, timing: dict[str, float], engine: str = "fake") -> None:
+        folder.chmod(0o711)
+        self.home: Home = postgres.prepare(open_home(folder / "home"))
+        self.faults = folder / "faults"
+        self.lake = folder / "lake"
+        for path in (self.faults, self.lake):
+            path.mkdir()
+        self.engine, self.timing = engine, timing
+        self.parts: dict[str, Part] = {}
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._requester: subprocess.Popen[str] | None = None
+        self._connection: psycopg.Connection | None = None
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Servers, schema, keeper."""
+        server = Part("postgres", postgres.command(self.home, *SERVER), postgres.CLEAN_ENVIRONMENT)
+        server.options = {**popen_user(self.home.account), "umask": 0o077} if self.home.account else {"umask": 0o077}
+        self.add(server)
+        self.add(Part("redis", redis.command(self.home), dict(os.environ), {"umask": 0o077}, before=self._empty_redis))
+        wait_for(lambda: postgres.answers(self.home))
+        provision.provision(self.home)
+        migrate = [sys.executable, "manage.py", "migrate", "--database", "admin", "-v", "0"]
+        subprocess.run(migrate, cwd=PROJECT, env=self.environment(), check=True)
+        self._keeper.start()
+
+    def _empty_redis(self) -> None:
+        """Killed and emptied: what Redis had written is gone each time it starts."""
+        shutil.rmtree(self.home.path / "redis", ignore_errors=True)
+        (self.home.path / "redis").mkdir(mode=0o700)
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._connection is not None:
+            self._connection.close()
+        with self._lock:
+            if self._requester is not None:
+                self._requester.kill()
+            for part in self.parts.values():
+                self._end(part)
+        for path in self.faults.glob("victims-*.json"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(json.loads(path.read_text())["jvm"], signal.SIGKILL)
+        shutil.rmtree(self.home.run_dir, ignore_errors=True)
+
+    def _end(self, part: Part) -> None:
+        if part.process is not None and part.running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(part.process.pid, signal.SIGKILL)
+            part.process.wait(20)
+
+    def _keep(self) -> None:
+        while not self._closing.wait(0.05):
+            with self._lock:
+                for part in self.parts.values():
+                    if not part.running and not self._closing.is_set():
+                        self._start(part)
+
+    def _start(self, part: Part) -> None:
+        part.start(self.home.logs / f"{part.name}.out")
+        if part.name in {"postgres", "redis"}:
+            servers = {n: p.process.pid for n, p in self.parts.items() if n in {"postgres", "redis"} and p.process}
+            (self.faults / "servers.json").write_text(json.dumps(servers))
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "LEVEE_HOME": str(self.home.path),
+            "LEVEE_TIMING": json.dumps(self.timing),
+            "LEVEE_TEST_FAULTS": str(self.faults),
+            "LEVEE_TEST_ENGINE": self.engine,
+            "DJANGO_SETTINGS_MODULE": "console.settings",
+            "PYTHONPATH": str(PROJECT),
+            **more,
+        }
+
+    # --- parts ----------------------------------------------------------------------------------------------------
+
+    def add(self, part: Part) -> None:
+        """Starts a part and keeps it alive."""
+        with self._lock:
+            self.parts[part.name] = part
+            self._start(part)
+
+    def remove(self, name: str, sig: signal.Signals = signal.SIGKILL) -> None:
+        """Ends a part for good."""
+        with self._lock:
+            part = self.parts.pop(name)
+        if part.process is not None and sig is not signal.SIGKILL:
+            part.process.send_signal(sig)
+            part.process.wait(60)
+        self._end(part)
+
+    def add_dispatcher(self, name: str = "dispatcher", **more: str) -> None:
+        self.add(Part(name, [sys.executable, "manage.py", "dispatcher"], self.environment(**more)))
+
+    def add_worker(self, name: str = "spark", **more: str) -> None:
+        """A worker of the queue that its name begins with; returns when it is ready."""
+        queue = name.split("-")[0]
+        pool = ("-P", "prefork", "-c", "1") if queue == "spark" else ("-P", "threads", "-c", "2")
+        command = [
+            *(sys.executable, "-m", "celery", "-A", "tests.jobs.worker_app", "worker", "-Q", queue, *pool),
+            *(
+                "-n",
+                f"{name}@%h",
+                "--without-gossip",
+                "--without-mingle",
+                "--without-heartbeat",
+                "--loglevel",
+                "WARNING",
+            ),
+        ]
+        self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more)))
+
+    def wait_ready(self, name: str = "spark", limit: float = LIMIT_S) -> None:
+        """Until the worker of that name says that it is ready, and is a process that lives."""
+        wait_for(lambda: self._is_ready(name), limit, self.tail)
+
+    def _is_ready(self, name: str) -> bool:
+        query = "select pid, start_ticks from jobs_worker where name like %s and condition = 'ready'"
+        alive = [pid for pid, ticks in self.rows(query, f"{name}@%") if start_ticks(pid) == ticks]
+        return bool(alive) and (name != "spark" or self.victims()["child"] in alive)
+
+    def tail(self) -> str:
+        return "\n".join(f"{p.name}: {p.read_text(errors='replace')[-1500:]}" for p in self.home.logs.glob("*.out"))
+
+    # --- acts -----------------------------------------------------------------------------------------------------
+
+    def ask(self, do: str, **values: Any) -> dict[str, Any]:
+        """Has the process that plays the web do it. Raises EOFError when that was killed meanwhile."""
+        if self._requester is None or self._requester.poll() is not None:
+            self._requester = subprocess.Popen(
+                [sys.executable, "-m", "tests.jobs.requester"],
+                cwd=PROJECT,
+                env=self.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=(self.home.logs / "requester.out").open("ab"),
+                text=True,
+                start_new_session=True,
+            )
+            self._line()
+        assert self._requester.stdin is not None
+        self._requester.stdin.write(json.dumps({"do": do, **values}) + "\n")
+        self._requester.stdin.flush()
+        return self._line()
+
+    def _line(self) -> dict[str, Any]:
+        assert self._requester is not None
+        assert self._requester.stdout is not None
+        line = self._requester.stdout.readline()
+        if not line:
+            raise EOFError(self._requester.wait(10))
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def arm(self, point: str, *acts: dict[str, Any]) -> None:
+        """The next process that reaches the point does this."""
+        for name in ("armed.json", "fired.json"):
+            (self.faults / name).unlink(missing_ok=True)
+        fresh = self.faults / ".armed"
+        fresh.write_text(json.dumps({"point": point, "acts": acts}))
+        fresh.replace(self.faults / "armed.json")
+
+    @property
+    def fired(self) -> bool:
+        return (self.faults / "fired.json").exists()
+
+    def victims(self) -> dict[str, int]:
+        found: dict[str, int] = json.loads((self.faults / "victims-spark.json").read_text())
+        return found
+
+    def table(self, name: str) -> Path:
+        path = self.lake / name
+        path.mkdir()
+        return path
+
+    # --- what is so -----------------------------------------------------------------------------------------------
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What the database answers, however often its server dies meanwhile."""
+        until = time.monotonic() + LIMIT_S
+        while True:
+            try:
+                if self._connection is None or self._connection.closed:
+                    self._connection = postgres.connect(self.home)
+                return self._connection.execute(query.encode(), values).fetchall()
+            except psycopg.OperationalError:
+                if self._connection is not None:
+                    self._connection.close()
+                assert time.monotonic() < until, "the database didn't come back"
+                time.sleep(0.05)
+
+    def job(self, pk: str) -> dict[str, Any]:
+        names = ("state", "version", "attempt", "no_op", "lease_until", "finished_at")
+        (row,) = self.rows(f"select {', '.join(names)} from jobs_job where id = %s", pk)
+        return dict(zip(names, row, strict=True))
+
+    def wait_state(self, pk: str, *states: str, limit: float = LIMIT_S) -> dict[str, Any]:
+        """The job once it is in one of the states; without any, once it has ended."""
+
+        def there() -> dict[str, Any] | None:
+            job = self.job(pk)
+            return job if (job["state"] in states if states else job["finished_at"] is not None) else None
+
+        found: dict[str, Any] = wait_for(there, limit, lambda: (self.job(pk), self.story(pk), self.tail()))
+        return found
+
+    def story(self, pk: str) -> list[tuple[Any, ...]]:
+        return self.rows(
+            "select at::text, kind, who, attempt, text from jobs_jobevent where job_id = %s order by id", pk
+        )
+
+
+@contextlib.contextmanager
+def opened(folder: Path, timing: dict[str, float] | None = None, engine: str = "fake") -> Iterator[Instance]:
+    """An instance with its servers, until the end of the block."""
+    instance = Instance(folder, timing or SHORT, engine)
+    try:
+        instance.open()
+        yield instance
+    finally:
+        instance.close()

@@ -1,0 +1,44 @@
+"""Celery's app for tests: the real tasks of jobs, with a small process in the JVM's place and faults on the points.
+
+LEVEE_TEST_ENGINE=spark keeps the real engine. LEVEE_TEST_CLOCK shifts this process's clock by so many seconds, LEVEE_TEST_HOST
+gives its host another name.
+"""
+
+import os
+import socket
+import time
+
+import django
+
+django.setup()
+
+from django.utils import timezone
+
+from console.celery import app
+from jobs import tasks
+from tests.jobs import append
+from tests.jobs.faults import arm_from_environment
+
+__all__ = ["app"]
+
+append.register()
+arm_from_environment()
+
+if os.environ.get("LEVEE_TEST_ENGINE") == "spark":
+    from tests.jobs import spark_append
+
+    spark_append.register()
+else:
+    from tests.jobs.fake_engine import FakeHost
+
+    tasks.make_host = FakeHost
+
+if shift := float(os.environ.get("LEVEE_TEST_CLOCK", "0")):
+    from datetime import timedelta
+
+    _time, _now = time.time, timezone.now
+    time.time = lambda: _time() + shift
+    timezone.now = lambda: _now() + timedelta(seconds=shift)
+
+if host := os.environ.get("LEVEE_TEST_HOST"):
+    socket.gethostname = lambda: host
