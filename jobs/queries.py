@@ -15,8 +15,10 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from jobs.domain.results import Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.models import Attempt, DispatcherRound, Job, JobEvent, LogLine, Read, Worker
+from jobs.outcomes import success_text
 from jobs.services import may_cancel
 from jobs.timing import timing
 from jobs.titles import title_of
@@ -131,7 +133,7 @@ def state_sentence(job: Job) -> str:
         done, total = job.progress.get("done"), job.progress.get("total")
         return f"{stage.capitalize()}, {done:,} of {total:,} Spark tasks." if total else f"{stage.capitalize()}."
     if job.state == State.SUCCEEDED and job.result:
-        return str(job.result.get("details", {}).get("text") or SENTENCE[State.SUCCEEDED])
+        return success_text(Result.from_json(job.result))
     return SENTENCE[State(job.state)]
 
 

@@ -54,7 +54,7 @@ def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit
         engine_info=text(commit.engine_info),
         isolation_level=text(commit.isolation_level),
         is_blind_append=commit.is_blind_append,
-        read_version=bounded(commit.read_version),
+        read_version=_read_version(commit),
         txn_id=text(commit.txn_id),
         user_metadata=text(masked_text(commit.user_metadata)),
         job=job_id(commit.user_metadata),
@@ -146,3 +146,9 @@ def texts(values: dict[str, str | None]) -> dict[str, str | None]:
 def bounded(value: int | None) -> int | None:
     """A count as a bigint can hold it; one that is out of its range is unknown."""
     return value if value is not None and -(2**63) <= value < 2**63 else None
+
+
+def _read_version(commit: deltalog.Commit) -> int | None:
+    """None for a commit that read no version: Delta writes -1 (a CONVERT)."""
+    version = bounded(commit.read_version)
+    return version if version is None or version >= 0 else None
