@@ -88,6 +88,21 @@ def test_a_second_home_runs_beside_it(up, home):
     assert up.health()[0] == http.HTTPStatus.OK
 
 
+def test_servers_given_by_address_are_used_and_none_started(up, home):
+    record = json.loads((up.home / "home.json").read_text())
+    settings = {
+        "LEVEE_DATABASE_URL": f"postgresql://levee_app@/levee?host={record['pg_socket_dir']}",
+        "LEVEE_DATABASE_ADMIN_URL": f"postgresql://levee_migrate@/levee?host={record['pg_socket_dir']}",
+        "LEVEE_REDIS_URL": f"unix://{record['redis_socket']}",
+        "LEVEE_UP_WITHOUT": "light,dispatcher,interactive,spark",
+    }
+    with running.running(home, running.free_port(), "--no-sample", **settings) as other:
+        assert other.printed == [f"ready on http://127.0.0.1:{other.port}"]  # the first person is in that database
+        assert set(other.pids()) == {"web"}
+        assert other.health()[0] == http.HTTPStatus.OK
+    assert up.health()[0] == http.HTTPStatus.OK
+
+
 @pytest.mark.parametrize("part", ["light", "redis", "postgres"])
 def test_a_killed_program_comes_back_and_is_named(up, part):
     name = "database" if part == "postgres" else part
