@@ -20,7 +20,16 @@ from console.errors import Problem
 from tables import discovery, facts, queries, sample
 from tables import sync as syncing
 from tables.discovery import Kind
-from tables.locations import InvalidRoot, Location, LocationError, NoSuchDirectory, innermost, resolve, root_uri
+from tables.locations import (
+    InvalidRoot,
+    Location,
+    LocationError,
+    NoSuchDirectory,
+    canonical,
+    innermost,
+    resolve,
+    root_uri,
+)
 from tables.models import Finding, Root, Table
 from tables.queries import known_at
 
@@ -110,16 +119,22 @@ def _person(actor: Actor) -> Person:
 
 
 def _locate(person: Person, text: str) -> Location[Root]:
-    """The place, in a root that the person sees, or at a table that they see in another one."""
+    """The place, in a root that the person sees, or at a table that they see in another one: nothing else there is told."""
     reads = person.scopes(Permission.TABLE_READ)
+    own = _own(person, text)
     try:
-        location = resolve(text, Root.objects.all(), lambda root: reads.covers_root(root.pk) or bool(reads.tables))
+        return resolve(text, Root.objects.all(), lambda root: reads.covers_root(root.pk) or own)
     except LocationError as error:
         code = "no_table" if isinstance(error, NoSuchDirectory) else error.code
         raise Problem(error.status, code, str(error)) from None
-    if not reads.covers_root(location.root.pk) and known_at(person, location.path) is None:
-        raise Problem(403, "outside_roots", f"{text} is not below a root that you may see.")
-    return location
+
+
+def _own(person: Person, text: str) -> bool:
+    """Whether the text names a table that the person sees."""
+    try:
+        return known_at(person, canonical(text)) is not None
+    except LocationError:
+        return False
 
 
 def refuse_inside_table(location: Location[Root]) -> None:

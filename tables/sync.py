@@ -138,8 +138,11 @@ def _read_delta(table: Table, log: DeltaLog) -> None:
         run = log.sync(target, None, None)
     table.format = Table.Format.DELTA
     _keep(table, run.commits())
-    facts.take(table, run.snapshot())
+    snapshot = run.snapshot()
+    facts.take(table, snapshot)
     _measure_log(table, log)
+    if snapshot.metadata is None or snapshot.protocol is None:
+        table.sync_error = "The log doesn’t say what the table is: its metadata or its protocol can’t be read."
 
 
 def _start(table: Table, log: DeltaLog, target: Path) -> Sync:
