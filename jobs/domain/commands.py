@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 class Convert:
     """CONVERT TO DELTA of a parquet directory, by path or by catalog name (exactly one of them).
 
-    `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned.
+    `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned. `location` is the directory of `name`,
+    which Levee fills in from its catalog.
     """
 
     kind: ClassVar[str] = "convert"
@@ -22,6 +23,7 @@ class Convert:
     source_format: str
     partition_schema: str | None
     collect_stats: bool = True
+    location: str | None = None
 
 
 Command = Convert

@@ -28,7 +28,7 @@ def _wrong_format(command: Convert) -> Refusal:
         f" {command.source_format} source: {target}"
     )
     return Refusal(
-        code="engine_failed",
+        code="unsupported_source_format",
         message=text,
         place="source_format",
         remedy="Convert parquet directories; read others with Spark and write them as a new Delta table.",

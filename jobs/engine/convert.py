@@ -13,10 +13,11 @@ from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
 from jobs.domain.results import Inspection, Result
+from jobs.engine.catalog import name_parts, register_parquet
 from jobs.engine.history import latest, snapshot
 from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
 from jobs.engine.leftovers import remove_empty_log
-from jobs.engine.quoting import path_table
+from jobs.engine.quoting import path_table, quoted_name
 from jobs.engine.survey import is_table
 from jobs.engine.walk import Findings
 
@@ -64,6 +65,8 @@ def run_convert(session: SparkSession, command: Convert, preview: Inspection, re
     settings = effective_settings(session, command)
     for key, value in settings.items():
         report.log(f"{key} = {value}")
+    if command.name is not None:
+        register_parquet(session, command.name, path, preview.schema or {"type": "struct", "fields": []}, schema)
     _execute(session, command, path, schema, report)
     report.stage("committing")
     report.point("commit visible")
@@ -72,7 +75,8 @@ def run_convert(session: SparkSession, command: Convert, preview: Inspection, re
 
 def statement(command: Convert, path: str, schema: tuple[PartitionField, ...]) -> str:
     """The SQL statement, from quoted parts only. NO STATISTICS comes before PARTITIONED BY in Delta's grammar."""
-    text = f"CONVERT TO DELTA {path_table('parquet', path)}"
+    target = quoted_name(name_parts(command.name)) if command.name is not None else path_table("parquet", path)
+    text = f"CONVERT TO DELTA {target}"
     if not command.collect_stats:
         text += " NO STATISTICS"
     return f"{text} PARTITIONED BY ({print_schema(schema)})" if schema else text
@@ -197,6 +201,7 @@ def _extended(inspection: Inspection, refusals: list[Refusal]) -> Inspection:
 
 
 def _path(command: Convert) -> str:
-    if command.path is None:
-        raise CommandRefused(Refusal("bad_request", "a convert by name needs the directory of that name", place="path"))
-    return command.path
+    path = command.path or command.location
+    if path is None:
+        raise CommandRefused(Refusal("no_table", f"nothing says which directory {command.name} is", place="name"))
+    return path

@@ -17,6 +17,11 @@ def quoted_name(parts: tuple[str, ...]) -> str:
     return ".".join(quoted(part) for part in parts)
 
 
+def literal(text: str) -> str:
+    """`text` as a string literal of Spark SQL, whatever it holds."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def path_table(source_format: str, path: str) -> str:
     """A path as a table: parquet.`/lake/orders`."""
     return f"{quoted(source_format)}.{quoted(path)}"

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.engine.catalog import name_parts, register_delta
 from jobs.engine.errors import as_failure
 from jobs.engine.masking import masked
 
@@ -30,10 +31,10 @@ QUESTION = frozenset(
 def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answers a `deltatable` read.
 
-    `question`: `path` or `name` (by name unless `by` is "path"), and at most one of `version` (a number), `timestamp` (ISO 8601,
-    UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`); `partition` (`p=1`) names a directory below the table;
-    `read_change_feed` with `starting_version`… asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a
-    place without a table; Delta's own refusals as they come.
+    `question`: `path`, `name` or both (by name unless `by` is "path"; the embedded catalog learns the name from the path), and at
+    most one of `version` (a number), `timestamp` (ISO 8601, UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`).
+    `partition` (`p=1`) names a directory below the table; `read_change_feed` with `starting_version`… asks for the change feed's
+    schema. Raises CommandRefused (`not_delta`) for a place without a table; Delta's own refusals as they come.
     """
     unknown = set(question) - QUESTION
     if unknown:
@@ -49,6 +50,8 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
 
 def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:
     namespace, name = _identifier(question)
+    if namespace != ["delta"] and question.get("path"):
+        register_delta(session, str(question["name"]), str(question["path"]))
     jvm: Any = session._jvm
     gateway: Any = session.sparkContext._gateway
     parts = gateway.new_array(jvm.java.lang.String, len(namespace))
@@ -62,8 +65,8 @@ def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:
 def _identifier(question: Mapping[str, Any]) -> tuple[list[str], str]:
     name = question.get("name")
     if name and question.get("by") != "path":
-        *namespace, last = str(name).split(".")
-        return namespace or ["default"], last
+        *namespace, last = name_parts(str(name))
+        return namespace, last
     path = str(question["path"])
     if partition := question.get("partition"):
         path = f"{path}/{partition}"
