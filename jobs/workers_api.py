@@ -24,7 +24,7 @@ class WorkerSerializer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     name = serializers.CharField()
-    kind = serializers.ChoiceField(Worker.Kind.values)
+    kind = serializers.ChoiceField(Worker.Kind.choices)
     state = serializers.ChoiceField([*Worker.Condition.values, "lost"])
     text = serializers.CharField()
     host = serializers.CharField()

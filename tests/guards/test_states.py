@@ -1,0 +1,28 @@
+"""The database lets a job's state move exactly as jobs/domain/states.py says, whoever writes it."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from jobs.domain.states import TRANSITIONS, State
+from jobs.models import Job
+from tests import factories
+
+ALLOWED = {(t.source, t.target) for t in TRANSITIONS} | {(s, s) for s in State}
+
+
+def is_refused(job, target):
+    """True when the trigger refused; other constraints may refuse what is missing beside the state."""
+    try:
+        with transaction.atomic():
+            Job.objects.filter(pk=job.pk).update(state=target)
+            transaction.set_rollback(True)
+    except IntegrityError as error:
+        return error.__cause__.diag.constraint_name == "job_transition"  # type: ignore[union-attr]
+    return False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("source", State)
+def test_a_state_leads_where_it_may_and_nowhere_else(source):
+    job = factories.job(source)
+    assert {t for t in State if not is_refused(job, t)} == {t for t in State if (source, t) in ALLOWED}

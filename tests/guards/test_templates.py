@@ -1,0 +1,54 @@
+"""The content policy allows no inline script or style, and table data is hostile: what templates may not hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = sorted((ROOT / "frontend" / "templates").rglob("*.html"))
+SOURCES = sorted(p for room in ("console", "tables", "jobs") for p in (ROOT / room).rglob("*.py"))
+SCRIPTS = sorted((ROOT / "frontend" / "js").rglob("*.js"))
+
+FORBIDDEN = {
+    "a filter that trusts text": r"\|\s*(safe|safeseq)\b",
+    "autoescape turned off": r"{%\s*autoescape\s+off",
+    "an inline script": r"<script(?![^>]*\bsrc=)[^>]*>",
+    "an inline style": r"<style\b",
+    "a style attribute": r"\sstyle\s*=",
+    "an event handler": r"\son[a-z]+\s*=\s*[\"'{]",
+    "a javascript address": r"javascript:",
+    "evaluation by htmx": r"hx-(on|vals)\s*[:=][^>]*js:",
+}
+
+
+def test_there_are_templates():
+    assert len(TEMPLATES) > 10
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_template_holds(what):
+    pattern = re.compile(FORBIDDEN[what], re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert not found
+
+
+# Markup that Django itself made of a form field, and a literal: no text of anybody's.
+TRUSTED = {"console/templatetags/levee.py": 2}
+
+
+def test_no_code_marks_text_as_safe():
+    """`format_html` escapes what it is given; `mark_safe` and `SafeString` don't."""
+    found = {str(p.relative_to(ROOT)): len(re.findall(r"\bmark_safe\b|\bSafeString\(", p.read_text())) for p in SOURCES}
+    assert {name: times for name, times in found.items() if times} == TRUSTED
+
+
+def test_no_script_writes_markup():
+    pattern = re.compile(r"\.(innerHTML|outerHTML)\s*[+]?=|insertAdjacentHTML|document\.write|\beval\(|new Function\(")
+    found = [str(p.relative_to(ROOT)) for p in SCRIPTS if pattern.search(p.read_text())]
+    assert not found
