@@ -8,6 +8,7 @@ from tables.deltalog.bases import FromCheckpoint, choose_base
 from tables.deltalog.checkpoints import CheckpointError
 from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
+from tables.deltalog.compactions import StandIns
 from tables.deltalog.listing import Checkpoint, Listing
 from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.replay import Head, Replay
@@ -21,7 +22,6 @@ def rebuild(storage: Storage, listing: Listing, version: int, target: Path | Non
     while True:
         base = choose_base(storage, listing, version, problems, skip)
         with Replay(base, target, problems) as replay:
-            replay.complete &= note_gaps(listing, base.version, version, problems)
             head = _replay_until(version, storage, listing, replay, problems)
             try:
                 return replay.finish(head)
@@ -35,15 +35,20 @@ def rebuild(storage: Storage, listing: Listing, version: int, target: Path | Non
 def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> Head:
     clock = Clock()
     last: Commit | None = None
+    stand_ins = StandIns(storage, listing, replay.base.version, version, problems)
     for number, entry in listing.commits.items():
         if number > version:
             break
         if number <= replay.base.version and number != version:
             clock.tick(entry.modified_ms, None)
             continue
-        last = read_commit(storage, number, entry, clock, None, replay.take if number > replay.base.version else None)
+        stand_ins.play(number, replay)
+        sink = replay.take if number > replay.base.version and not stand_ins.covers(number) else None
+        last = read_commit(storage, number, entry, clock, None, sink)
         problems.extend(last.problems)
-        replay.complete &= number <= replay.base.version or not harms_state(last.problems)
+        replay.complete &= sink is None or not harms_state(last.problems)
+    stand_ins.play(version, replay)
+    replay.complete &= stand_ins.note_missing()
     committed = last.committed_at if last and last.version == version else None
     checksum = read_checksum(storage, listing.checksums.get(version), problems)
     return Head(version, committed, clock.previous_ms, listing.commits.get(version), checksum)
@@ -52,13 +57,3 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
 def harms_state(problems: tuple[Problem, ...]) -> bool:
     """True when an action may have been lost, so that what follows may be wrong."""
     return any(problem.code in (Code.CORRUPT, Code.MISSING, Code.UNREADABLE) for problem in problems)
-
-
-def note_gaps(listing: Listing, start: int, end: int, problems: Problems) -> bool:
-    """True when every commit after `start` up to `end` is there; otherwise says which are missing."""
-    missing = listing.gaps(start + 1, end)
-    for version in missing[:20]:
-        problems.add(f"{version:020d}.json", "the commit is missing, so the state after it may be wrong", Code.MISSING)
-    if len(missing) > 20:
-        problems.add("", f"{len(missing) - 20} more commits are missing", Code.MISSING)
-    return not missing

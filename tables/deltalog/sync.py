@@ -9,10 +9,11 @@ from tables.deltalog.bases import Base, FromSaved, choose_base
 from tables.deltalog.checkpoints import CheckpointError
 from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
+from tables.deltalog.compactions import StandIns
 from tables.deltalog.filenames import LOG
 from tables.deltalog.listing import Listing, read_listing
 from tables.deltalog.problems import Problems
-from tables.deltalog.rebuild import harms_state, note_gaps, rebuild
+from tables.deltalog.rebuild import harms_state, rebuild
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
 from tables.deltalog.storage import Storage
@@ -63,16 +64,18 @@ class Sync:
         base = self._start(self.head)
         with Replay(base, self._target, self._problems) as replay:
             clock, last = Clock(self._base.clock_ms if self._base else None), None
-            for last in self._read(replay, clock):
+            stand_ins = StandIns(self._storage, self._listing, base.version, self.head, self._problems)
+            for last in self._read(replay, clock, stand_ins):
                 if last.version > self.since:
                     yield last
-            replay.complete &= note_gaps(self._listing, base.version, self.head, self._problems)
+            stand_ins.play(self.head, replay)
+            replay.complete &= stand_ins.note_missing()
             committed = last.committed_at if last and last.version == self.head else None
             checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
             head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head), checksum)
             self._finished = self._finish(replay, head)
 
-    def _read(self, replay: Replay, clock: Clock) -> Iterator[Commit]:
+    def _read(self, replay: Replay, clock: Clock, stand_ins: StandIns) -> Iterator[Commit]:
         """Commits that are new to the history or to the state."""
         base = replay.base.version
         start = min(self.since, base)
@@ -82,11 +85,13 @@ class Sync:
                 if self._base is None:  # else the clock goes on from the base
                     clock.tick(entry.modified_ms, None)
                 continue
-            commit = read_commit(self._storage, version, entry, clock, before, replay.take if version > base else None)
+            stand_ins.play(version, replay)
+            sink = replay.take if version > base and not stand_ins.covers(version) else None
+            commit = read_commit(self._storage, version, entry, clock, before, sink)
             before = commit.metadata or before
             if commit.problems:
                 self._problems.extend(commit.problems)
-                replay.complete &= version <= base or not harms_state(commit.problems)
+                replay.complete &= sink is None or not harms_state(commit.problems)
             yield commit
 
     def snapshot(self) -> Snapshot:

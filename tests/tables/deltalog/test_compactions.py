@@ -1,0 +1,71 @@
+import json
+
+import pytest
+
+from tables.deltalog import Code
+from tests.tables.deltalog.conftest import paths
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
+
+
+def compact(writer, start: int, end: int, *actions) -> None:
+    text = "".join(json.dumps(action) + "\n" for action in actions)
+    (writer.log / f"{start:020d}.{end:020d}.compacted.json").write_text(text)
+
+
+@pytest.fixture
+def gapped(writer):
+    """Versions 2 and 3 are gone; a compaction of 1 to 3 knows what they did."""
+    writer.create(add("a"), add("b"))
+    writer.commit(1, info(), add("c"))
+    writer.commit(4, info(), remove("d"), add("e"))
+    compact(writer, 1, 3, add("c"), remove("a"), add("d"))
+    return writer
+
+
+@pytest.fixture(params=["sync", "snapshot"])
+def read(request, log, target):
+    return (lambda: log.sync(target).snapshot()) if request.param == "sync" else (lambda: log.snapshot(target=target))
+
+
+def test_a_compaction_stands_in_for_missing_commits(gapped, read):
+    snapshot = read()
+    assert paths(snapshot) == ["b", "c", "e"]
+    assert snapshot.complete
+    assert snapshot.problems == ()
+
+
+def test_the_history_has_only_the_commits_that_are_there(gapped, log, target):
+    assert [commit.version for commit in log.sync(target).commits()] == [0, 1, 4]
+
+
+def test_a_compaction_at_the_very_end_counts_too(writer, read):
+    writer.create(add("a"))
+    compact(writer, 1, 2, add("b"))
+    writer.checkpoint(3, PROTOCOL, metadata(), add("z"))
+    assert paths(read()) == ["z"]
+    (writer.log / f"{3:020d}.checkpoint.parquet").unlink()
+    writer.commit(3, info())
+    assert paths(read()) == ["a", "b"]
+
+
+def test_a_compaction_that_is_not_needed_is_not_read(gapped, read):
+    gapped.commit(2, info(), remove("a"))
+    gapped.commit(3, info(), add("d"))
+    compact(gapped, 1, 3, add("nonsense"))
+    assert paths(read()) == ["b", "c", "e"]
+
+
+def test_a_compaction_of_too_little_helps_only_there(gapped, read):
+    gapped.commit(7, info())
+    snapshot = read()
+    assert not snapshot.complete
+    assert [problem.file for problem in snapshot.problems] == [gapped.file(5).name, gapped.file(6).name]
+
+
+def test_a_broken_compaction_is_said(gapped, read):
+    compact(gapped, 1, 3, add("c"))
+    with open(gapped.log / f"{1:020d}.{3:020d}.compacted.json", "a") as file:
+        file.write("rubbish\n")
+    snapshot = read()
+    assert not snapshot.complete
+    assert [problem.code for problem in snapshot.problems] == [Code.CORRUPT]
