@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tables.deltalog.actions import num_records_of
 from tables.deltalog.livefiles import RAW, VALUES, VECTOR
+from tables.deltalog.parsing import num_records_of
 from tables.deltalog.paths import is_outside
 from tables.deltalog.problems import Code, Problems
 

@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tables.deltalog.actions import Action, AddFile, CheckpointMetadata, Sidecar, parse_action
+from tables.deltalog.actions import Action, AddFile, CheckpointMetadata, Sidecar
 from tables.deltalog.checkpoint_rows import add_rows
 from tables.deltalog.filenames import LOG, SIDECARS
 from tables.deltalog.lines import read_actions
 from tables.deltalog.listing import Checkpoint
+from tables.deltalog.parsing import parse_action
 from tables.deltalog.paths import decoded
 from tables.deltalog.problems import Code, Problems
 from tables.deltalog.storage import Entry, Storage, StorageError

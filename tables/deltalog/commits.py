@@ -18,11 +18,11 @@ from tables.deltalog.actions import (
     RemoveFile,
     SetTransaction,
     UnknownAction,
-    parse_action,
 )
 from tables.deltalog.fields import from_millis
 from tables.deltalog.filenames import LOG
 from tables.deltalog.lines import read_actions
+from tables.deltalog.parsing import parse_action
 from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.storage import Entry, Storage
 

@@ -6,10 +6,10 @@ nothing while they are there; but it can stand in for lost ones, as it may for a
 
 from __future__ import annotations
 
-from tables.deltalog.actions import parse_action
 from tables.deltalog.filenames import LOG
 from tables.deltalog.lines import read_actions
 from tables.deltalog.listing import Compaction, Listing
+from tables.deltalog.parsing import parse_action
 from tables.deltalog.problems import Code, Problems
 from tables.deltalog.replay import Replay
 from tables.deltalog.storage import Storage

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tables.deltalog.actions import Action, CommitInfo, Metadata, parse_action
+from tables.deltalog.actions import Action, CommitInfo, Metadata
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.filenames import LOG, commit_version, parse
 from tables.deltalog.lines import parse_json, read_actions, read_lines
 from tables.deltalog.listing import Listing, read_listing
+from tables.deltalog.parsing import parse_action
 from tables.deltalog.problems import Code, Problems
 from tables.deltalog.rebuild import rebuild
 from tables.deltalog.snapshot import Snapshot
