@@ -168,7 +168,7 @@ def _values(holder: Holder) -> dict[str, Any]:
     return {
         "known": json.dumps(known),
         "lease": timing().lease,
-        "started": f"Started by {holder.worker}.",
+        "started": "Started.",
         "meaning": table_state(State.RUNNING, None),
         "attempts": MAX_ATTEMPTS,
         "worker": holder.worker,

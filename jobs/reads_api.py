@@ -25,13 +25,12 @@ from console.audit.services import record
 from console.errors import Problem
 from console.rest import Body, NoBody, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
 from jobs import locating, reads
+from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
 from jobs.serializers import InspectionSerializer
-from tables import after_jobs, locations, queries
-from tables.models import Table
+from tables import queries
 
 AT = re.compile(r"^@(v[0-9]{1,18}|[0-9]{17})$")
-PARTITION = re.compile(r"[^/=]+=[^/]+(/[^/=]+=[^/]+)*")
 MAX_VERSION = 2**63 - 1
 
 
@@ -95,37 +94,7 @@ class DeltaTable(APIView):
         given = query_of(request, DeltaTableQuery)
         person = person_of(request)
         table = queries.table_for(person, table_id)
-        read = reads.ask(
-            person, "deltatable", Worker.Kind.INTERACTIVE, _question(table, given), table, _version(table, given)
-        )
-        return answered(read, seconds)
-
-
-def _question(table: Table, given: dict[str, Any]) -> dict[str, Any]:
-    question = {"path": table.path, "name": table.catalog_name}
-    question |= {k: v.isoformat() if hasattr(v, "isoformat") else v for k, v in given.items() if k != "wait"}
-    if partition := given.get("partition"):
-        _check_partition(table, partition)
-        question["by"] = "path"
-    return {name: value for name, value in question.items() if value is not None}
-
-
-def _check_partition(table: Table, partition: str) -> None:
-    """A directory below the table, and no link out of it. Raises Problem 400, 403 `outside_roots`, 404."""
-    if not PARTITION.fullmatch(partition):
-        detail = "partition is a directory below the table, such as day=2020-01-01/country=FR"
-        raise Problem(400, "invalid", detail, fields={"partition": detail})
-    try:
-        locations.resolve(f"{table.path}/{partition}", [table.root])
-    except locations.LocationError as error:
-        raise Problem(error.status, error.code, str(error)) from None
-
-
-def _version(table: Table, given: dict[str, Any]) -> int | None:
-    """The version that an earlier answer must have been asked for to be given again: the one named, else the head."""
-    if "version" in given:
-        return int(given["version"])
-    return after_jobs.head_version(table.path)
+        return answered(ask_deltatable(person, table, given), seconds)
 
 
 class RootScan(APIView):

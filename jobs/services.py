@@ -161,7 +161,7 @@ def _write(actor: Actor, job: Job, place: locating.Place) -> None:
         kind="requested",
         who=actor.name,
         target=job.state,
-        text=f"{actor.name} asked: {job.reason}",
+        text=f"Asked: {job.reason}",
         table_text=SENTENCE[State.PREVIEWING],
     )
     reached(Point.REQUEST_WRITTEN)
@@ -205,7 +205,7 @@ def cancel(actor: Actor, job: Job) -> None:
     """
     _check_cancel(actor, job)
     target = State.CANCELLED if job.state in sources(State.CANCELLED, Cause.CANCELLER) else State.CANCELLING
-    _act(actor, job, target, Cause.CANCELLER, Action.JOB_CANCEL, f"{actor.name} cancelled it.")
+    _act(actor, job, target, Cause.CANCELLER, Action.JOB_CANCEL, "Cancelled.")
 
 
 def withdraw(actor: Actor, job: Job) -> None:
@@ -213,7 +213,7 @@ def withdraw(actor: Actor, job: Job) -> None:
     if actor.person is None or job.requested_by_id != actor.person.pk:
         problem = Problem(403, "forbidden", "Only the person who asked may withdraw a job.")
         refuse(actor, Action.JOB_WITHDRAW, ObjectKind.JOB, job.pk, str(job), problem)
-    _act(actor, job, State.WITHDRAWN, Cause.REQUESTER, Action.JOB_WITHDRAW, f"{actor.name} withdrew it.")
+    _act(actor, job, State.WITHDRAWN, Cause.REQUESTER, Action.JOB_WITHDRAW, "Withdrawn.")
 
 
 def may_cancel(person: Person, job: Job) -> bool:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import views
+from jobs import table_views, views
 
 app_name = "jobs"
 
@@ -12,6 +12,9 @@ urlpatterns = [
     path("convert/", views.convert, name="convert"),
     path("convert/again/", views.inspect_again, name="inspect_again"),
     path("convert/inspection/<uuid:read_id>/", views.inspection, name="inspection"),
+    path("tables/<uuid:table_id>/live/", table_views.live, name="live_table"),
+    path("tables/<uuid:table_id>/capabilities/", table_views.capabilities, name="capabilities"),
+    path("reads/<uuid:read_id>/", table_views.live_answer, name="live_answer"),
     path("workers/", views.workers, name="workers"),
     path("workers/now/", views.workers_now, name="workers_now"),
     path("workers/<uuid:worker_id>/drain/", views.worker_drain, name="worker_drain"),

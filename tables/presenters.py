@@ -84,6 +84,9 @@ def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
         {"text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
         for text, name in names
     ]
+    live = _reversed("jobs:capabilities", table.pk)
+    if live and table.version is not None:
+        tabs.append({"text": "Capabilities", "url": live, "current": current == "capabilities"})
     jobs = _reversed("jobs:list")
     return [*tabs, {"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else tabs
 
@@ -95,9 +98,9 @@ def _convert_url(person: Person, table: Table) -> str | None:
     return _reversed("jobs:convert")
 
 
-def _reversed(name: str) -> str | None:
+def _reversed(name: str, *args: object) -> str | None:
     try:
-        return reverse(name)
+        return reverse(name, args=args)
     except NoReverseMatch:
         return None
 
@@ -164,7 +167,7 @@ def _commit_row(commit: Commit, reach: VersionReach) -> CommitRow:
     return CommitRow(
         commit,
         reach,
-        _signed(commit.rows_added, commit.rows_removed),
+        signed(commit.rows_changed),
         _files(commit),
         _signed_bytes(commit.bytes_added, commit.bytes_removed),
         destructive,
@@ -179,10 +182,10 @@ def predicate_of(commit: Commit) -> str:
     return "" if text == "[]" else re.sub(r"#\d+L?", "", text)
 
 
-def _signed(added: int | None, removed: int | None) -> str | None:
-    if added is None or removed is None:
+def signed(change: int | None) -> str | None:
+    """A change with its sign; None when unknown."""
+    if change is None:
         return None
-    change = added - removed
     return "0" if change == 0 else f"{'+' if change > 0 else '−'}{abs(change):,}"
 
 
@@ -261,7 +264,7 @@ def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[
 
 def title_of(commit: Commit) -> str:
     """A commit as a sentence with the number in it."""
-    rows = _signed(commit.rows_added, commit.rows_removed)
+    rows = signed(commit.rows_changed)
     what = commit.operation or "an unnamed operation"
     version = f"Version {number(commit.version)}"
     if commit.operation == "CONVERT":

@@ -1,0 +1,52 @@
+"""Asking for the live `DeltaTableV2`: one question for pages and API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from console.accounts.models import Person
+from console.errors import Problem
+from jobs import reads
+from jobs.models import Read, Worker
+from tables import after_jobs, locations
+from tables.models import Table
+
+PARTITION = re.compile(r"[^/=]+=[^/]+(/[^/=]+=[^/]+)*")
+
+
+def ask_deltatable(person: Person, table: Table, given: Mapping[str, Any]) -> Read:
+    """The read that answers it. `given` holds `version`, `timestamp`, `at`, `by`, `partition`, `read_change_feed`, ….
+
+    Raises Problem 400, 403 `outside_roots`, 404 for a partition that isn't a directory below the table.
+    """
+    question = _question(table, given)
+    return reads.ask(person, "deltatable", Worker.Kind.INTERACTIVE, question, table, _version(table, given))
+
+
+def _question(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
+    question = {"path": table.path, "name": table.catalog_name}
+    question |= {k: v.isoformat() if hasattr(v, "isoformat") else v for k, v in given.items() if k != "wait"}
+    if partition := given.get("partition"):
+        _check_partition(table, partition)
+        question["by"] = "path"
+    return {name: value for name, value in question.items() if value is not None}
+
+
+def _check_partition(table: Table, partition: str) -> None:
+    """A directory below the table, and no link out of it. Raises Problem 400, 403 `outside_roots`, 404."""
+    if not PARTITION.fullmatch(partition):
+        detail = "partition is a directory below the table, such as day=2020-01-01/country=FR"
+        raise Problem(400, "invalid", detail, fields={"partition": detail})
+    try:
+        locations.resolve(f"{table.path}/{partition}", [table.root])
+    except locations.LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
+
+
+def _version(table: Table, given: Mapping[str, Any]) -> int | None:
+    """The version that an earlier answer must have been asked for to be given again: the one named, else the head."""
+    if "version" in given:
+        return int(given["version"])
+    return after_jobs.head_version(table.path)

@@ -1,0 +1,70 @@
+"""Pages below a table that Spark answers: the live `DeltaTableV2` and its capabilities."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import asks, person_of
+from console.accounts.roles import Permission
+from console.health import worker_state
+from jobs import live_table, reads
+from jobs.forms import TravelForm
+from jobs.live_reads import ask_deltatable
+from jobs.models import Read, Worker
+from tables import presenters, queries
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def live(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """The part of the overview that shows the live object; asks for it when it isn't known at this version."""
+    table = queries.table_for(person_of(request), table_id)
+    read = ask_deltatable(person_of(request), table, {})
+    return render(request, "jobs/_live_table.html", _context(read))
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def live_answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
+    """The same part, asked again until the answer is there."""
+    read = get_object_or_404(Read, pk=read_id, person=person_of(request), kind="deltatable")
+    template = "jobs/_capabilities.html" if request.GET.get("as") == "capabilities" else "jobs/_live_table.html"
+    return render(request, template, _context(read, request.GET.get("as", "")))
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def capabilities(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """What Spark may do with the object, at any version: the whole of `DeltaTableV2`, explained."""
+    person = person_of(request)
+    table = queries.table_for(person, table_id)
+    form = TravelForm(request.GET or None)
+    given = form.given() if form.is_bound and form.is_valid() else {}
+    read = ask_deltatable(person, table, given)
+    context = {**presenters.header(person, table, "capabilities"), "form": form, **_context(read, "capabilities")}
+    return render(request, "jobs/capabilities.html", context, status=400 if form.errors else 200)
+
+
+def _context(read: Read, shown_as: str = "") -> dict[str, Any]:
+    answer = read.answer
+    pending = read.state in {Read.State.WAITING, Read.State.RUNNING}
+    poll_url = reverse("jobs:live_answer", args=[read.pk]) + (f"?{urlencode({'as': shown_as})}" if shown_as else "")
+    return {
+        "read": read,
+        "table_pk": read.table_id,
+        "live": answer,
+        "members": live_table.members(answer) if answer else [],
+        "properties": live_table.properties(answer) if answer else [],
+        "capabilities": live_table.capabilities(answer) if answer else [],
+        "expected": len(live_table.CAPABILITIES),
+        "error": reads.as_error(read),
+        "poll_url": poll_url if pending else None,
+        "spark_state": worker_state(Worker.Kind.INTERACTIVE),
+    }
