@@ -29,6 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "waiting": [],
         "running": queries.running(person),
         "recent": queries.ended_lately(person),
+        "commits": queries.destructive_lately(person),
         "catalog": _catalog(person),
         "only_person": Person.objects.count() == 1,
         "spark_state": worker_state(Worker.Kind.SPARK),

@@ -23,6 +23,8 @@ from jobs.services import may_cancel
 from jobs.timing import timing
 from jobs.titles import title_of
 from tables.keyset import Key, Page, page
+from tables.models import DESTRUCTIVE, Commit
+from tables.queries import visible_to as tables_visible_to
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 
@@ -138,16 +140,13 @@ def state_sentence(job: Job) -> str:
 
 
 def stages_of(job: Job) -> list[dict[str, Any]]:
-    """The stages of the run, each done or now."""
+    """The stages of the run: done, now, or where it failed or was stopped."""
     found: Sequence[dict[str, Any]] = (job.progress or {}).get("stages", [])
-    ended = job.is_ended
+    last = {State.SUCCEEDED: "done", State.FAILED: "failed", State.STALE: "failed"}.get(
+        State(job.state), "stopped" if job.is_ended else "now"
+    )
     return [
-        {
-            "name": s["name"],
-            "state": "done" if ended or s["seconds"] is not None else "now",
-            "seconds": s["seconds"],
-            "what": "",
-        }
+        {"name": s["name"], "state": "done" if s["seconds"] is not None else last, "seconds": s["seconds"], "what": ""}
         for s in found
     ]
 
@@ -220,28 +219,22 @@ def _reads(row: Mapping[str, Any] | None) -> Queue:
     return Queue("light", row["waiting"], row["running"], row["oldest"]) if row else Queue("light", 0, 0, None)
 
 
+WORKER_FIELDS = (
+    *("id", "name", "kind", "host", "pid", "text", "jvm_memory_bytes"),
+    *("heartbeat_at", "started_at", "version", "drain_requested_at"),
+)
+
+
 def workers() -> list[dict[str, Any]]:
-    """Every worker as it says it is; `lost` when its last sign is older than its three heartbeats."""
+    """Every worker as it says it is, with the job it runs; `lost` when its last sign is older than three heartbeats."""
     silent = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
+    open_attempts = Attempt.objects.filter(ended_at=None, job__state__in=OPEN).select_related("job__table")
+    running = {a.worker: {"id": a.job_id, "title": title_of(a.job)} for a in open_attempts}
     found = []
     for worker in Worker.objects.all():
         lost = worker.condition != Worker.Condition.DOWN and worker.heartbeat_at < silent
-        fields = (
-            "id",
-            "name",
-            "kind",
-            "host",
-            "pid",
-            "text",
-            "jvm_memory_bytes",
-            "heartbeat_at",
-            "started_at",
-            "version",
-            "drain_requested_at",
-        )
-        found.append(
-            {f: getattr(worker, f) for f in fields} | {"state": "lost" if lost else worker.condition, "job": None}
-        )
+        row = {name: getattr(worker, name) for name in WORKER_FIELDS}
+        found.append(row | {"state": "lost" if lost else worker.condition, "job": running.get(worker.name)})
     return found
 
 
@@ -251,3 +244,27 @@ def dispatcher() -> dict[str, Any]:
     late = timezone.now() - timedelta(seconds=4 * timing().reconcile)
     state = "ready" if last and last.at > late else "down"
     return {"state": state, "last_round_at": last.at if last else None, "seconds": last.seconds if last else None}
+
+
+def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
+    """Commits of the last week that removed or replaced rows, newest first, with the person whose job stands behind each."""
+    since = timezone.now() - timedelta(days=7)
+    commits = Commit.objects.filter(
+        Q(table__in=tables_visible_to(person)), operation__in=DESTRUCTIVE, committed_at__gt=since
+    )
+    found = list(commits.select_related("table").order_by("-committed_at")[:limit])
+    jobs = Job.objects.filter(pk__in=[c.job for c in found if c.job]).select_related("requested_by")
+    known = {(job.pk, job.location, job.version): job.requested_by.name for job in jobs}
+    return [
+        {
+            "table_name": commit.table.name,
+            "version": commit.version,
+            "url": reverse("tables:commit", args=[commit.table_id, commit.version]),
+            "operation": commit.operation,
+            "rows": commit.rows_removed,
+            "files": commit.files_removed,
+            "behind": known.get((commit.job, commit.table.path, commit.version)) if commit.job else None,
+            "at": commit.committed_at,
+        }
+        for commit in found
+    ]

@@ -120,7 +120,7 @@ def _read_context(request: HttpRequest, read: Read, place: locating.Place) -> di
     return {
         "path": place.path,
         "read": {"state": state, "asked_at": read.asked_at, "error": reads.as_error(read)},
-        "inspection": read.answer,
+        "inspection": _with_choices(read.answer, request),
         "poll_url": reverse("jobs:inspection", args=[read.pk]) if state == "pending" else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
@@ -163,6 +163,15 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
             raise
         return _show_inspection(request, path, problem_request=problem, reason=reason, collect_stats=collect_stats)
     return redirect("jobs:detail", made.job.pk)
+
+
+def _with_choices(found: dict[str, Any] | None, request: HttpRequest) -> dict[str, Any] | None:
+    """The inspection with the types that the person had chosen, when a request was refused."""
+    chosen = dict(zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False))
+    if found is None or not chosen:
+        return found
+    columns = [c | {"chosen": chosen.get(c["name"], c["proposed_type"])} for c in found["partition_columns"]]
+    return found | {"partition_columns": columns}
 
 
 def _partition_schema(request: HttpRequest) -> str | None:

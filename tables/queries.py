@@ -213,15 +213,15 @@ def _ranked(found: Sequence[tuple[int, str, uuid.UUID]], order: Sequence[Key], l
     return Page(rows, cursor_at(order, rows[-1]) if len(found) > limit else None, None)
 
 
-def findings_of(root: Root) -> QuerySet[Finding]:
-    """What the scans of a root have found, by path, each with `known_id` (its table in the catalog) and `state`."""
+def findings_of(*roots: Root) -> QuerySet[Finding]:
+    """What the scans of roots have found, by path, each with `known_id` (its table in the catalog) and `state`."""
     known = Table.objects.filter(path=OuterRef("path"), hidden_at=None).values("pk")[:1]
     state = Case(
         When(gone_at__isnull=False, then=Value("gone")),
         When(known_id__isnull=False, then=Value("known")),
         default=Value("new"),
     )
-    return Finding.objects.filter(root=root).annotate(known_id=Subquery(known)).annotate(state=state)
+    return Finding.objects.filter(root__in=roots).annotate(known_id=Subquery(known)).annotate(state=state)
 
 
 def scan_waits() -> Q:

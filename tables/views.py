@@ -24,6 +24,7 @@ from tables.search import terms
 
 ROWS = 50
 FINDINGS = 200
+FRESH = 50
 
 
 @asks(Permission.TABLE_READ)
@@ -96,8 +97,9 @@ def add(request: HttpRequest) -> HttpResponse:
             problem = found
         else:
             return redirect("tables:overview", added.table.pk)
-    roots = queries.roots_of(person_of(request), Permission.TABLE_ADD)
-    context = {"form": form, "problem": problem, "roots": roots}
+    roots = list(queries.roots_of(person_of(request), Permission.TABLE_ADD))
+    fresh = queries.findings_of(*roots).filter(state="new").order_by("path")[:FRESH]
+    context = {"form": form, "problem": problem, "roots": roots, "fresh": fresh}
     return render(request, "tables/add.html", context, status=problem.status if problem else 200)
 
 
