@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -98,7 +99,7 @@ def add(request: HttpRequest) -> HttpResponse:
         else:
             return redirect("tables:overview", added.table.pk)
     roots = list(queries.roots_of(person_of(request), Permission.TABLE_ADD))
-    fresh = queries.findings_of(*roots).filter(state="new").order_by("path")[:FRESH]
+    fresh = queries.findings_of(*roots).filter(Q(state="new")).order_by("path")[:FRESH]
     context = {"form": form, "problem": problem, "roots": roots, "fresh": fresh}
     return render(request, "tables/add.html", context, status=problem.status if problem else 200)
 
