@@ -112,7 +112,7 @@ def note(job: Job, who: str, kind: str, text: str, table_text: str = "") -> None
 
 
 def renew(job: Job, token: int, lease_seconds: float, progress: dict[str, Any] | None = None) -> str | None:
-    """Renews the claim's lease by the database's clock. Returns the job's state now, None when the claim isn't ours any more, or was given up."""
+    """Renews the claim's lease by the database's clock. Returns its state, None when it was lost or given up."""
     with connection.cursor() as cursor:
         cursor.execute(
             "update jobs_job set lease_until = clock_timestamp() + make_interval(secs => %s), progress = coalesce(%s::jsonb, progress)"
