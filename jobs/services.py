@@ -188,7 +188,8 @@ def digest_of(job: Job) -> str:
         schema_version=job.schema_version,
         parameters=job.parameters,
         location=job.location,
-        table_id=None if job.command == Convert.kind else job.table.table_id,
+        # As the preview found it: the entry of the table moves with the table, and that is drift, not another request.
+        table_id=(job.preview or {}).get("table_id"),
         base_version=job.base_version,
         preview=job.preview,
         policy=job.policy,

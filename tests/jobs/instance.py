@@ -24,8 +24,8 @@ from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
 
 SHORT = {
-    "lease": 2.0,
-    "heartbeat": 0.4,
+    "lease": 3.0,
+    "heartbeat": 0.5,
     "watch": 0.1,
     "reconcile": 0.3,
     "wake": 0.3,

@@ -1,3 +1,4 @@
+# ruff: noqa: E402 (Django is set up before its models are imported)
 """Plays the web process: acts on jobs when it is told to, by lines of JSON. A process of its own, so that it can be killed too."""
 
 import json

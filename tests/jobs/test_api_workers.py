@@ -21,6 +21,18 @@ def test_it_lists_workers_queues_and_the_dispatcher():
     assert shown["dispatcher"] == {"state": "down", "last_round_at": None, "seconds": None}
 
 
+def test_it_says_what_each_worker_works_on():
+    busy, idle = factories.WorkerFactory(name="spark@busy"), factories.WorkerFactory(name="spark@idle")
+    job = factories.job("running")
+    job.attempts.update(worker=busy.name)
+    factories.attempt(factories.job("succeeded"), worker=idle.name, ended_at="2026-01-01T00:00:00Z")
+    shown = {w["name"]: w["job"] for w in caller("admin").get("/workers").json()["results"]}
+    assert shown == {
+        busy.name: {"id": str(job.pk), "title": f"Convert {job.table.name} to Delta"},
+        idle.name: None,
+    }
+
+
 def test_draining_twice_drains():
     worker = factories.WorkerFactory()
     admin = caller("admin")

@@ -1,3 +1,4 @@
+# ruff: noqa: E402 (Django is set up before its models are imported)
 """Celery's app for tests: the real tasks of jobs, with a small process in the JVM's place and faults on the points.
 
 LEVEE_TEST_ENGINE=spark keeps the real engine. LEVEE_TEST_CLOCK shifts this process's clock by so many seconds, LEVEE_TEST_HOST

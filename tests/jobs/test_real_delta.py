@@ -1,0 +1,197 @@
+"""The nastiest cells of the grid on real Delta, with a real JVM; tables are read by another engine (`deltalake`) in the end."""
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from jobs.points import Point
+from tests.jobs import fake_table, truth
+from tests.jobs.instance import Instance, opened, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(420)]
+
+TIMING = {
+    "lease": 5.0,
+    "heartbeat": 1.0,
+    "watch": 0.2,
+    "reconcile": 0.5,
+    "wake": 0.5,
+    "cancel_grace": 4.0,
+    "unproven": 3.0,
+}
+SPARK_LIMIT_S = 180.0  # a JVM's start on a machine that does other things as well
+
+
+@pytest.fixture(scope="module")
+def instance():
+    folder = Path(tempfile.mkdtemp(prefix="levee-delta-"))
+    try:
+        with opened(folder, TIMING, engine="spark") as made:
+            made.add_worker()
+            made.add_dispatcher()
+            made.add_worker("interactive", LEVEE_TEST_ENGINE="fake")
+            ready(made)
+            yield made
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _the_same_comparison_everywhere(instance):
+    """Job states against the tables as another engine reads them: marks, files and rows."""
+    yield
+    (instance.faults / "armed.json").unlink(missing_ok=True)
+    assert truth.mismatches(instance) == []
+    for path in instance.lake.iterdir():
+        if (path / "_delta_log" / f"{0:020d}.json").exists():
+            assert_reads(instance, path)
+
+
+def assert_reads(instance: Instance, path: Path) -> None:
+    table = DeltaTable(str(path))
+    assert table.version() == max(v for versions in fake_table.marks(path).values() for v in versions)
+    files = [Path(path, action) for action in pa.table(table.get_add_actions())["path"].to_pylist()]
+    assert all(file.is_file() for file in files)
+    rows = sum(pq.read_metadata(file).num_rows for file in files)
+    converted = instance.rows("select 1 from jobs_job where location = %s and command = 'convert'", str(path))
+    assert rows == table.to_pyarrow_table().num_rows
+    if not converted:
+        assert rows == truth.rows_of_succeeded(instance, path)
+
+
+@pytest.fixture
+def table(instance, request):
+    return instance.table("".join(c if c.isalnum() else "_" for c in request.node.name))
+
+
+def ready(instance: Instance) -> None:
+    instance.wait_ready(limit=SPARK_LIMIT_S)
+
+
+def ends(instance: Instance, job: str, state: str):
+    ended = instance.wait_state(job, limit=SPARK_LIMIT_S)
+    assert ended["state"] == state, instance.story(job)
+    return ended
+
+
+def kill(victim: str) -> dict:
+    return {"do": "kill", "victim": victim}
+
+
+def append(instance: Instance, table: Path, **values: float) -> str:
+    return str(instance.ask("append", path=str(table), **{"rows": 3} | values)["job"])
+
+
+@pytest.mark.parametrize(
+    ("point", "victim", "attempt"),
+    [
+        (
+            Point.FILES_WRITTEN,
+            "child",
+            None,
+        ),  # Delta may commit while the dispatcher hasn't ended the JVM: both are right
+        (Point.FILES_WRITTEN, "jvm", None),
+        (Point.COMMIT_VISIBLE, "jvm", 1),
+        (Point.COMMIT_VISIBLE, "main", 1),
+        (Point.COMMIT_VISIBLE, "postgres", 1),
+    ],
+    ids=lambda v: str(v).replace(" ", "_"),
+)
+def test_a_death_around_the_commit_has_one_effect(instance, table, point, victim, attempt):
+    ready(instance)
+    instance.arm(point, kill(victim))
+    ended = ends(instance, append(instance, table), "succeeded")
+    assert instance.fired
+    assert attempt in {None, ended["attempt"]}
+
+
+def test_ten_appends_at_once_on_one_table_all_land(instance, table):
+    ready(instance)
+    jobs = [append(instance, table, rows=n + 1) for n in range(10)]
+    assert [ends(instance, job, "succeeded")["version"] for job in jobs] == list(range(10))
+    assert DeltaTable(str(table)).to_pyarrow_table().num_rows == 55
+
+
+def test_a_worker_frozen_past_its_lease_wakes_up_to_nothing(instance, table):
+    ready(instance)
+    child = instance.victims()["child"]
+    instance.arm(Point.VERSION_CHECKED, {"do": "freeze", "victim": "child"})
+    assert ends(instance, append(instance, table), "succeeded")["attempt"] == 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, signal.SIGCONT)
+
+
+def test_a_cancel_stops_spark_and_the_jvm_stays(instance, table):
+    ready(instance)
+    jvm = instance.victims()["jvm"]
+    job = append(instance, table, seconds=120)
+    wait_for(lambda: instance.rows("select 1 from jobs_job where id = %s and progress->>'total' is not null", job))
+    instance.ask("cancel", job=job)
+    ends(instance, job, "cancelled")
+    ends(instance, append(instance, table), "succeeded")
+    assert instance.victims()["jvm"] == jvm
+
+
+def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
+    ready(instance)
+    instance.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "jvm"})
+    job = append(instance, table)
+    wait_for(lambda: instance.fired)
+    instance.ask("cancel", job=job)
+    ends(instance, job, "cancelled")
+
+
+def test_a_convert_whose_worker_dies_after_the_commit_is_found_by_its_mark(instance, table):
+    """CONVERT ignores txnAppId: only its userMetadata says whose it was."""
+    pq.write_table(pa.table({"id": [1, 2, 3]}), table / "a.parquet")
+    ready(instance)
+    instance.arm(Point.COMMIT_VISIBLE, kill("child"))
+    job = instance.ask("convert", path=str(table))["job"]
+    ended = ends(instance, job, "succeeded")
+    assert (ended["version"], instance.fired) == (0, True)
+    assert DeltaTable(str(table)).to_pyarrow_table().num_rows == 3
+
+
+def test_a_writer_that_wakes_up_on_another_host_is_told_as_a_late_commit(instance, table):
+    instance.remove("spark")
+    instance.add_worker(LEVEE_TEST_HOST="elsewhere")
+    try:
+        ready(instance)
+        child = instance.victims()["child"]
+        instance.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "child"})
+        job = append(instance, table)
+        assert ends(instance, job, "stale")["version"] is None
+        os.kill(child, signal.SIGCONT)
+        wait_for(lambda: instance.job(job)["version"] == 0, SPARK_LIMIT_S, lambda: instance.story(job))
+        assert instance.story(job)[-1][1] == "late_commit"
+    finally:
+        instance.remove("spark")
+        instance.add_worker()
+
+
+def test_the_real_times_resolve_what_is_unknown_in_ninety_seconds(instance, table):
+    """Lease, heartbeat and rounds as they are shipped; the others of this module are shorter."""
+    for name in ("spark", "dispatcher"):
+        instance.remove(name)
+    shortened, instance.timing = instance.timing, {}
+    try:
+        instance.add_worker()
+        instance.add_dispatcher()
+        ready(instance)
+        instance.arm(Point.COMMIT_VISIBLE, kill("child"))
+        job = append(instance, table)
+        wait_for(lambda: instance.fired, SPARK_LIMIT_S)
+        instance.wait_state(job, limit=120)
+        died = "select extract(epoch from finished_at - claimed_at) from jobs_job where id = %s"
+        ((seconds,),) = instance.rows(died, job)
+        assert instance.job(job)["state"] == "succeeded"
+        assert float(seconds) <= 90
+    finally:
+        instance.timing = shortened
