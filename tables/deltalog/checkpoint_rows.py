@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -95,13 +96,15 @@ def _stats_text(value: dict[str, Any] | None) -> str | None:
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Delta writes them
     return value
 
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, datetime):
-        text = value.isoformat(timespec="milliseconds")
-        return text.replace("+00:00", "Z")
+        precise = value.microsecond % 1000  # a cut-off maximum would be too low
+        return value.isoformat(timespec="microseconds" if precise else "milliseconds").replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):

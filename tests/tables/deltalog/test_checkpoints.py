@@ -1,8 +1,14 @@
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tables.deltalog import Code
 from tests.tables.deltalog.conftest import paths
-from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, vector
+from tests.tables.deltalog.writing import CHECKPOINT, PROTOCOL, add, info, metadata, vector
 
 STATE = (PROTOCOL, metadata(partition=["day"], delta__appendOnly="true"), {"txn": {"appId": "app", "version": 3}})
 
@@ -126,30 +132,43 @@ def test_odd_values_of_a_checkpoint_are_unknown_and_said(writer, log, target):
 
 
 def test_statistics_kept_only_as_columns_become_text(writer, log, target):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    parsed = {"numRecords": 4, "minValues": {"id": 1, "day": None}, "maxValues": {"id": 9, "day": None}}
+    low = {
+        "id": 1,
+        "day": None,
+        "at": datetime(2024, 1, 2, 3, 4, 5, 678901, UTC),
+        "price": Decimal("1.50"),
+        "x": float("-inf"),
+    }
+    high = {"id": 9, "day": "ü", "at": None, "price": Decimal("2.00"), "x": float("nan")}
+    parsed = {"numRecords": 4, "minValues": low, "maxValues": high}
     rows = [
         {"protocol": PROTOCOL["protocol"]},
         {"metaData": {"id": "m", "schemaString": "{}", "partitionColumns": ["day"]}},
         {"add": {"path": "a", "partitionValues": [("day", "x")], "size": 1, "stats_parsed": parsed}},
     ]
-    table = pa.Table.from_pylist(rows, _schema_of_parsed())
-    pq.write_table(table, writer.log / f"{1:020d}.checkpoint.parquet")
+    pq.write_table(
+        pa.Table.from_pylist(rows, schema_with_parsed_statistics()), writer.log / f"{1:020d}.checkpoint.parquet"
+    )
     snapshot = log.snapshot(target=target)
     assert snapshot.num_records == 4
-    assert snapshot.files().column("stats").to_pylist() == [
-        '{"numRecords":4,"minValues":{"id":1},"maxValues":{"id":9}}'
-    ]
+    (text,) = snapshot.files().column("stats").to_pylist()
+    assert json.loads(text) == {
+        "numRecords": 4,
+        "minValues": {"id": 1, "at": "2024-01-02T03:04:05.678901Z", "price": 1.5, "x": "-Infinity"},
+        "maxValues": {"id": 9, "day": "ü", "price": 2, "x": "NaN"},
+    }
 
 
-def _schema_of_parsed():
-    import pyarrow as pa
-
-    from tests.tables.deltalog.writing import CHECKPOINT
-
-    values = pa.struct([("id", pa.int64()), ("day", pa.string())])
-    parsed = pa.struct([("numRecords", pa.int64()), ("minValues", values), ("maxValues", values)])
+def schema_with_parsed_statistics() -> pa.Schema:
+    values = pa.struct(
+        {
+            "id": pa.int64(),
+            "day": pa.string(),
+            "at": pa.timestamp("us", "UTC"),
+            "price": pa.decimal128(10, 2),
+            "x": pa.float64(),
+        }
+    )
+    parsed = pa.struct({"numRecords": pa.int64(), "minValues": values, "maxValues": values})
     fields = [field for field in CHECKPOINT.field("add").type if field.name != "stats"]
     return pa.schema({**{f.name: f.type for f in CHECKPOINT}, "add": pa.struct([*fields, ("stats_parsed", parsed)])})
