@@ -146,9 +146,9 @@ def days_of(table: Table, now: datetime) -> list[Day]:
         .order_by("-day")
         .annotate(
             grown=Sum(F("bytes_added") - F("bytes_removed")),
-            rows=Sum(F("rows_added") - F("rows_removed")),
-            unknown_bytes=Sum("version", filter=Q(bytes_added=None) | Q(bytes_removed=None)),
-            unknown_rows=Sum("version", filter=Q(rows_added=None) | Q(rows_removed=None)),
+            rows=Sum("rows_changed"),
+            unknown_bytes=Count("version", filter=Q(bytes_added=None) | Q(bytes_removed=None)),
+            unknown_rows=Count("version", filter=Q(rows_changed=None)),
             count=Count("version"),
         )
     )
@@ -160,15 +160,23 @@ def _backwards(table: Table, rows: Sequence[dict[str, Any]]) -> list[Day]:
     size, records = table.size_bytes, table.num_records
     for row in rows:
         days.append(Day(row["day"], row["count"], size, records))
-        size = None if size is None or row["unknown_bytes"] is not None else size - (row["grown"] or 0)
-        records = None if records is None or row["unknown_rows"] is not None else records - (row["rows"] or 0)
+        size = None if size is None or row["unknown_bytes"] else size - (row["grown"] or 0)
+        records = None if records is None or row["unknown_rows"] else records - (row["rows"] or 0)
     return days[::-1]
 
 
 def between(table: Table, before: int, after: int) -> dict[str, int | None]:
     """What the commits after one version up to another did in sum; a sum with an unknown part is None."""
     rows = commits_of(table).filter(version__gt=before, version__lte=after)
-    names = ("files_added", "files_removed", "bytes_added", "bytes_removed", "rows_added", "rows_removed")
+    names = (
+        "files_added",
+        "files_removed",
+        "bytes_added",
+        "bytes_removed",
+        "rows_added",
+        "rows_removed",
+        "rows_changed",
+    )
     sums = rows.aggregate(
         count=Count("version"),
         **{f"{name}_sum": Sum(name) for name in names},

@@ -64,6 +64,7 @@ def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit
         bytes_removed=bounded(commit.removed_bytes),
         rows_added=bounded(commit.rows_added),
         rows_removed=bounded(commit.rows_removed),
+        rows_changed=bounded(rows_changed(commit)),
         schema=schema,
         partition_columns=[text(name) for name in metadata.partition_columns] if metadata else None,
         properties=texts(masked(metadata.configuration)) if metadata else None,
@@ -71,6 +72,33 @@ def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit
         log_bytes=bounded(commit.size_bytes),
         problems=[problem.as_json() for problem in commit.problems],
     )
+
+
+def rows_changed(commit: deltalog.Commit) -> int | None:
+    """By how many rows the table grew: from the files where their statistics say, else from what the operation reported.
+
+    Writers seldom repeat statistics in remove actions, and call their metrics by their own names (Spark `numDeletedRows`,
+    delta-rs `num_deleted_rows`). None when neither tells.
+    """
+    if commit.rows_added is not None and commit.rows_removed is not None:
+        return commit.rows_added - commit.rows_removed
+    metrics = {name.replace("_", "").lower(): value for name, value in commit.operation_metrics.items()}
+    gains, losses = _ROW_METRICS.get(commit.operation or "", ((), ()))
+    found = [_count(metrics.get(name)) for name in (*gains, *losses)]
+    if not found or None in found:
+        return None
+    whole = [value or 0 for value in found]
+    return sum(whole[: len(gains)]) - sum(whole[len(gains) :])
+
+
+_ROW_METRICS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "DELETE": ((), ("numdeletedrows",)),
+    "MERGE": (("numtargetrowsinserted",), ("numtargetrowsdeleted",)),
+}
+
+
+def _count(value: str | None) -> int | None:
+    return int(value) if value is not None and value.isascii() and value.isdigit() and len(value) < 19 else None
 
 
 def job_id(user_metadata: str | None) -> uuid.UUID | None:

@@ -201,7 +201,7 @@ class Commit(models.Model):
     bytes_removed = models.BigIntegerField(null=True)
     rows_added = models.BigIntegerField(null=True)
     rows_removed = models.BigIntegerField(null=True)
-    size_after = models.BigIntegerField(null=True)  # bytes of live files after it, where a snapshot or sum tells
+    rows_changed = models.BigIntegerField(null=True)  # by how many rows the table grew, from files or else from metrics
     schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
     partition_columns = ArrayField(models.TextField(), null=True)
     properties = models.JSONField(null=True)

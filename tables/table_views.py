@@ -148,6 +148,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         "commit",
         commit=found,
         title=presenters.title_of(found),
+        rows_changed=presenters.signed(found.rows_changed),
         reach=reach,
         predicate=presenters.predicate_of(found),
         schema_changes=schema_changes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from django.test import Client
+from django.test.testcases import LiveServerThread
 from playwright.sync_api import BrowserContext, Page
 
 from console.accounts.models import Grant, Person
@@ -88,6 +89,18 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
 NAMED = {"sales": "sales/orders", "raw": "orders", "gone": "gone"}
 
 
+@pytest.fixture
+def server(transactional_db: None) -> Iterator[str]:
+    """The console in a thread, with its static files as WhiteNoise serves them."""
+    thread = LiveServerThread("127.0.0.1", static_handler=lambda application: application)  # type: ignore[arg-type]
+    thread.daemon = True
+    thread.start()
+    thread.is_ready.wait()
+    assert thread.error is None
+    yield f"http://127.0.0.1:{thread.port}"
+    thread.terminate()
+
+
 def sign_in(context: BrowserContext, address: str, person: Person, theme: str) -> None:
     Person.objects.filter(pk=person.pk).update(theme=theme)
     client = Client()
@@ -97,37 +110,38 @@ def sign_in(context: BrowserContext, address: str, person: Person, theme: str) -
 
 
 def test_the_pages_of_the_catalog_are_clean_in_both_themes_and_at_both_widths(
-    live_server, lake: dict[str, object], actor: Actor, context: BrowserContext, faults: list[str], axe_findings: Callable[[Page], list[str]]
+    server: str,
+    lake: dict[str, object],
+    actor: Actor,
+    context: BrowserContext,
+    faults: list[str],
+    axe_findings: Callable[[Page], list[str]],
 ) -> None:
     assert actor.person is not None
     page = context.new_page()
     troubles: list[str] = []
     for theme, width in LOOKS:
-        sign_in(context, live_server.url, actor.person, theme)
+        sign_in(context, server, actor.person, theme)
         page.set_viewport_size({"width": width, "height": 900})
         for address in PAGES:
-            answer = page.goto(live_server.url + address.format(**lake))
+            answer = page.goto(server + address.format(**lake))
             assert answer is not None
             assert answer.status == 200, address
             where = f"{address}, {theme}, {width} px"
             troubles += [f"{where}: {finding}" for finding in axe_findings(page)]
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 troubles.append(f"{where}: scrolls sideways")
-            shot(page, address, theme, width)
     assert troubles == []
     assert faults == []
 
 
-def shot(page, address, theme, width):
-    import re
-    page.screenshot(path=f"/tmp/cat/shots/{re.sub('[^a-z]+', '_', re.sub('{|}', '', address)).strip('_')}-{width}-{theme}.png", full_page=True)
-
-
-def test_typing_narrows_the_list_in_place(live_server, lake: dict[str, object], actor: Actor, context: BrowserContext) -> None:
+def test_typing_narrows_the_list_in_place(
+    server: str, lake: dict[str, object], actor: Actor, context: BrowserContext
+) -> None:
     assert actor.person is not None
-    sign_in(context, live_server.url, actor.person, "light")
+    sign_in(context, server, actor.person, "light")
     page = context.new_page()
-    page.goto(f"{live_server.url}/tables/")
+    page.goto(f"{server}/tables/")
     assert page.locator("#found tbody tr").count() == Table.objects.count()
     page.locator("#q").press_sequentially("sales")
     page.wait_for_url("**/tables/?*q=sales*")

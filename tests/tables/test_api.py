@@ -41,10 +41,10 @@ def as_(person: People) -> Callable[..., APIClient]:
 
 
 @pytest.fixture
-def orders(ines: APIClient, root: Root, write: Write) -> str:
+def orders(admin: Actor, root: Root, write: Write) -> str:
     write()
     write(mode="append")
-    return str(services.add_table(Actor.acting_for(ines.handler._force_user), f"{root.uri}/orders").table.pk)
+    return str(services.add_table(admin, f"{root.uri}/orders").table.pk)
 
 
 def code(answer: Any, status: int) -> str:
@@ -144,7 +144,8 @@ def test_what_is_no_table_is_refused(ines: APIClient, root: Root, lake: Path, wr
 
 
 def test_a_body_names_exactly_one_thing(ines: APIClient, root: Root) -> None:
-    for body in ({}, {"path": "/a", "name": "b"}, {"path": 7}, {"path": None}, [], "x"):
+    bodies: list[Any] = [{}, {"path": "/a", "name": "b"}, {"path": 7}, {"path": None}, [], "x"]
+    for body in bodies:
         assert code(ines.post(f"{V1}/tables", body, format="json"), 400) in ("invalid", "malformed")
 
 
@@ -350,9 +351,9 @@ def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, la
     ]
 
 
-def test_tables_are_found_narrowed_and_ordered(ines: APIClient, root: Root, write: Write) -> None:
+def test_tables_are_found_narrowed_and_ordered(ines: APIClient, admin: Actor, root: Root, write: Write) -> None:
     for name, rows in (("orders", 5), ("shop/preorders", 1), ("orders_by_day", 9), ("returns", 2)):
-        services.add_table(Actor.acting_for(ines.handler._force_user), str(write(name, rows)))
+        services.add_table(admin, str(write(name, rows)))
 
     def names(query: str) -> list[str]:
         return [row["name"] for row in ines.get(f"{V1}/tables?{query}").json()["results"]]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import shutil
 import threading
 from collections.abc import Callable
@@ -50,22 +51,30 @@ def test_history_equals_what_another_reader_says(orders: Table, lake: Path, writ
         assert row.operation_parameters["mode"] == witness[row.version]["operationParameters"]["mode"]
 
 
-def test_only_what_is_new_is_read(orders: Table, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tables import deltalog
+reader = importlib.import_module("tables.deltalog.sync")
 
+
+def test_only_what_is_new_is_read(orders: Table, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    real = deltalog.sync.read_commit
+    real = reader.read_commit
 
     def watched(storage, version, *rest):
         read.append(version)
         return real(storage, version, *rest)
 
     write(mode="append")
-    monkeypatch.setattr(deltalog.sync, "read_commit", watched)
+    monkeypatch.setattr(reader, "read_commit", watched)
     assert syncing.sync(orders.pk).version == 1
     assert read == [1]
     syncing.sync(orders.pk)
     assert read == [1]
+
+
+def test_rows_come_from_the_metrics_where_files_do_not_tell_them(orders: Table, lake: Path) -> None:
+    DeltaTable(str(lake / "orders")).delete("id = 1")
+    syncing.sync(orders.pk)
+    changed = dict(Commit.objects.filter(table=orders).values_list("version", "rows_changed"))
+    assert changed == {0: 3, 1: -1}
 
 
 def test_syncing_twice_changes_nothing(orders: Table) -> None:
