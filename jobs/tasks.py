@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from celery.signals import celeryd_init, worker_init, worker_process_init, worker_shutting_down
@@ -46,7 +47,7 @@ def spark_host(kind: str, name: str) -> EngineHost:
     return SparkHost(kind, name)
 
 
-make_host = spark_host  # tests put another engine here
+make_host: Callable[[str, str], EngineHost] = spark_host  # tests put another engine here
 
 
 def begin() -> WorkerProcess:

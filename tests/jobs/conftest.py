@@ -33,7 +33,12 @@ def _modules_with_timing():
 def no_wakes(monkeypatch) -> list[str]:
     """Wake-ups are listed instead of sent."""
     sent: list[str] = []
-    monkeypatch.setattr("jobs.broker.wake", lambda queue: bool(sent.append(str(queue))) or True)
+
+    def wake(queue: str) -> bool:
+        sent.append(str(queue))
+        return True
+
+    monkeypatch.setattr("jobs.broker.wake", wake)
     return sent
 
 

@@ -9,7 +9,7 @@ import os
 import select
 import time
 
-import fake_table
+import fake_table  # type: ignore[import-not-found]  # beside this script
 
 
 class Orders:

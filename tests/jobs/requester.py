@@ -43,14 +43,23 @@ def table(path: str) -> Table:
     return making.table(root, Path(path).name)
 
 
-def do_append(path: str, **values: float) -> dict:
+def do_append(path: str, rows: int = 1, **values: float) -> dict:
     """As a request does it: the row in a transaction, the wake-up after it."""
     at, who = table(path), person()
     with transaction.atomic():
-        job = making.job(at, who, Append(path=path, **{"rows": 1} | values))
+        job = making.job(at, who, Append(path=path, rows=rows, **values))
         broker.wake_after_commit(Worker.Kind.SPARK)
         reached(Point.REQUEST_WRITTEN)
     return {"job": str(job.pk)}
+
+
+def do_append_many(paths: list[str]) -> dict:
+    """One job on each table, queued together; one wake-up."""
+    with transaction.atomic():
+        for path in paths:
+            making.job(table(path), person(), Append(path=path, rows=1))
+        broker.wake_after_commit(Worker.Kind.SPARK)
+    return {}
 
 
 def do_convert(path: str) -> dict:

@@ -19,6 +19,7 @@ from jobs.domain.states import Cause, State
 from jobs.execution import Execution, work
 from jobs.models import Attempt, Job, JobEvent, LogLine, TableLease
 from jobs.transitions import move
+from tables import after_jobs
 from tests.jobs import fake_table, making, scripted
 from tests.jobs.append import inspection
 
@@ -33,6 +34,12 @@ def engine():
 @pytest.fixture
 def quick(timing, no_wakes):
     return timing(watch=0.02, heartbeat=0.05, lease=5, cancel_grace=0.3, record_retry=5, no_executors=0.05)
+
+
+def lease_until(job):
+    until = Job.objects.get(pk=job.pk).lease_until
+    assert until is not None
+    return until
 
 
 def run(engine, stop=None, claiming=claim_run):
@@ -155,7 +162,7 @@ def test_a_cancel_that_comes_too_late_says_committed(orders, olga, engine, quick
 
 def test_a_cancel_after_the_engine_has_ended_is_answered_by_the_truth(orders, olga, engine, quick, monkeypatch):
     job = making.job(orders, olga)
-    monkeypatch.setattr(executing.after_jobs, "sync", lambda table: cancel_while_it_runs(job))
+    monkeypatch.setattr(after_jobs, "sync", lambda table: cancel_while_it_runs(job))
     ended = run(engine)
     assert (ended.state, ended.version) == (State.SUCCEEDED, 0)
 
@@ -183,13 +190,13 @@ def test_a_hanging_engine_holds_up_neither_lease_nor_cancel(orders, olga, engine
     renewed = []
 
     def hangs(report):
-        first = Job.objects.get(pk=job.pk).lease_until
+        first = lease_until(job)
         making_sure = threading.Event()
         for _ in range(1000):
-            if Job.objects.get(pk=job.pk).lease_until > first:
+            if lease_until(job) > first:
                 break
             making_sure.wait(0.01)
-        renewed.append(Job.objects.get(pk=job.pk).lease_until > first)
+        renewed.append(lease_until(job) > first)
         cancel_while_it_runs(job)
         engine.wait_for_the_end(report)
 
@@ -299,7 +306,7 @@ def test_a_fenced_worker_writes_nothing_and_stops_its_run(orders, olga, engine, 
 
 def test_an_end_is_retried_while_the_database_is_away(orders, olga, engine, quick, monkeypatch):
     """And never guessed: the run committed, so it is `succeeded` when the database is back, not lost."""
-    real, calls = executing.move, []
+    real, calls = move, []
 
     def away(*args, **kwargs):
         calls.append(1)
@@ -314,7 +321,7 @@ def test_an_end_is_retried_while_the_database_is_away(orders, olga, engine, quic
 
 
 def test_an_end_waits_for_the_audit(orders, olga, engine, quick, monkeypatch):
-    real, calls = executing.move, []
+    real, calls = move, []
 
     def unwritable(*args, **kwargs):
         calls.append(1)
@@ -333,14 +340,14 @@ def test_the_lease_is_kept_until_the_end_is_recorded(orders, olga, engine, quick
     seen = []
 
     def slow(table):
-        before = Job.objects.get(pk=job.pk).lease_until
+        before = lease_until(job)
         for _ in range(500):
-            if Job.objects.get(pk=job.pk).lease_until > before:
+            if lease_until(job) > before:
                 seen.append(True)
                 return
             threading.Event().wait(0.01)
 
-    monkeypatch.setattr(executing.after_jobs, "sync", slow)
+    monkeypatch.setattr(after_jobs, "sync", slow)
     assert run(engine).state == State.SUCCEEDED
     assert seen == [True]
 

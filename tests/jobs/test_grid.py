@@ -96,11 +96,11 @@ def test_the_death_of_who_asks_after_the_commit_loses_nothing(instance, table):
 
 
 def test_two_deaths_exhaust_the_attempts(instance, table):
-    job = None
+    job = ""
     for _ in range(2):
         instance.wait_ready()
         instance.arm(Point.FILES_WRITTEN, kill("child"))
-        job = job or instance.ask("append", path=str(table))["job"]
+        job = job or str(instance.ask("append", path=str(table))["job"])
         wait_for(lambda: instance.fired)
     ended = ends(instance, job, "failed")
     assert ended["attempt"] == 2

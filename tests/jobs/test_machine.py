@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -20,6 +22,7 @@ from jobs.transitions import Fenced, move, release, renew
 from tests.jobs import making
 
 TABLES = 3
+PLACE = Path("/nowhere")
 steps = 0
 
 
@@ -107,7 +110,7 @@ class Jobs(RuleBasedStateMachine):
         known = self.model.jobs[pk]
         target = State.CANCELLED if known.state is State.QUEUED else State.CANCELLING
         possible = known.state in {State.QUEUED, State.RUNNING, State.RECONCILING}
-        asked = {"cancel_requested_at": Now()} if target is State.CANCELLING else {}
+        asked: dict[str, Any] = {"cancel_requested_at": Now()} if target is State.CANCELLING else {}
         assert self.tried(lambda: move(Job(pk=pk), target, Cause.CANCELLER, "olga", **asked)) == possible
         if possible:
             known.state, known.cancel_asked = target, target is State.CANCELLING
@@ -148,6 +151,7 @@ class Jobs(RuleBasedStateMachine):
         known = self.model.jobs[run.job]
         version = self.model.commits.get(run.job)
         good = known.run is run and known.state in {State.RUNNING, State.CANCELLING}
+        changes: dict[str, Any]
         if version is not None:
             target, changes = State.SUCCEEDED, {"result": {}, "version": version}
         elif known.state is State.CANCELLING:
@@ -196,11 +200,12 @@ class Jobs(RuleBasedStateMachine):
         """A worker dies or freezes, and its lease lapses."""
         count()
         run = data.draw(st.sampled_from(self.runs))
-        known = self.model.jobs[run.job]
+        job = run.job
+        known = self.model.jobs[job]
         if kills:
             run.alive = False
         if known.run is run and known.state in {State.RUNNING, State.CANCELLING}:
-            Job.objects.filter(pk=run.job).update(lease_until=Now() - timedelta(seconds=1))
+            Job.objects.filter(pk=job).update(lease_until=Now() - timedelta(seconds=1))
             known.lapsed = True
 
     @rule(dispatchers=st.integers(1, 3))
@@ -261,7 +266,7 @@ class Jobs(RuleBasedStateMachine):
     @invariant()
     def ended_jobs_hold_no_attempt(self):
         ended = [pk for pk, j in self.model.jobs.items() if j.run is None]
-        assert not Attempt.objects.filter(job__in=ended, ended_at=None).exists()
+        assert not Attempt.objects.filter(job_id__in=ended, ended_at=None).exists()
 
 
 def count() -> None:

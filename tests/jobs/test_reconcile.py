@@ -15,6 +15,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from console.audit.models import Event
+from console.audit.services import record
 from console.errors import Problem
 from console.supervisor.pids import boot_id, start_ticks
 from jobs import outcomes
@@ -85,7 +86,7 @@ def test_a_lost_run_without_commit_is_tried_again_once(orders, olga, no_wakes):
     reconcile()
     row = Job.objects.get(pk=job.pk)
     assert row.state == State.FAILED
-    assert row.error["code"] == "attempts_exhausted"
+    assert (row.error or {})["code"] == "attempts_exhausted"
     assert claim_run(dead_holder()) is None
 
 
@@ -161,7 +162,7 @@ def test_another_hosts_worker_is_stale_after_its_time_by_the_databases_clock(ord
     assert reconcile() == 1
     row = Job.objects.get()
     assert row.state == State.STALE
-    assert "another host" in row.error["message"]
+    assert "another host" in (row.error or {})["message"]
 
 
 @pytest.mark.django_db
@@ -224,7 +225,7 @@ def test_worker_and_jvm_are_ended_before_the_history_is_read(orders, olga, monke
     if frozen:
         for process in alive:
             process.send_signal(signal.SIGSTOP)
-    real, seen = outcomes.committed, []
+    real, seen = outcomes.committed, list[int | None]()
 
     def looks(job):
         seen.extend(p.poll() for p in alive)
@@ -249,7 +250,7 @@ def test_a_table_that_is_not_there_proves_nothing(orders, olga, timing):
     reconcile()
     row = Job.objects.get()
     assert row.state == State.STALE
-    assert row.error["table_state"].startswith("Unknown")
+    assert (row.error or {})["table_state"].startswith("Unknown")
 
 
 @pytest.mark.django_db
@@ -259,7 +260,7 @@ def test_one_jobs_trouble_holds_up_no_other(lake, olga, monkeypatch):
         claim = claim_run(dead_holder())
         assert claim is not None
         lapse(claim.job)
-    real = rounds.record
+    real = record
 
     def unwritable(actor, action, kind, pk, *args, **kwargs):
         if pk == jobs[0].pk:

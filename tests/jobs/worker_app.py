@@ -8,6 +8,7 @@ gives its host another name.
 import os
 import socket
 import time
+from functools import partial
 
 import django
 
@@ -34,6 +35,11 @@ else:
 
     tasks.make_host = FakeHost
 
+if os.environ.get("LEVEE_TEST_TIMES"):
+    from tests.jobs.timed_host import timed
+
+    tasks.make_host = timed(tasks.make_host)
+
 if shift := float(os.environ.get("LEVEE_TEST_CLOCK", "0")):
     from datetime import timedelta
 
@@ -42,4 +48,4 @@ if shift := float(os.environ.get("LEVEE_TEST_CLOCK", "0")):
     timezone.now = lambda: _now() + timedelta(seconds=shift)
 
 if host := os.environ.get("LEVEE_TEST_HOST"):
-    socket.gethostname = lambda: host
+    socket.gethostname = partial(str, host)

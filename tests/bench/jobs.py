@@ -1,0 +1,205 @@
+"""How much the machinery of jobs costs: `python -m tests.bench.jobs` (`--tiny` for a run that only proves that it runs).
+
+One warm Spark worker, 100 small tables; rival claims; the page's poll; processes that have nothing to do.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.jobs.instance import Instance, opened, wait_for
+
+START_LIMIT_S = 300.0
+RIVALS = 16
+
+
+@dataclass(frozen=True)
+class Size:
+    jobs: int
+    rounds: int
+    polls: int
+    idle_s: float
+
+
+FULL, TINY = Size(100, 60, 200, 60.0), Size(4, 3, 5, 2.0)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table: what, measured, the bar, the unit."""
+
+    what: str
+    value: float
+    bar: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"| {self.what} | {self.value:.1f} {self.unit} | ≤ {self.bar:g} {self.unit} |"
+
+
+def p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+def queued_jobs(instance: Instance, size: Size) -> list[Figure]:
+    """Jobs that wait for one worker: what lies between two engine calls; and a job that comes to an idle one."""
+    warm = instance.ask("append", path=str(instance.table("warm")))["job"]
+    instance.wait_state(warm, limit=START_LIMIT_S)
+    paths = [str(instance.table(f"t{n}")) for n in range(size.jobs)]
+    instance.ask("append_many", paths=paths)
+    open_jobs = "select count(*) from jobs_job where finished_at is null"
+    wait_for(lambda: instance.rows(open_jobs) == [(0,)], START_LIMIT_S + size.jobs * 5)
+    rows = instance.rows("select id::text, finished_at from jobs_job where id <> %s order by finished_at", warm)
+    engine = dict(map(json.loads, (instance.faults / "engine.times").read_text().splitlines()))
+    gaps = [(b[1] - a[1]).total_seconds() - engine[b[0]] for a, b in itertools.pairwise(rows)]
+    return [
+        Figure(f"overhead per job over the engine's call, {size.jobs} queued jobs, p95", 1000 * p95(gaps), 150, "ms")
+    ]
+
+
+def idle_start(instance: Instance, size: Size) -> list[Figure]:
+    waits = []
+    path = str(instance.table("idle"))
+    for _ in range(max(3, size.jobs // 4)):
+        job = instance.ask("append", path=path)["job"]
+        instance.wait_state(job, limit=START_LIMIT_S)
+        waited = "select extract(epoch from claimed_at - queued_at) from jobs_job where id = %s"
+        waits.append(float(instance.rows(waited, job)[0][0]))
+    return [Figure("queued → running on a warm idle worker, p95", 1000 * p95(waits), 300, "ms")]
+
+
+def rival_claims(size: Size) -> list[Figure]:
+    """Each rival is a thread with a connection of its own; every round one job waits among a hundred that may not run."""
+    from django.db import connection
+
+    from jobs.claims import claim_run
+    from jobs.domain.states import Cause, State
+    from jobs.models import Job
+    from jobs.transitions import move
+    from tests.jobs import append, making
+    from tests.jobs.requester import person, table
+
+    append.register()
+    took: list[float] = []
+    start, done = threading.Barrier(RIVALS + 1), threading.Barrier(RIVALS + 1)
+    won: list = []
+
+    def rival() -> None:
+        connection.ensure_connection()
+        for _ in range(size.rounds):
+            start.wait()
+            began = time.perf_counter()
+            claim = claim_run(making.holder())
+            took.append(time.perf_counter() - began)
+            if claim is not None:
+                won.append(claim)
+            done.wait()
+        connection.close()
+
+    threads = [threading.Thread(target=rival) for _ in range(RIVALS)]
+    for thread in threads:
+        thread.start()
+    at = table(str(Path(os.environ["LEVEE_BENCH_LAKE"]) / "rivals"))
+    for _ in range(size.rounds):
+        won.clear()
+        making.job(at, person())
+        start.wait()
+        done.wait()
+        assert len(won) == 1, f"{len(won)} winners"
+        error = {"code": "bench", "message": "bench"}
+        move(won[0].job, State.FAILED, Cause.WORKER, "bench", token=won[0].token, error=error)
+    for thread in threads:
+        thread.join()
+    assert Job.objects.filter(state=State.RUNNING).count() == 0
+    return [Figure(f"claim under {RIVALS} rivals, one winner, p95", 1000 * p95(took), 20, "ms")]
+
+
+def page_poll(size: Size) -> list[Figure]:
+    """The fragment that a job's page asks for while it runs: the server's own time."""
+    from django.test import Client
+    from django.urls import reverse
+
+    from jobs.models import Job
+    from tests.jobs.requester import person
+
+    client = Client()
+    client.force_login(person())
+    url = reverse("jobs:live", args=[Job.objects.filter(state="succeeded")[0].pk])
+    times = []
+    for _ in range(size.polls + 1):
+        began = time.perf_counter()
+        answer = client.get(url, HTTP_HX_REQUEST="true")
+        times.append(time.perf_counter() - began)
+        assert answer.status_code in {200, 286}, answer.status_code
+    return [Figure("poll of a job's page, server time, p95", 1000 * p95(times[1:]), 15, "ms")]
+
+
+def idle_cost(instance: Instance, size: Size) -> list[Figure]:
+    """Processor time of dispatcher and the worker's claiming process, with the times as they are shipped."""
+    process = instance.parts["dispatcher"].process
+    assert process is not None
+    pids = [process.pid, instance.victims()["child"]]
+    before = sum(map(_ticks, pids))
+    time.sleep(size.idle_s)
+    used = (sum(map(_ticks, pids)) - before) / os.sysconf("SC_CLK_TCK")
+    return [Figure("heartbeat and dispatcher, idle, of one core", 100 * used / size.idle_s, 1, "%")]
+
+
+def _ticks(pid: int) -> int:
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def measure(size: Size, engine: str = "spark") -> list[Figure]:
+    folder = Path(tempfile.mkdtemp(prefix="levee-bench-"))
+    try:
+        with opened(folder, {"watch": 0.5}, engine=engine) as instance:
+            instance.add_dispatcher()
+            instance.add_worker(LEVEE_TEST_TIMES="1")
+            instance.wait_ready(limit=START_LIMIT_S)
+            found = queued_jobs(instance, size) + idle_start(instance, size)
+            found += idle_cost(instance, size)
+            for name in ("spark", "dispatcher"):
+                instance.remove(name)
+            return found + _in_this_process(instance, size)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_this_process(instance: Instance, size: Size) -> list[Figure]:
+    """Django, set up for the instance's home."""
+    os.environ |= {
+        "LEVEE_HOME": str(instance.home.path),
+        "LEVEE_BENCH_LAKE": str(instance.lake),
+        "DJANGO_SETTINGS_MODULE": "console.settings",
+    }
+    import django
+
+    django.setup()
+    return rival_claims(size) + page_poll(size)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--tiny", action="store_true", help="a run that only proves that it runs, without a JVM")
+    tiny = arguments.parse_args().tiny
+    found = measure(TINY if tiny else FULL, "fake" if tiny else "spark")
+    print("| what | measured | bar |\n|---|---|---|")
+    for figure in found:
+        print(figure)
+    if not tiny and any(figure.value > figure.bar for figure in found):
+        sys.exit("a bar was missed")
+
+
+if __name__ == "__main__":
+    main()
