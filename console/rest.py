@@ -44,6 +44,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a name stands twice in one object")
+    "".join(found).encode()  # half a character in a name couldn't even be answered
     return found
 
 

@@ -43,6 +43,12 @@ def _previews(ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, Any]:
     return dict(Job.objects.filter(pk__in=list(ids)).annotate(shown=shown).values_list("pk", "shown"))
 
 
+def _shown_preview(command: str, preview: Any) -> Any:
+    """In the shape of its command; as it is stored for one that this build doesn't know."""
+    shape = PREVIEWS.get(command)
+    return preview if preview is None or shape is None else shape(preview).data
+
+
 def _values(job: Job, preview: Any) -> dict[str, Any]:
     state = State(job.state)
     return {
@@ -61,7 +67,7 @@ def _values(job: Job, preview: Any) -> dict[str, Any]:
         "expires_at": job.expires_at,
         "policy": job.policy or policy_for(job.command).as_json(),
         "approvals": [],
-        "preview": PREVIEWS[job.command](preview).data if preview is not None else None,
+        "preview": _shown_preview(job.command, preview),
         "drift": None,
         "progress": {"stage": None, "done": None, "total": None, **job.progress},
         "attempts": job.runs,  # type: ignore[attr-defined]  # prefetched by RUNS

@@ -19,6 +19,13 @@ from jobs import queries, worker_services
 from jobs.models import Worker
 
 
+class WorkedOnSerializer(serializers.Serializer[Any]):
+    """The job that a worker previews or runs."""
+
+    id = serializers.UUIDField()
+    title = serializers.CharField()
+
+
 class WorkerSerializer(serializers.Serializer[Any]):
     """A worker as it says it is; `lost` when it has been silent for three heartbeats."""
 
@@ -27,6 +34,7 @@ class WorkerSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(Worker.Kind.choices)
     state = serializers.ChoiceField([*Worker.Condition.values, "lost"])
     text = serializers.CharField()
+    job = WorkedOnSerializer(allow_null=True)
     host = serializers.CharField()
     pid = serializers.IntegerField()
     jvm_memory_bytes = serializers.IntegerField(allow_null=True)

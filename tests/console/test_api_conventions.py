@@ -85,7 +85,8 @@ def test_a_body_over_one_mebibyte_is_413():
 @pytest.mark.parametrize(
     "body",
     [
-        b"{", b"[1", b"nope", b'"', b'{"a": NaN}', b'{"a": 1, "a": 2}', b"\xff", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}",
+        b"{", b"[1", b"nope", b'"', b'{"a": NaN}', b'{"a": 1, "a": 2}', b'{"\\ud800": 1}',
+        b"\xff", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}",
     ],
 )  # fmt: skip
 def test_a_body_that_is_no_json_is_400(body):

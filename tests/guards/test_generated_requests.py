@@ -1,0 +1,98 @@
+"""Requests that nobody would write, against every operation of the OpenAPI document: no server error, no undocumented answer (F12)."""
+
+import json
+import re
+from urllib.parse import quote, urlencode
+
+import pytest
+from django.db import transaction
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console.accounts.roles import Role
+from tests import factories
+from tests.clients import Caller
+
+pytestmark = pytest.mark.django_db
+
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        ["", "\x00", "\ud800", "0", "-1", "1e9", "9" * 25, "null", "true", "@v1", "everything", "root:lake", "/etc",
+         "p=1", "2026-01-01", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
+         "WzAsIjEiLCIyIl0", "WzAsOTk5OTk5OTk5OTk5OTk5OTk5OTk5OTldCg", "convert", "parquet", "running", "name", "%", "'; --"]
+    ),
+)  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def operations():
+    document = SchemaGenerator().get_schema(request=None, public=True)
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield pytest.param(document, path, method, operation, id=f"{method} {path}")
+
+
+def body_fields(document, operation):
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    names = [ref["$ref"].rsplit("/", 1)[1] for ref in content.get("oneOf", [content]) if "$ref" in ref]
+    return [field for name in names for field in document["components"]["schemas"][name].get("properties", {})]
+
+
+def request_of(document, operation):
+    """Strategies for the query and the body: known names with any values, and some unknown ones."""
+    known = [p["name"] for p in operation.get("parameters", []) if p["in"] == "query" and p["name"] != "wait"]
+    query = st.dictionaries(st.sampled_from([*known, "limit", "cursor", "x"]), TEXTS, max_size=4)
+    fields = body_fields(document, operation)
+    body = st.dictionaries(st.sampled_from([*fields, "x"]), VALUES, max_size=len(fields) + 1) | VALUES
+    return st.tuples(query, body)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    (tmp_path / "orders").mkdir()
+    return factories.RootFactory(name="lake", uri=str(tmp_path))
+
+
+def caller_and_ids(lake):
+    person = factories.PersonFactory()
+    for role in Role:
+        factories.GrantFactory(person=person, role=role)
+    table = factories.TableFactory(root=lake, name="orders")
+    ids = {
+        "root_id": lake.pk, "table_id": table.pk, "job_id": factories.job(table=table).pk, "version": 0,
+        "read_id": factories.read(person, question={"path": table.path}).pk, "worker_id": factories.WorkerFactory().pk,
+        "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
+    }  # fmt: skip
+    return Caller(person).client, ids
+
+
+@pytest.mark.parametrize(("document", "path", "method", "operation"), operations())
+def test_it_answers_anything_as_documented(document, path, method, operation, lake, redis_server):
+    client, ids = caller_and_ids(lake)
+    client.raise_request_exception = False
+    address = re.sub(r"{(\w+)}", lambda m: str(ids[m[1]]), path)
+    documented = set(operation["responses"])
+
+    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(request_of(document, operation))
+    def answers(asked):
+        query, body = asked
+        text = urlencode({k: v.encode("utf-8", "surrogatepass") for k, v in query.items()}, quote_via=quote)
+        with transaction.atomic():
+            answer = client.generic(
+                method.upper(), f"{address}?{text}", json.dumps(body), content_type="application/json"
+            )
+            transaction.set_rollback(True)
+        status = str(answer.status_code)
+        assert status in documented or (status[0] == "4" and "4XX" in documented), (asked, answer.content)
+        if status[0] in "45":
+            assert answer["content-type"] == "application/problem+json"
+            assert answer.json()["status"] == answer.status_code
+
+    answers()
