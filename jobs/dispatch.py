@@ -46,7 +46,7 @@ def wake_waiting() -> int:
     queues |= set(Read.objects.filter(state=Read.State.WAITING, expires_at__gt=Now()).values_list("queue", flat=True))
     if after_jobs.syncs_due():
         queues.add("light")
-    return sum(broker.wake(queue) for queue in queues)
+    return sum(broker.wake(queue) for queue in queues if broker.pending(queue) < ENOUGH)
 
 
 def tidy() -> int:
