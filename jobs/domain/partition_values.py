@@ -25,11 +25,13 @@ _SPECIAL_FLOATS = frozenset(["inf", "+inf", "-inf", "infinity", "+infinity", "-i
 _BLANKS = "".join(chr(code) for code in range(33))
 _INTEGER_CAST = re.compile(r"([+-]?)(\d*)(?:\.\d*)?", re.ASCII)
 _FLOAT_CAST = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?|[+-]?(?:NaN|Infinity)", re.ASCII)
-_DECIMAL_CAST = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# BigDecimal reads the digits of every script, as Python does; no other type of Spark does.
+_DECIMAL_CAST = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DATE_CAST = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+# A zone may follow seconds alone, and a T or a blank needs at least an hour.
 _TIMESTAMP_CAST = re.compile(
-    r"([+-]?)(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](?:(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?\s*"
-    r"(Z|UTC|GMT|UT|[+-]\d{1,2}(?::?\d{1,2})?|(?:UTC|GMT|UT)[+-]\d{1,2}(?::\d{1,2})?|[A-Za-z_]+/[A-Za-z_/]+)?)?)?)?",
+    r"([+-]?)(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?\s*"
+    r"(?:Z|UTC|GMT|UT|[+-]\d{1,2}(?::?\d{1,2})?|(?:UTC|GMT|UT)[+-]\d{1,2}(?::\d{1,2})?|[A-Za-z_]+/[A-Za-z_/]+)?)?)?)?)?)?",
     re.ASCII,
 )
 

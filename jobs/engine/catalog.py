@@ -6,6 +6,7 @@ With an outside catalog (`spark.sql.catalogImplementation=hive`) the names are t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from jobs.domain.partitions import PartitionField
 from jobs.engine.quoting import literal, quoted, quoted_name
 from jobs.engine.survey import is_table
 
+# Spark's in-memory and Hive catalogs take no other names for databases and tables.
+GLOB = "*?[]{}\\"
+NAME = re.compile(r"[A-Za-z0-9_]+")
 IMPLEMENTATION = "spark.sql.catalogImplementation"
 
 
@@ -24,7 +28,7 @@ def name_parts(name: str) -> tuple[str, ...]:
     parts = tuple(name.split("."))
     if len(parts) == 3 and parts[0].lower() == "spark_catalog":
         parts = parts[1:]
-    if len(parts) > 2 or not all(parts):
+    if len(parts) > 2 or not all(NAME.fullmatch(part) for part in parts):
         raise CommandRefused(Refusal("bad_request", f"{name!r} is no name of the form database.table", place="name"))
     return parts if len(parts) == 2 else ("default", *parts)
 
@@ -50,6 +54,9 @@ def register_parquet(
     """
     if not _is_embedded(session):
         return
+    if any(char in path for char in GLOB):
+        text = f"{path} holds one of {GLOB}, which Spark reads as a pattern in a named table's place"
+        raise CommandRefused(Refusal("bad_request", text, place=path, remedy="Convert it by its path."))
     jvm: Any = session._jvm
     columns = jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(schema)).toDDL()
     typed = ", ".join([columns, *(field.ddl() for field in partitions)])

@@ -13,6 +13,7 @@ from jobs.domain.engine import Report
 from jobs.domain.results import Inspection, Result
 from jobs.engine.convert import preview_convert, run_convert
 from jobs.engine.inspect import inspect
+from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.table_v2 import read_table
 
 
@@ -38,7 +39,19 @@ def _read_table(session: SparkSession, question: Question, report: Report) -> di
     return read_table(session, question)
 
 
+def _read_rows(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading rows")
+    return read_rows(session, question)
+
+
+def _read_changes(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading the change feed")
+    return read_changes(session, question)
+
+
 READS: Mapping[str, Callable[[SparkSession, Question, Report], dict[str, Any]]] = {
     "inspect": _read_inspection,
     "deltatable": _read_table,
+    "rows": _read_rows,
+    "changes": _read_changes,
 }

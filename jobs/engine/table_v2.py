@@ -36,16 +36,28 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
     `partition` (`p=1`) names a directory below the table; `read_change_feed` with `starting_version`… asks for the change feed's
     schema. Raises CommandRefused (`not_delta`) for a place without a table; Delta's own refusals as they come.
     """
-    unknown = set(question) - QUESTION
+    refuse_unknown(question, QUESTION)
+    return _members(loaded_table(session, question))
+
+
+def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Raises CommandRefused `bad_request` for a part of a question that nobody would heed."""
+    unknown = set(question) - known
     if unknown:
         raise CommandRefused(Refusal("bad_request", f"unknown part of the question: {', '.join(sorted(unknown))}"))
+
+
+def loaded_table(session: SparkSession, question: Mapping[str, Any]) -> Any:
+    """Delta's own object of the question's table at the version that it names, with the options of its change feed.
+
+    Nothing of the log is read yet. Raises CommandRefused (`not_delta`); Delta's own refusals as they come.
+    """
     _refuse_two_travels(session, question)
     table = _loaded(session, question)
     if table.getClass().getName() != DELTA_CLASS or not table.tableExists():
         raise CommandRefused(_no_table(str(question.get("name") or question.get("path"))))
-    if options := _feed_options(question):
-        table = table.withOptions(_scala_map(session, options))
-    return _members(table)
+    options = _feed_options(question)
+    return table.withOptions(_scala_map(session, options)) if options else table
 
 
 def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:

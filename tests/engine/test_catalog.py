@@ -68,13 +68,21 @@ def test_an_unknown_name_is_sparks_refusal(engine, marks, report):
     assert caught.value.failure.condition == "TABLE_OR_VIEW_NOT_FOUND"
 
 
-def test_hostile_names_and_columns_are_one_identifier(lake, by_name, sql):
-    path = lake.write("t's", {"a`b": [1], "select": [2]})
-    by_name("shop.x` (id int) USING json --", path)
-    assert sql("SELECT `a``b` AS v FROM shop.`x`` (id int) USING json --`")[0].v == 1
+def test_hostile_columns_and_places_are_literal(lake, by_name, sql):
+    path = lake.write("t's ' (x) --", {"a`b": [1], "select": [2]})
+    by_name("shop.hostile", path)
+    assert sql("SELECT `a``b` AS v FROM shop.hostile")[0].v == 1
 
 
-@pytest.mark.parametrize("name", ["a.b.c", "", ".", "a."])
+@pytest.mark.parametrize("place", ["a*b", "a[b]", "a\\b"])
+def test_a_place_that_spark_would_read_as_a_pattern_is_refused_by_name(lake, by_name, place):
+    path = lake.write(place)
+    with pytest.raises(CommandRefused):
+        by_name("shop.pattern", path)
+    assert commits(path) == []
+
+
+@pytest.mark.parametrize("name", ["a.b.c", "", ".", "a.", "shop.x` (id int) USING json --", "shop.x y", "x;"])
 def test_what_is_no_name_is_refused(lake, by_name, name):
     with pytest.raises(CommandRefused):
         by_name(name, lake.write("t"))

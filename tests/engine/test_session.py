@@ -21,12 +21,12 @@ def test_settings_marks_and_tags_end_with_the_job(runtime, marks):
         context = session.sparkContext
         session.conf.set("spark.sql.shuffle.partitions", "77")
         assert session.conf.get(TXN_APP_ID) == f"levee:{marks.job}"
-        assert context.getJobTags() == {marks.tag}
+        assert set(context.getJobTags()) == {marks.tag}
         assert context.getLocalProperty("spark.jobGroup.id") == marks.tag
     other = runtime.new_session()
     assert other.conf.get("spark.sql.shuffle.partitions") != "77"
     assert other.conf.get(USER_METADATA, None) is None
-    assert context.getJobTags() == set()
+    assert set(context.getJobTags()) == set()
     assert context.getLocalProperty("spark.jobGroup.id") is None
     jvm = other._jvm.org.apache.spark.sql.classic.SparkSession
     assert jvm.getActiveSession().isEmpty()
@@ -40,7 +40,7 @@ def test_a_note_travels_with_the_marks(runtime, marks):
 def test_what_fails_inside_leaves_nothing_behind_either(runtime, marks):
     with pytest.raises(EngineFailed), job_session(runtime, marks) as session:
         session.sql("SELECT 1 / 0").collect()
-    assert session.sparkContext.getJobTags() == set()
+    assert set(session.sparkContext.getJobTags()) == set()
 
 
 def test_time_and_ansi_are_pinned(sql):

@@ -1,6 +1,7 @@
 """Every member of the live DeltaTableV2, by path and by name, with time travel."""
 
 import json
+from datetime import UTC
 
 import pytest
 
@@ -100,11 +101,11 @@ def test_time_travel_by_path_and_by_option(table, ask, question, opt, by_path):
 
 
 def test_a_time_is_told_to_the_microsecond(table, ask, sql):
-    first = sql(f"SELECT CAST(timestamp AS string) AS t FROM (DESCRIBE HISTORY delta.`{table}`) WHERE version = 0")[0].t
-    found = ask(path=str(table), timestamp=f"{first}+00:00")
+    first = sql(f"DESCRIBE HISTORY delta.`{table}`")[-1].timestamp.astimezone(UTC)
+    found = ask(path=str(table), timestamp=first.isoformat())
     assert found["version"] == 0
     assert found["time_travel_spec"]["version"] is None
-    assert first in found["time_travel_spec"]["timestamp"]
+    assert f"{first:%Y-%m-%d %H:%M:%S}" in found["time_travel_spec"]["timestamp"]
 
 
 @pytest.mark.parametrize(
