@@ -5,7 +5,9 @@ import re
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, ProgrammingError
 from django.test import Client
+from psycopg.errors import UndefinedTable
 
 from console.accounts.models import Grant, Person, Token
 from console.audit.models import Event
@@ -100,6 +102,27 @@ def test_a_weak_or_missing_password_changes_nothing(password, monkeypatch):
 def test_an_odd_name_is_refused(name):
     with pytest.raises(CommandError):
         run("person", "add", "--", name)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OperationalError("connection refused"), "is the instance running"),
+        (ProgrammingError("no such relation"), "wait until the instance says that it is ready"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [("person", "add", "ana"), ("root", "add", "lake", "/tmp")])
+def test_an_instance_that_is_not_there_is_said_in_one_line(arguments, error, words, monkeypatch):
+    error.__cause__ = UndefinedTable() if isinstance(error, ProgrammingError) else None
+
+    def broken(*_arguments, **_options):
+        raise error
+
+    monkeypatch.setattr("django.db.models.query.QuerySet.filter", broken)
+    with pytest.raises(CommandError) as said:
+        run(*arguments)
+    assert words in str(said.value).lower()
+    assert "\n" not in str(said.value)
 
 
 def test_a_root_is_added_once(tmp_path):

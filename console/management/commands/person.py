@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from console.accounts import services
 from console.accounts.models import Person
 from console.accounts.roles import Role, TokenScope
 from console.accounts.scopes import scope_of
 from console.audit.actor import Actor
-from console.errors import Problem
-
-DOWN = "PostgreSQL doesn't answer. Is the instance running (make run), and is LEVEE_HOME or LEVEE_DATABASE_URL its own?"
+from console.management.troubles import in_one_line
 
 
 class WithRole(Action):
@@ -55,12 +53,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         _check(options)
-        try:
+        with in_one_line():
             self._add(options)
-        except Problem as problem:
-            raise CommandError(problem.detail) from None
-        except (OperationalError, InterfaceError):
-            raise CommandError(DOWN) from None
 
     def _add(self, options: dict[str, Any]) -> None:
         password = _password() if options["password_stdin"] else None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError
+from django.core.management.base import BaseCommand
 
 from console.audit.actor import Actor
-from console.errors import Problem
-from console.management.commands.person import DOWN
+from console.management.troubles import in_one_line
 from tables.locations import InvalidRoot, root_uri
 from tables.models import Root
 from tables.services import add_root
@@ -27,15 +25,11 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         name, uri = options["name"], options["uri"]
-        try:
+        with in_one_line():
             if _is_known(name, uri):
                 self.stdout.write(f"root {name} is there already")
                 return
             root = add_root(Actor.system("command line"), name, uri)
-        except Problem as problem:
-            raise CommandError(problem.detail) from None
-        except (OperationalError, InterfaceError):
-            raise CommandError(DOWN) from None
         self.stdout.write(f"root {root.name} at {root.uri} added")
 
 
