@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -152,20 +152,46 @@ def skew(curve: Sequence[int], count: int, median: int | None) -> Line:
 
 def sizes_over_time(days: Sequence[Day]) -> Line | None:
     """Bytes by day. None when fewer than two days are known."""
-    known = [day for day in days if day.size_bytes is not None]
+    known = [(day.at, day.size_bytes) for day in days if day.size_bytes is not None]
+    return _over_time(known, byte_steps(max((value for _, value in known), default=0)), size)
+
+
+def rows_over_time(days: Sequence[Day]) -> Line | None:
+    """Rows by day. None when fewer than two days are known."""
+    known = [(day.at, day.num_records) for day in days if day.num_records is not None]
+    return _over_time(known, nice_steps(max((value for _, value in known), default=0), 2), number)
+
+
+def _over_time(known: Sequence[tuple[datetime, int]], steps: list[float], text: Callable[[int], object]) -> Line | None:
     if len(known) < 2:
         return None
-    steps = byte_steps(max(day.size_bytes or 0 for day in known))
-    scale = _scale(max(steps[-1], max(day.size_bytes or 0 for day in known), 1))
-    start, end = days[0].at, days[-1].at
+    start, end = known[0][0], known[-1][0]
+    scale = _scale(max(steps[-1], max(value for _, value in known), 1))
 
     def x(at: datetime) -> float:
         return round(LEFT + (at - start) / (end - start) * (WIDTH - LEFT - 4), 1)
 
-    points = [f"{x(day.at)} {BOTTOM - (day.size_bytes or 0) * scale:.1f}" for day in known]
-    grid = [Tick(round(BOTTOM - step * scale, 1), str(size(int(step)))) for step in steps]
+    points = [f"{x(at)} {BOTTOM - value * scale:.1f}" for at, value in known]
+    grid = [Tick(round(BOTTOM - step * scale, 1), str(text(int(step)))) for step in steps]
     below = [Tick(x(start), f"{start:%-d %b}", ""), Tick(x(end), f"{end:%-d %b}", "end")]
     return Line(["M" + "L".join(points)], grid, below)
+
+
+def commits_by_day(days: Sequence[Day]) -> Bars | None:
+    """Commits of each day that had any, oldest first. None when fewer than two days are known."""
+    if len(days) < 2:
+        return None
+    steps = nice_steps(max(day.commits for day in days), 2)
+    scale = _scale(max(steps[-1], max(day.commits for day in days), 1))
+    start, whole = days[0].at, (days[-1].at - days[0].at).days + 1
+    slot = (WIDTH - LEFT) / whole
+    bars = []
+    for day in days:
+        height = round(day.commits * scale, 1)
+        x = round(LEFT + (day.at - start).days * slot, 1)
+        width = max(1.0, round(slot * 0.8, 1))
+        bars.append(Bar(x, round(BOTTOM - height, 1), width, height, f"{day.commits:,}", f"{day.at:%-d %b}"))
+    return Bars(bars, [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps])
 
 
 STRIP_LEFT, STRIP_RIGHT = 150.0, 1226.0

@@ -68,9 +68,9 @@ def _condition(wanted: Filter) -> Q:
     return condition
 
 
-def commit_at(table: Table, version: int) -> Commit:
-    """One commit of the present history. Raises Http404."""
-    commit = commits_of(table).filter(version=version).select_related("schema").first()
+def commit_at(table: Table, version: int, incarnation: int | None = None) -> Commit:
+    """One commit of the present history, or of an earlier table's. Raises Http404."""
+    commit = commits_of(table, incarnation).filter(version=version).select_related("schema").first()
     if commit is None:
         raise Http404
     return commit

@@ -79,7 +79,8 @@ _DELTA_TABS = (("Schema", "schema"), ("History", "history"), ("Protocol", "proto
 
 
 def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
-    names = [("Overview", "overview"), *(_DELTA_TABS if table.version is not None else ())]
+    named = _DELTA_TABS if table.version is not None else (("History", "history"),) if table.incarnation else ()
+    names = [("Overview", "overview"), *named]
     tabs = [
         {"text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
         for text, name in names

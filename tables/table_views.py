@@ -107,10 +107,25 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no history.")
     form = HistoryForm(request.GET)
     wanted = _history_filter(form) if form.is_valid() else histories.Filter()
-    found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""))
+    lay = _incarnation(request, table)
+    found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""), lay)
     reach = Reach(table)
     rows = presenters.commit_rows(found.rows, reach.over(found.rows))
-    return _page(request, table, "history", rows=rows, form=form, wanted=wanted, **_reachable(request, reach, found))
+    context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay, **_days(table)}
+    return _page(request, table, "history", **context, **_reachable(request, reach, found))
+
+
+def _incarnation(request: HttpRequest, table: Table) -> int:
+    """Which of the tables that have lain here the page is about: the present one unless an earlier one is asked for."""
+    text = request.GET.get("incarnation", "")
+    asked = int(text) if text.isdecimal() and len(text) < 9 else table.incarnation
+    return min(asked, table.incarnation)
+
+
+def _days(table: Table) -> dict[str, Any]:
+    """Commits and rows by day, and their drawings."""
+    days = histories.days_of(table, timezone.now()) if table.version is not None else []
+    return {"days": days, "commits_drawn": drawings.commits_by_day(days), "rows_drawn": drawings.rows_over_time(days)}
 
 
 def _history_filter(form: HistoryForm) -> histories.Filter:
@@ -131,6 +146,7 @@ def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]
         "expires": reach.expires_at(restorable[0]) if restorable else None,
         "retention": reach.retention,
         "page": neighbours(request, found, "Older"),
+        "earlier": list(reach.table.earlier.all()) if reach.table.incarnation else [],
     }
 
 
@@ -139,14 +155,17 @@ def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]
 def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpResponse:
     """What one commit did, and who stands behind it."""
     table = shown(request, table_id)
-    found = histories.commit_at(table, version)
+    lay = _incarnation(request, table)
+    found = histories.commit_at(table, version, lay)
     reach = Reach(table).of(found)
-    schema_changes, property_changes, protocol = descriptions.commit_changes(table, found)
+    here = lay == table.incarnation
+    schema_changes, property_changes, protocol = descriptions.commit_changes(table, found) if here else ([], [], None)
     return _page(
         request,
         table,
         "commit",
         commit=found,
+        incarnation=lay,
         title=presenters.title_of(found),
         rows_changed=presenters.signed(found.rows_changed),
         reach=reach,

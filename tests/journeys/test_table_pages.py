@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables import sample, services
 from tables import sync as syncing
-from tables.models import Root, Table
+from tables.models import Commit, Root, Table
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -83,6 +83,9 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
     services.update_table(actor, added["sales"], owner="ana", description="One row per order.", tags=["gold", "pii"])
     (place / "gone").rename(tmp_path / "elsewhere")
     syncing.sync(added["gone"].pk)
+    for commit in Commit.objects.filter(table=added["sales"]):
+        days = timedelta(days=3 * (12 - commit.version))
+        Commit.objects.filter(pk=commit.pk).update(committed_at=commit.committed_at - days)
     return {"root": root.pk, **{name: table.pk for name, table in added.items()}}
 
 

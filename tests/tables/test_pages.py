@@ -236,3 +236,17 @@ def test_queries_do_not_grow_with_the_catalog(
         page(ines, url)
     assert len(many) == len(few)
     assert len(many) <= 24
+
+
+def test_the_history_of_an_earlier_table_can_still_be_read(
+    ines: Client, orders: Table, lake: Path, write: Write
+) -> None:
+    shutil.rmtree(lake / "orders")
+    write(rows=1)
+    syncing.sync(orders.pk)
+    assert page(ines, f"/tables/{orders.pk}/history/").count('class="lv-name"') == 1
+    earlier = page(ines, f"/tables/{orders.pk}/history/?incarnation=0")
+    assert earlier.count('class="lv-name"') == 2
+    assert "lay here before" in earlier
+    assert "Version 1 added 3 rows" in page(ines, f"/tables/{orders.pk}/commits/1/?incarnation=0")
+    page(ines, f"/tables/{orders.pk}/commits/1/", 404)

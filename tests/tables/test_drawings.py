@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tables import drawings
+from tables.histories import Day
+from tables.reach import Span
+
+START = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def days(*sizes: int | None) -> list[Day]:
+    return [Day(START + timedelta(days=n), n + 1, value, value) for n, value in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(("top", "steps"), [(0, [0]), (10, [0, 5, 10]), (3544, [0, 2000]), (1, [0, 0.5, 1])])
+def test_steps_are_round_and_end_below_the_top(top: float, steps: list[float]) -> None:
+    assert drawings.nice_steps(top) == steps
+
+
+def test_a_histogram_has_a_bar_per_class_and_hatches_small_files() -> None:
+    rows: list[dict[str, int | None]] = [
+        {"from": 0, "to": 2**20, "files": 5, "bytes": 1},
+        {"from": 2**20, "to": 2**25, "files": 10, "bytes": 1},
+        {"from": 2**25, "to": None, "files": 0, "bytes": 0},
+    ]
+    found = drawings.histogram(rows, small=2**25)
+    assert [bar.quiet for bar in found.bars] == [True, True, False]
+    assert [bar.label for bar in found.bars] == ["< 1 MiB", "1 – 32", "≥ 32"]
+    assert found.bars[1].height == 2 * found.bars[0].height
+    assert found.bars[2].height == 0
+    assert all(bar.y + bar.height == pytest.approx(drawings.BOTTOM) for bar in found.bars)
+
+
+def test_a_line_needs_two_known_days() -> None:
+    assert drawings.sizes_over_time(days(None, 5)) is None
+    assert drawings.rows_over_time([]) is None
+    line = drawings.sizes_over_time(days(1024, None, 4096))
+    assert line is not None
+    assert line.parts[0].count("L") == 1
+    assert [tick.text for tick in line.below] == ["1 Nov", "3 Nov"]
+
+
+def test_commits_by_day_leave_room_for_days_without() -> None:
+    gap = [days(1)[0], Day(START + timedelta(days=9), 4, 1, 1)]
+    found = drawings.commits_by_day(gap)
+    assert found is not None
+    assert found.bars[1].x - found.bars[0].x > 8 * found.bars[0].width
+    assert drawings.commits_by_day(days(1)) is None
+
+
+def test_skew_of_equal_or_empty_partitions_is_drawable() -> None:
+    for curve in ([5, 5], [0, 0], [10**12, 1], [7]):
+        line = drawings.skew(curve, len(curve), 5)
+        assert all(drawings.TOP - 1 <= tick.at <= drawings.BOTTOM for tick in line.grid)
+
+
+def test_the_strip_covers_every_version_once_per_lane() -> None:
+    spans = [
+        Span(0, 9, START, START, False, False, False, "gone"),
+        Span(10, 99, START, START, True, True, False, None),
+    ]
+    found = drawings.strip(spans)
+    lanes = {y: sum(box.width for box in found.boxes if box.y == y) for y in (20, 44, 68, 92)}
+    assert all(width == pytest.approx(drawings.STRIP_RIGHT - drawings.STRIP_LEFT, abs=1) for width in lanes.values())
+    assert [mark.text for mark in found.marks] == ["v10"]
+    assert drawings.strip([]).boxes == []
+
+
+def test_hatching_stays_inside_its_box() -> None:
+    path = drawings.hatch(10, 20, 30, 14)
+    points = [tuple(map(float, point.split())) for part in path.split("M")[1:] for point in part.split("L")]
+    assert all(9.9 <= x <= 40.1 and 19.9 <= y <= 34.1 for x, y in points)
