@@ -109,6 +109,14 @@ def _root_of(pid: int) -> str | None:
         return None
 
 
+def _command(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return f"{pid}, gone by now"
+    return f"{pid} " + " ".join(word for word in words if ".jar" not in word)
+
+
 def say(sentence: str) -> None:
     print(f"{time.strftime('%T')} bare Debian: {sentence}", flush=True)
 
@@ -205,8 +213,7 @@ def _interrupt(there: Machine, process: subprocess.Popen[bytes], label: str) -> 
     os.killpg(process.pid, signal.SIGINT)
     process.wait(STOP_LIMIT)
     if left := there.processes():
-        names = [Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:120] for pid in left]
-        raise Failed(f"{label}: still running after Ctrl-C: {names}")
+        raise Failed(f"{label}: still running after Ctrl-C: {[_command(pid) for pid in left]}")
     say(f"{label}: stopped whole in {time.monotonic() - begin:.1f} s")
 
 

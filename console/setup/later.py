@@ -7,6 +7,7 @@ else wants, ends with whatever ends the console, and begins anew the next time.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import signal
@@ -17,6 +18,8 @@ from types import FrameType
 from console.setup.archive import Archive
 from console.setup.places import HERE
 from console.setup.troubles import CommandFailed
+
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
@@ -31,7 +34,8 @@ def main() -> int:
 
 
 def _make(archive: Archive) -> int:
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    os.nice(19)
+    adopt_orphans()
     # A shell starts background work with SIGINT ignored; Ctrl-C must end this like everything else.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
@@ -46,14 +50,24 @@ def _make(archive: Archive) -> int:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     """The JVM has a session of its own and would first write what it has: nobody waits for that."""
-    for pid in descendants(os.getpid()):
-        _kill(pid)
+    end_descendants()
     os._exit(128 + number)
 
 
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
-        os.kill(pid, signal.SIGKILL)
+def adopt_orphans() -> None:
+    """From now on a process below this one stays below it when its parent dies."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def end_descendants() -> None:
+    """Kill until none is left: one may be starting another just now. Needs `adopt_orphans`."""
+    while pids := descendants(os.getpid()):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself in the meantime
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):  # the last one was waited for elsewhere
+            os.waitpid(-1, 0)
 
 
 def descendants(pid: int) -> list[int]:
