@@ -79,11 +79,11 @@ def hatch(x: float, y: float, width: float, height: float, step: int = 7) -> str
     return "".join(parts)
 
 
-def nice_steps(top: float, count: int = 3) -> list[float]:
-    """Round values from 0 up to about `top`: 1, 2 or 5 times a power of ten apart."""
+def nice_steps(top: float, count: int = 3, least: float = 0) -> list[float]:
+    """Round values from 0 up to about `top`: 1, 2 or 5 times a power of ten apart, at least `least`."""
     if top <= 0:
         return [0.0]
-    raw = top / count
+    raw = max(top / count, least)
     power = 10 ** math.floor(math.log10(raw))
     step = next(step * power for step in (1, 2, 5, 10) if step * power >= raw)
     return [step * i for i in range(int(top / step) + 1)]
@@ -98,7 +98,7 @@ def byte_steps(top: float, count: int = 2) -> list[float]:
 def histogram(rows: Sequence[dict[str, int | None]], small: int) -> Bars:
     """Files by size, one bar per class; classes below `small` bytes are quiet."""
     counts = [row["files"] or 0 for row in rows]
-    steps = nice_steps(max(counts, default=0))
+    steps = nice_steps(max(counts, default=0), least=1)
     scale = _scale(max(steps[-1], max(counts, default=0), 1))
     slot = (WIDTH - 44) / len(rows)
     bars = []
@@ -159,7 +159,7 @@ def sizes_over_time(days: Sequence[Day]) -> Line | None:
 def rows_over_time(days: Sequence[Day]) -> Line | None:
     """Rows by day. None when fewer than two days are known."""
     known = [(day.at, day.num_records) for day in days if day.num_records is not None]
-    return _over_time(known, nice_steps(max((value for _, value in known), default=0), 2), number)
+    return _over_time(known, nice_steps(max((value for _, value in known), default=0), 2, least=1), number)
 
 
 def _over_time(known: Sequence[tuple[datetime, int]], steps: list[float], text: Callable[[int], object]) -> Line | None:
@@ -181,7 +181,7 @@ def commits_by_day(days: Sequence[Day]) -> Bars | None:
     """Commits of each day that had any, oldest first. None when fewer than two days are known."""
     if len(days) < 2:
         return None
-    steps = nice_steps(max(day.commits for day in days), 2)
+    steps = nice_steps(max(day.commits for day in days), 2, least=1)
     scale = _scale(max(steps[-1], max(day.commits for day in days), 1))
     start, whole = days[0].at, (days[-1].at - days[0].at).days + 1
     slot = (WIDTH - LEFT) / whole

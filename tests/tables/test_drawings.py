@@ -20,6 +20,11 @@ def test_steps_are_round_and_end_below_the_top(top: float, steps: list[float]) -
     assert drawings.nice_steps(top) == steps
 
 
+def test_counts_have_no_half_steps() -> None:
+    assert drawings.nice_steps(1, 2, least=1) == [0, 1]
+    assert drawings.nice_steps(3, 3, least=1) == [0, 1, 2, 3]
+
+
 def test_a_histogram_has_a_bar_per_class_and_hatches_small_files() -> None:
     rows: list[dict[str, int | None]] = [
         {"from": 0, "to": 2**20, "files": 5, "bytes": 1},
