@@ -58,7 +58,7 @@ with candidate as (
           or ((l.exclusive_tree or j.command = 'convert')
               and (starts_with(l.location, j.location || '/') or starts_with(j.location, l.location || '/'))))
     order by greatest(j.queued_at,
-        coalesce((select max(k.claimed_at) from jobs_job k where k.location = j.location), '-infinity')), j.id
+        coalesce((select max(k.claimed_at) from jobs_job k where k.location = j.location), '-infinity')), j.queued_at, j.id
     limit 1 for update of j skip locked
 ), leased as (
     insert into jobs_tablelease (location, job_id, token, exclusive_tree)

@@ -15,7 +15,6 @@ from jobs.domain.errors import EngineCancelled, EngineFailure, EngineLost
 from jobs.domain.results import Inspection, Result
 from jobs.points import Point
 from tests.jobs.append import Append, inspection
-from tests.jobs.faults import remember_victims
 
 PROGRAM = Path(__file__).with_name("fake_jvm.py")
 
@@ -37,7 +36,6 @@ class FakeHost:
             start_new_session=True,
         )
         self._identity = identify(self._process.pid)
-        remember_victims(self.kind, self._process.pid)
         return FakeEngine(self._process)
 
     def identity(self) -> ProcessId | None:

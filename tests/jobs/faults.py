@@ -8,10 +8,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from console.supervisor.pids import start_ticks
+from jobs.domain.engine import Engine
 from jobs.points import arm
+from jobs.worker import EngineHost
 
 GONE_LIMIT_S = 10
 
@@ -21,8 +25,26 @@ def folder() -> Path | None:
     return Path(name) if name else None
 
 
-def remember_victims(kind: str, jvm: int) -> None:
-    """Called by a worker's host in the process that claims: prefork's child, or the only process."""
+def telling(make: Callable[[str, str], EngineHost]) -> Callable[[str, str], EngineHost]:
+    """The same hosts; once its engine is ready, each tells whom a fault may hit."""
+
+    def made(kind: str, name: str) -> EngineHost:
+        host: Any = make(kind, name)
+        start = host.start
+
+        def told() -> Engine:
+            engine: Engine = start()
+            _remember_victims(kind, host.identity().pid)
+            return engine
+
+        host.start = told
+        return host  # type: ignore[no-any-return]
+
+    return made
+
+
+def _remember_victims(kind: str, jvm: int) -> None:
+    """Called in the process that claims: prefork's child, or the only process."""
     if (at := folder()) is not None:
         fresh = at / f".victims-{kind}-{os.getpid()}"
         fresh.write_text(json.dumps({"main": os.getppid(), "child": os.getpid(), "jvm": jvm}))

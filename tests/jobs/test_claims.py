@@ -93,6 +93,17 @@ def test_the_order_is_fair_between_tables(lake, olga):
 
 
 @pytest.mark.django_db
+def test_the_jobs_of_one_table_keep_their_order(orders, olga):
+    """Those queued before the table was last served stand in one place: among them the first come is first."""
+    asked = [making.job(orders, olga).pk for _ in range(8)]
+    order = []
+    while (claim := claim_run(making.holder())) is not None:
+        order.append(claim.job.pk)
+        end(claim)
+    assert order == asked
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(("held", "wanted"), [("a/b", "a"), ("a", "a/b"), ("a", "a")])
 def test_a_convert_waits_for_leases_above_and_below(lake, olga, held, wanted):
     making.job(making.table(lake, held), olga)

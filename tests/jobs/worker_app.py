@@ -19,7 +19,7 @@ from django.utils import timezone
 from console.celery import app
 from jobs import tasks
 from tests.jobs import append
-from tests.jobs.faults import arm_from_environment
+from tests.jobs.faults import arm_from_environment, telling
 
 __all__ = ["app"]
 
@@ -34,6 +34,8 @@ else:
     from tests.jobs.fake_engine import FakeHost
 
     tasks.make_host = FakeHost
+
+tasks.make_host = telling(tasks.make_host)
 
 if os.environ.get("LEVEE_TEST_TIMES"):
     from tests.jobs.timed_host import timed
