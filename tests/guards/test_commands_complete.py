@@ -88,7 +88,7 @@ def test_it_has_a_title_of_its_own(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_has_a_section_in_the_handbook_of_jobs(kind):
     text = (ROOT / "docs" / "jobs.md").read_text()
-    assert re.search(rf"^## {kind}\b", text, re.MULTILINE | re.IGNORECASE)
+    assert re.search(rf"^##+ {kind}\b", text, re.MULTILINE | re.IGNORECASE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
