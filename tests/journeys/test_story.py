@@ -16,7 +16,13 @@ from playwright.sync_api import Page, expect
 from console.supervisor.tools import PROJECT
 from tests.console import running
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("up")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.spark,
+    pytest.mark.servers,
+    pytest.mark.xdist_group("up"),
+    pytest.mark.timeout(1500),  # two JVMs warm up first, on a machine that may be busy
+]
 
 PASSWORD = "correct horse battery staple"
 WARM_MS = 240_000  # two JVMs on two busy cores
