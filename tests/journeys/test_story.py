@@ -61,7 +61,7 @@ def ended(up: running.Up, token: str, job_id: str) -> dict[str, Any]:
     """The job once it has ended."""
     limit = time.monotonic() + JOB_MS / 1000
     while time.monotonic() < limit:
-        _, job = call(up, token, "GET", f"/jobs/{job_id}?wait=30&until=ended")
+        job: dict[str, Any] = call(up, token, "GET", f"/jobs/{job_id}?wait=30&until=ended")[1]
         if job["finished_at"]:
             return job
     pytest.fail(f"the job is still {job['state']}")
