@@ -18,12 +18,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from tests import servers
+from tests.bench.document import DOCUMENT, put_into
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 TITLE = "## The catalog at size"
 BAR_MS = 50
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -278,14 +277,6 @@ asked by a person who may see 4 of 10 roots. Server time over {size.rounds} requ
 """
 
 
-def write_section(text: str, document: Path = DOCUMENT) -> None:
-    """Puts the section in the place of the one with the same title, else at the end."""
-    old = document.read_text() if document.exists() else "# Benchmarks\n"
-    before, found, rest = old.partition(TITLE)
-    after = rest[rest.find("\n## ") :] if found and "\n## " in rest else "\n"
-    document.write_text(before.rstrip() + "\n\n" + text + after)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiny", action="store_true")
@@ -295,7 +286,7 @@ def main() -> None:
     results = run(size)
     print(json.dumps(results, indent=1))
     if size == FULL:
-        write_section(report(size, results))
+        put_into(DOCUMENT, report(size, results))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -22,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench import logs
+from tests.bench.document import DOCUMENT, put_into
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 TITLE = "## Reading the log"
 
 
@@ -173,15 +172,6 @@ Other work on the machine, as its load average when the run ended: {os.getloadav
 | peak memory | {wide["peak_mb"]:.0f} MB | ≤ 600 MB |
 | layout from the saved files | {wide["layout_ms"]:.0f} ms | ≤ 300 ms |
 """
-
-
-def put_into(document: Path, section: str) -> None:
-    """Replaces the section of the same title, or appends it."""
-    text = document.read_text() if document.exists() else "# Benchmarks\n"
-    pattern = re.compile(rf"^{re.escape(TITLE)}$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    found = pattern.search(text)
-    text = pattern.sub(lambda _: section + "\n", text) if found else text.rstrip("\n") + "\n\n" + section
-    document.write_text(text.rstrip("\n") + "\n")
 
 
 def run(size: Size) -> str:

@@ -16,8 +16,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.document import DOCUMENT, put_into
 from tests.jobs.instance import Instance, opened, wait_for
 
+TITLE = "## Jobs"
 START_LIMIT_S = 300.0
 RIVALS = 16
 
@@ -189,14 +191,22 @@ def _in_this_process(instance: Instance, size: Size) -> list[Figure]:
     return rival_claims(size) + page_poll(size)
 
 
+def report(figures: list[Figure]) -> str:
+    """The section of the document."""
+    rows = "\n".join(str(figure) for figure in figures)
+    how = "`python -m tests.bench.jobs`, one warm Spark worker on 2 processors."
+    return f"{TITLE}\n\n{how}\n\n| what | measured | bar |\n|---|---|---|\n{rows}\n"
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--tiny", action="store_true", help="a run that only proves that it runs, without a JVM")
     tiny = arguments.parse_args().tiny
     found = measure(TINY if tiny else FULL, "fake" if tiny else "spark")
-    print("| what | measured | bar |\n|---|---|---|")
-    for figure in found:
-        print(figure)
+    section = report(found)
+    print(section)
+    if not tiny:
+        put_into(DOCUMENT, section)
     if not tiny and any(figure.value > figure.bar for figure in found):
         sys.exit("a bar was missed")
 

@@ -6,21 +6,14 @@ import subprocess
 import sys
 
 from tests.bench import catalog
+from tests.bench.document import DOCUMENT
 
 
 def test_the_bench_of_the_catalog_runs():
     """In a process of its own: it starts a server and sets Django up for it."""
     full = os.environ.get("LEVEE_BENCH_SIZE") == "full"
     command = [sys.executable, "-m", "tests.bench.catalog", *([] if full else ["--tiny"])]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=catalog.DOCUMENT.parents[1])
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=DOCUMENT.parents[1])
     results = json.loads(answer.stdout[answer.stdout.index('{\n "load_s"') :])
     assert set(results["requests"]) == set(catalog.requests({"deep": None}, catalog.TINY))
     print(catalog.report(catalog.FULL if full else catalog.TINY, results))
-
-
-def test_a_section_is_replaced_and_the_others_stay(tmp_path):
-    document = tmp_path / "benchmarks.md"
-    catalog.write_section(f"{catalog.TITLE}\n\nfirst\n", document)
-    document.write_text(document.read_text() + "\n## Another\n\nkept\n")
-    catalog.write_section(f"{catalog.TITLE}\n\nsecond\n", document)
-    assert document.read_text() == f"# Benchmarks\n\n{catalog.TITLE}\n\nsecond\n\n## Another\n\nkept\n"
