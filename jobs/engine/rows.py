@@ -1,0 +1,124 @@
+"""Rows of a table at any version, and its change feed: read from the files, never from statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField
+
+from jobs.domain.errors import CommandRefused, Refusal
+from jobs.engine import cells
+from jobs.engine.inside import refuse_links, refuse_outside, refuse_outside_commits
+from jobs.engine.quoting import quoted
+from jobs.engine.table_v2 import loaded_table, refuse_unknown
+
+MOST_ROWS = 1000
+ROWS_QUESTION = frozenset(["path", "name", "version", "timestamp", "columns", "limit"])
+CHANGES_QUESTION = frozenset(["path", "name", "from_version", "to_version", "limit"])
+COMMIT_VERSION = "_commit_version"
+
+
+def read_rows(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers a `rows` read: `{columns: [{name, type}], rows: [[value]], version, truncated, cut_cells: [[row, column]]}`.
+
+    `question`: `path` and perhaps `name`; `version` or `timestamp` (ISO 8601; the newest version without either); `columns`, names
+    of top-level columns in the order wanted (all without it); `limit`, 1 to 1000. Which rows come is Spark's choice: a table has
+    no order. Raises CommandRefused (`not_delta`, `no_such_column`, `unreadable_type`, `outside_roots`); Delta's refusals as they come.
+    """
+    refuse_unknown(question, ROWS_QUESTION)
+    path = str(question["path"])
+    refuse_links(path)
+    # The object keeps the snapshot that it read first: version, check and rows are of one and the same.
+    table = loaded_table(session, _place(question, "version", "timestamp"))
+    version = table.initialSnapshot().version()
+    refuse_outside(session, table, path)
+    found = _selected(DataFrame(table.toDf(session._jsparkSession), session), question.get("columns"))
+    return _answer(found, _limit(question)) | {"version": version}
+
+
+def read_changes(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers a `changes` read: as `read_rows` without `version`, with `from_version` and `to_version`; oldest commits first.
+
+    `question`: `path`, perhaps `name`; `from_version`; `to_version` (None: the newest); `limit`, 1 to 1000. The columns end with
+    `_change_type`, `_commit_version`, `_commit_timestamp`. Raises as `read_rows` does.
+    """
+    refuse_unknown(question, CHANGES_QUESTION)
+    path, first = str(question["path"]), int(question["from_version"])
+    refuse_links(path)
+    head = loaded_table(session, _place(question))
+    newest = head.initialSnapshot().version()
+    asked = question.get("to_version")
+    last = newest if asked is None else int(asked)
+    feed = {"read_change_feed": True, "starting_version": first, "ending_version": last}
+    table = loaded_table(session, _place(question) | feed)
+    refuse_outside(session, head, path)
+    refuse_outside_commits(session, head, first, min(last, newest))
+    found = DataFrame(table.toDf(session._jsparkSession), session).orderBy(F.col(COMMIT_VERSION))
+    return _answer(found, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
+
+
+def _place(question: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    return {name: question[name] for name in ("path", "name", *more) if question.get(name) is not None}
+
+
+def _limit(question: Mapping[str, Any]) -> int:
+    limit = int(question["limit"])
+    if not 1 <= limit <= MOST_ROWS:
+        raise CommandRefused(Refusal("bad_request", f"limit is 1 to {MOST_ROWS}, not {limit}"))
+    return limit
+
+
+def _selected(rows: DataFrame, names: Sequence[str] | None) -> DataFrame:
+    if names is None:
+        return rows
+    known = set(rows.columns)
+    for name in names:
+        if name not in known:
+            text = f"The table has no column {name} at this version."
+            raise CommandRefused(Refusal("no_such_column", text, place=name))
+    return rows.select(*[F.col(quoted(name)) for name in names])
+
+
+def _answer(found: DataFrame, limit: int) -> dict[str, Any]:
+    fields = found.schema.fields
+    for field in fields:
+        if not cells.is_readable(field.dataType):
+            text = f"{field.name} is {field.dataType.simpleString()}, which has no form here; choose other columns."
+            raise CommandRefused(Refusal("unreadable_type", text, place=field.name))
+    characters = cells.cell_characters(len(fields), limit + 1)
+    texts = [cells.as_text(F.col(quoted(field.name)), field.dataType, characters) for field in fields]
+    named = [text.alias(f"c{place}") for place, text in enumerate(texts)]
+    # One more than asked tells whether there are more. A limit at the top reads only as many files as it needs.
+    taken = found.select(*named).limit(limit + 1).collect()
+    rows, cut = _bounded([tuple(row) for row in taken[:limit]], fields, characters)
+    return {
+        "columns": [_column(field) for field in fields],
+        "rows": rows,
+        "truncated": len(taken) > limit or len(rows) < len(taken[:limit]),
+        "cut_cells": cut,
+    }
+
+
+def _column(field: StructField) -> dict[str, str]:
+    return {"name": cells.storable(field.name), "type": cells.storable(field.dataType.simpleString())}
+
+
+def _bounded(
+    taken: Sequence[tuple[str | None, ...]], fields: Sequence[StructField], characters: int
+) -> tuple[list[list[Any]], list[list[int]]]:
+    """The rows that fit an answer, and the places of the cells that were cut."""
+    rows: list[list[Any]] = []
+    cut: list[list[int]] = []
+    size = 0
+    for texts in taken:
+        values = [cells.parsed(text, f.dataType, characters) for text, f in zip(texts, fields, strict=True)]
+        row = [value for value, _ in values]
+        size += cells.size_of(row)
+        if size > cells.ANSWER_CHARACTERS:
+            break
+        cut += [[len(rows), place] for place, (_, was_cut) in enumerate(values) if was_cut]
+        rows.append(row)
+    return rows, cut
