@@ -26,6 +26,7 @@ from console.supervisor.home import Home, open_home
 from console.supervisor.pids import die_with_parent
 
 PREFIX = "levee-tests-"
+SIZES = ("LEVEE_BENCH_", "LEVEE_SOAK_")  # said to the tests themselves, not to an instance
 START_LIMIT_S = 60
 STOP_LIMIT_S = 30
 # Nothing here outlives the run: durability would only cost time. Only tests may do this; a start refuses it.
@@ -34,7 +35,7 @@ QUICK = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_con
 
 def prepare_environment() -> Home:
     """Make this process's home and point LEVEE_HOME to it. Before Django reads its settings."""
-    for name in [name for name in os.environ if name.startswith("LEVEE_")]:
+    for name in [name for name in os.environ if name.startswith("LEVEE_") and not name.startswith(SIZES)]:
         del os.environ[name]  # a developer's own instance is none of the tests' business
     _remove_leftovers()
     home = open_home(_new_directory() / "home")
