@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from jobs.domain.engine import Report
 from jobs.domain.results import Inspection, Result
+from jobs.engine import spark_engine
 from jobs.engine.history import latest
 from jobs.engine.registry import RUNNERS, Runner
 from jobs.points import Point
@@ -85,3 +86,8 @@ def register() -> None:
     """Makes the command known to the Spark engine of this process."""
     append.register()
     RUNNERS[Append.kind] = cast(Any, Runner(preview_append, run_append))
+
+
+def skip_warming() -> None:
+    """A JVM that lives for one job isn't warmed first: a grid of deaths would do little else."""
+    spark_engine.warm_up = lambda engine, report: None

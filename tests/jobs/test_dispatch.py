@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import redis
@@ -131,10 +132,7 @@ def test_rounds_keep_their_own_pace(monkeypatch):
             stop.set()
         return 0
 
-    rounds = tuple(
-        Round(kind, every, lambda kind=kind: act(kind))
-        for kind, every in (("often", lambda: 0.01), ("seldom", lambda: 60))
-    )
+    rounds = (Round("often", lambda: 0.01, partial(act, "often")), Round("seldom", lambda: 60, partial(act, "seldom")))
     monkeypatch.setattr(dispatch, "ROUNDS", rounds)
     monkeypatch.setattr(dispatch, "run_round", lambda round_: round_.act())
     run_for_ever(stop)

@@ -1,6 +1,7 @@
 """One worker process: its row, its heartbeat, and that it never waits for what can't come."""
 
 import threading
+from functools import partial
 
 import pytest
 from django.db import OperationalError
@@ -55,7 +56,11 @@ def begun(timing, no_wakes, monkeypatch):
     yield begin
     for process in made:
         process.stop()
-        wait_for(lambda p=process: Worker.objects.filter(name=p.name, condition="down").exists(), 20)
+        wait_for(partial(down, process.name), 20)
+
+
+def down(name):
+    return Worker.objects.filter(name=name, condition="down").exists()
 
 
 def ready(name="spark@test"):

@@ -30,6 +30,7 @@ if os.environ.get("LEVEE_TEST_ENGINE") == "spark":
     from tests.jobs import spark_append
 
     spark_append.register()
+    spark_append.skip_warming()
 else:
     from tests.jobs.fake_engine import FakeHost
 
