@@ -31,7 +31,7 @@ Counts = dict[str, Counter[str]]
 def counts_for(person: Person) -> tuple[Counts, bool]:
     """Counts by facet and value over all that the person sees, and whether they are of this moment."""
     tables = visible_to(person)
-    if tables[: LIVE + 1].count() <= LIVE:
+    if tables.order_by()[: LIVE + 1].count() <= LIVE:
         return count(tables), True
     found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age")}
     for stored in roots_of(person).values_list("facets", flat=True):
@@ -70,7 +70,10 @@ def refresh_next() -> bool:
     """Counts the large root whose counts are oldest, if they are old enough; False when there is none."""
     late = Q(facets_at=None) | Q(facets_at__lt=timezone.now() - REFRESH)
     for root in Root.objects.filter(late).order_by(F("facets_at").asc(nulls_first=True)):
-        if root.facets_at is not None or Table.objects.filter(root=root, hidden_at=None)[: LIVE + 1].count() > LIVE:
+        if (
+            root.facets_at is not None
+            or Table.objects.filter(root=root, hidden_at=None).order_by()[: LIVE + 1].count() > LIVE
+        ):
             refresh(root)
             return True
     return False

@@ -116,4 +116,4 @@ def index_words(table: Table) -> None:
     parts = [table.name, table.catalog_name or "", table.path, table.owner, *table.tags, *columns, table.description]
     table.leaf = search.normal(table.name.replace("/", ".").rstrip(".").rpartition(".")[2])
     table.words = search.words(parts)
-    table.grams = search.grams(table.words)
+    table.grams = search.grams(table.words) + search.later_words(table.leaf)

@@ -58,6 +58,14 @@ def page(rows: QuerySet[M], order: Sequence[Key], limit: int, cursor: str = "") 
     )
 
 
+def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> QuerySet[M]:
+    """The rows from which the page at a cursor is made, one more than fit: for queries that put a page together from parts."""
+    backwards, position = _decode(cursor, len(order)) if cursor else (False, None)
+    if position is not None:
+        rows = _beyond(rows, order, position, backwards)
+    return rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1]
+
+
 def after(rows: QuerySet[M], order: Sequence[Key], cursor: str) -> QuerySet[M]:
     """The rows beyond a cursor that goes forward; all of them without one. Raises Problem 400 `invalid_cursor`."""
     if not cursor:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
@@ -17,10 +18,10 @@ from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
 from console.errors import Problem
 from tables import health
-from tables.keyset import Key, Page, after, cursor_at, page
+from tables.keyset import Key, Page, after, beyond, cursor_at, page
 from tables.locations import Location, LocationError, resolve
 from tables.models import NEVER, Finding, Root, Table
-from tables.search import asked_grams, terms
+from tables.search import asked_grams, later_word_mark, terms
 
 
 def roots_of(person: Person, permission: Permission = Permission.TABLE_READ) -> QuerySet[Root]:
@@ -168,15 +169,18 @@ ORDERS: Mapping[str, tuple[Key, ...]] = {
     "-changed": (Key("change_key", descending=True), Key("id")),
 }
 SEARCH_ORDER = "best"
+MOST_PARTS = 20
 NOT_LISTED = ("layout", "words", "grams", "properties", "health", "problems")  # wide columns that a list doesn't show
 
 
 def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: str) -> Page[Table]:
     """One page of the tables that the person may see. In the order `best` the best match of the search comes first."""
-    tables = narrowed(visible_to(person), wanted)
     if order == SEARCH_ORDER and terms(wanted.q):
-        return _best(tables, wanted.q, limit, cursor)
+        return _best(person, wanted, limit, cursor)
     keys = ORDERS.get(order) or ORDERS["name"]
+    if keys == ORDERS["name"] and len(parts := _parts(person)) > 1:
+        return _by_name(parts, wanted, limit, cursor)
+    tables = narrowed(visible_to(person), wanted)
     keyed = tables.annotate(
         size_key=Coalesce("size_bytes", -1),
         files_key=Coalesce("num_files", -1),
@@ -185,23 +189,47 @@ def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: s
     return page(keyed.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
 
 
+def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: str) -> Page[Table]:
+    """The list in its usual order, root by root: few names are looked at however the roots lie in the alphabet."""
+    keys = ORDERS["name"]
+    ids = [beyond(narrowed(part, wanted), keys, cursor, limit).values_list("name", "pk") for part in parts]
+    forward = ids[0].union(*ids[1:], all=True)
+    found = Table.objects.filter(pk__in=[pk for _, pk in forward])
+    return page(found.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
+
+
 def _tiers(query: str) -> tuple[Q, ...]:
-    """From the best match to the rest: the name itself, its beginning, the beginning of a word in it, a part of it."""
+    """From the best match to the rest: the name itself, its beginning, the beginning of a later word in it, any other place."""
     term = re.split(r"[./]", terms(query)[-1])[-1] or terms(query)[-1]
     exact, prefix = Q(leaf=term), Q(leaf__startswith=term)
-    word, part = Q(leaf__regex=rf"[^a-z0-9]{re.escape(term)}"), Q(leaf__contains=term)
-    return exact, prefix & ~exact, word & ~prefix, part & ~prefix & ~word, ~part
+    word = Q(grams__contains=[later_word_mark(term)], leaf__regex=rf"[^a-z0-9]{re.escape(term)}")
+    return exact, prefix & ~exact, word & ~prefix, ~prefix & ~Q(leaf__regex=rf"[^a-z0-9]{re.escape(term)}")
 
 
-def _best(tables: QuerySet[Table], query: str, limit: int, cursor: str) -> Page[Table]:
+def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table]:
     """Each tier is asked for one page at most, so that a word that every table has costs no more than a rare one."""
     order = (Key("tier"), Key("name"), Key("id"))
-    parts = []
-    for number, condition in enumerate(_tiers(query)):
-        tier = tables.filter(condition).annotate(tier=Value(number)).order_by("name", "id")
-        parts.append(after(tier, order, cursor).values_list("tier", "name", "pk")[: limit + 1])
-    found = list(parts[0].union(*parts[1:], all=True).order_by("tier", "name", "pk")[: limit + 1])
-    return _ranked(found, order, limit)
+    found = [
+        after(narrowed(part, wanted).filter(condition).annotate(tier=Value(number)), order, cursor)
+        for number, condition in enumerate(_tiers(wanted.q))
+        for part in _parts(person)
+    ]
+    rows = _union([part.values_list("tier", "name", "pk") for part in found], ("tier", "name", "pk"), limit)
+    return _ranked(rows, order, limit)
+
+
+def _parts(person: Person) -> list[QuerySet[Table]]:
+    """What the person sees, cut by root where these are few: in one root, an index has the tables in order."""
+    scopes = person.scopes(Permission.TABLE_READ)
+    if scopes.everything or scopes.tables or not 0 < len(scopes.roots) <= MOST_PARTS:
+        return [visible_to(person)]
+    return [Table.objects.filter(root_id=root, hidden_at=None) for root in sorted(scopes.roots)]
+
+
+def _union(parts: list[Any], order: tuple[str, ...], limit: int) -> list[Any]:
+    """The first rows of all parts together; each part gives one page of its own at most."""
+    cut = [part.order_by("name", "pk")[: limit + 1] for part in parts]
+    return list(cut[0]) if len(cut) == 1 else list(cut[0].union(*cut[1:], all=True).order_by(*order)[: limit + 1])
 
 
 def _ranked(found: Sequence[tuple[int, str, uuid.UUID]], order: Sequence[Key], limit: int) -> Page[Table]:

@@ -7,6 +7,7 @@ texts that hold all of the term's grams, then compares (grams of one text may co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 LENGTHS = (1, 2, 3)
@@ -28,6 +29,17 @@ def grams(text: str) -> list[str]:
     """The grams of a text as `words` gives it; none spans two words."""
     found = {word[i : i + n] for word in set(text.split()) for n in LENGTHS for i in range(len(word) - n + 1)}
     return sorted(found)
+
+
+def later_words(leaf: str) -> list[str]:
+    """Marks for the beginnings of the words in a name that come after its first one: `^ord` for `shop_orders`."""
+    later = re.split(r"[^a-z0-9]+", leaf)[1:]
+    return sorted({f"^{word[:n]}" for word in later if word for n in LENGTHS})
+
+
+def later_word_mark(term: str) -> str:
+    """The mark that a name has in which a later word begins with the term."""
+    return f"^{term[: LENGTHS[-1]]}"
 
 
 def terms(query: str) -> list[str]:

@@ -68,7 +68,7 @@ def table_rows(size: Size, roots: list[uuid.UUID], schema: str) -> Iterator[tupl
             NOW - timedelta(minutes=chance.randrange(500_000)), chance.randrange(10**12), chance.randrange(10**4), chance.randrange(10**9),
             schema, [], [], "{}", PROTOCOL,
             ["appendOnly", "invariants"], "", "[]", "[]", health, NOW, "", 0, search.normal(name.rpartition("/")[2]), words,
-            search.grams(words),
+            search.grams(words) + search.later_words(search.normal(name.rpartition("/")[2])),
         )  # fmt: skip
 
 

@@ -370,3 +370,29 @@ def test_tables_are_found_narrowed_and_ordered(ines: APIClient, admin: Actor, ro
     first = ines.get(f"{V1}/tables?q=orders&limit=1").json()
     second = ines.get(first["next"]).json()
     assert [row["name"] for row in second["results"]] == ["orders_by_day"]
+
+
+def test_several_roots_are_listed_as_one(as_: Callable[..., APIClient], admin: Actor, lake: Path, write: Write) -> None:
+    for name in ("a", "b", "hidden"):
+        (lake / name).mkdir()
+        services.add_root(admin, name, str(lake / name))
+    for place in range(9):
+        services.add_table(admin, str(write(f"{('a', 'b', 'hidden')[place % 3]}/orders_{place}", 1)))
+    reader = as_("rob", Role.VIEWER, root=Root.objects.get(name="a"))
+    reader = as_("rob", Role.VIEWER, root=Root.objects.get(name="b"))
+
+    def walk(url: str) -> tuple[list[list[str]], str]:
+        pages, back = [], ""
+        while url:
+            body = reader.get(url).json()
+            pages.append([row["name"] for row in body["results"]])
+            back, url = body["previous"], body["next"]
+        return pages, back
+
+    names = [f"orders_{place}" for place in (0, 1, 3, 4, 6, 7)]
+    pages, back = walk(f"{V1}/tables?limit=4")
+    assert pages == [names[:4], names[4:]]
+    assert [row["name"] for row in reader.get(back).json()["results"]] == names[:4]
+    assert walk(f"{V1}/tables?q=orders&limit=4")[0] == pages
+    assert walk(f"{V1}/tables?q=6")[0] == [["orders_6"]]
+    assert sorted(name for found in walk(f"{V1}/tables?limit=2&order=-size")[0] for name in found) == names

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tables.search import asked_grams, grams, normal, terms, words
+from tables.search import asked_grams, grams, later_word_mark, later_words, normal, terms, words
 
 
 @given(st.text(alphabet="abcö_. \n\t", max_size=30), st.integers(0, 30), st.integers(1, 6))
@@ -29,3 +29,9 @@ def test_a_query_is_its_words_once() -> None:
 
 def test_a_wide_table_ends_somewhere() -> None:
     assert len(words(f"column_{i}" for i in range(100_000))) == 20_000
+
+
+def test_later_words_of_a_name_are_marked_by_their_beginnings() -> None:
+    assert later_words("shop_orders.old") == ["^o", "^ol", "^old", "^or", "^ord"]
+    assert later_words("orders") == []
+    assert later_word_mark("orders") in later_words("pre-orders")
