@@ -7,7 +7,6 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -17,7 +16,7 @@ from console.accounts.permissions import Open, asks, person_of
 from console.health import worker_state
 from jobs import queries
 from jobs.models import Worker
-from tables.queries import visible_to
+from tables import facets
 
 
 @asks(Open.SIGNED_IN)
@@ -30,20 +29,11 @@ def home(request: HttpRequest) -> HttpResponse:
         "running": queries.running(person),
         "recent": queries.ended_lately(person),
         "commits": queries.destructive_lately(person),
-        "catalog": _catalog(person),
+        "catalog": facets.totals_for(person),
         "only_person": Person.objects.count() == 1,
         "spark_state": worker_state(Worker.Kind.SPARK),
     }
     return render(request, "home.html", context)
-
-
-def _catalog(person: Person) -> dict[str, Any]:
-    return visible_to(person).aggregate(
-        tables=Count("pk"),
-        size_bytes=Sum("size_bytes"),
-        warnings=Count("pk", filter=~Q(health=[])),
-        stale=Count("pk", filter=~Q(sync_error="")),
-    )
 
 
 @asks(Open.SIGNED_IN)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, F, Func, Q, QuerySet
+from django.db.models import Count, F, Func, Q, QuerySet, Sum
 from django.utils import timezone
 
 from console.accounts.models import Person
@@ -33,7 +33,7 @@ def counts_for(person: Person) -> tuple[Counts, bool]:
     tables = visible_to(person)
     if tables.order_by()[: LIVE + 1].count() <= LIVE:
         return count(tables), True
-    found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age")}
+    found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
     for stored in roots_of(person).values_list("facets", flat=True):
         _add(found, stored or {})
     single = person.scopes(Permission.TABLE_READ)
@@ -59,7 +59,26 @@ def count(tables: QuerySet[Table]) -> Counts:
         old=Count("pk", filter=Q(last_commit_at__lt=now - timedelta(days=90))),
     )
     found["age"] = Counter(ages)
+    found["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
     return found
+
+
+def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
+    return rows.aggregate(
+        tables=Count("pk"),
+        size_bytes=Sum("size_bytes"),
+        warnings=Count("pk", filter=~Q(health_codes=[])),
+        stale=Count("pk", filter=~Q(sync_error="") | Q(missing_since__isnull=False)),
+    )
+
+
+def totals_for(person: Person) -> dict[str, int]:
+    """How many tables the person sees, their bytes, and how many have findings or are not in sync; a minute old when many."""
+    tables = visible_to(person).order_by()
+    if tables[: LIVE + 1].count() <= LIVE:
+        return {name: value or 0 for name, value in _totals(tables).items()}
+    counts, _ = counts_for(person)
+    return {name: counts["totals"][name] for name in ("tables", "size_bytes", "warnings", "stale")}
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:

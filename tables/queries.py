@@ -97,7 +97,7 @@ class Filter:
         return any(groups)
 
 
-ANY = "any"
+ANY = frozenset({"any", "warning"})
 GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # groups of alternatives, by name
 
 
@@ -141,8 +141,8 @@ def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
 
 
 def _overlap(column: str, values: list[str]) -> Q:
-    """Rows with one of the values; `any` stands for all that have a value."""
-    return ~Q(**{column: []}) if ANY in values else Q(**{f"{column}__overlap": values})
+    """Rows with one of the values; ANY stands for all that have a value."""
+    return ~Q(**{column: []}) if ANY & set(values) else Q(**{f"{column}__overlap": values})
 
 
 def _root(values: Iterable[str]) -> Q:

@@ -17,7 +17,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import discovery, facts, queries, sample
+from tables import discovery, facets, facts, queries, sample
 from tables import sync as syncing
 from tables.discovery import Kind
 from tables.locations import (
@@ -304,12 +304,15 @@ def sync_table(actor: Actor, table: Table) -> Table:
 
 
 def sync_next_due() -> bool:
-    """Does what waits for the light worker: a scan, else the sync that is longest past its time. False when nothing waits."""
+    """Does what waits for the light worker: a scan, else the sync that is longest past its time, else a large root's counts.
+
+    False when nothing waits.
+    """
     if scan_next_asked():
         return True
     table_id = syncing.claim_due()
     if table_id is None:
-        return False
+        return facets.refresh_next()
     syncing.sync(table_id)
     return True
 

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from tables import facets, services
+from tables import sync as syncing
+from tables.models import Root, Table
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def three(admin: Actor, root: Root, write: Write, lake: Path) -> Person:
+    tables = [services.add_table(admin, str(write(name))).table for name in ("a", "b", "c")]
+    services.update_table(admin, tables[0], tags=["gold"])
+    shutil.rmtree(lake / "c")
+    syncing.sync(tables[2].pk)
+    assert admin.person is not None
+    return admin.person
+
+
+def test_values_are_counted(three: Person, root: Root) -> None:
+    counts, live = facets.counts_for(three)
+    assert live
+    assert counts["format"] == {"delta": 3}
+    assert counts["root"] == {str(root.pk): 3}
+    assert counts["tag"] == {"gold": 1}
+    assert counts["health"] == {"missing": 1}
+    assert counts["feature"] == {"appendOnly": 3, "invariants": 3}
+    assert counts["age"]["day"] == 3
+
+
+def test_a_large_catalog_is_told_from_its_roots(three: Person, root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = facets.counts_for(three)[0], facets.totals_for(three)
+    monkeypatch.setattr(facets, "LIVE", 2)
+    assert facets.refresh_next() is True
+    assert facets.refresh_next() is False
+    stored, is_live = facets.counts_for(three)
+    assert not is_live
+    assert {name: +counter for name, counter in stored.items()} == {name: +counter for name, counter in live[0].items()}
+    assert facets.totals_for(three) == live[1]
+
+
+def test_tables_seen_one_by_one_are_counted_on_top(
+    three: Person, root: Root, person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = person("tom", Role.VIEWER, table=Table.objects.get(name="a"))
+    assert facets.totals_for(reader)["tables"] == 1
+    monkeypatch.setattr(facets, "LIVE", 0)
+    assert facets.totals_for(reader)["tables"] == 1
+
+
+def test_totals_say_what_is_not_well(three: Person) -> None:
+    found = facets.totals_for(three)
+    assert (found["tables"], found["warnings"], found["stale"]) == (3, 1, 1)
+    assert found["size_bytes"] > 0
