@@ -128,8 +128,10 @@ def claim_run(holder: Holder) -> Claim | None:
 def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
     """None: no candidate. A row of nulls: its table was leased to a rival while this statement waited for it."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("select exists (select 1 from jobs_job where state = 'queued' and command = 'convert')")
-        converts = bool(cursor.fetchone()[0])
+        cursor.execute("select bool_or(command = 'convert') from jobs_job where state = 'queued'")
+        converts = cursor.fetchone()[0]
+        if converts is None:
+            return None  # nothing is queued: most wake-ups end here, and take no lock
         name = "pg_advisory_xact_lock" if converts else "pg_advisory_xact_lock_shared"
         cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
         cursor.execute(_RUN, _values(holder) | {"converts": converts})
