@@ -24,7 +24,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
 from console.rest import Body, NoBody, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
-from jobs import locating, reads
+from jobs import locating, reads, row_reads
 from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
 from jobs.serializers import InspectionSerializer
@@ -32,6 +32,8 @@ from tables import queries
 
 AT = re.compile(r"^@(v[0-9]{1,18}|[0-9]{17})$")
 MAX_VERSION = 2**63 - 1
+# The right that the question took must still be there for its answer.
+NEEDS = dict.fromkeys(row_reads.KINDS, Permission.TABLE_ROWS)
 
 
 class InspectBody(Body):
@@ -147,7 +149,7 @@ class ReadDetail(APIView):
 def _check_still_visible(request: Request, person: Person, read: Read) -> None:
     """A right that was taken away since the question takes the answer with it."""
     if read.table_id is not None:
-        queries.table_for(person, read.table_id)
+        queries.table_for(person, read.table_id, NEEDS.get(read.kind, Permission.TABLE_READ))
     elif read.kind == "inspect":
         locating.by_path(Actor.of(request), read.question["path"], Action.CONVERSION_INSPECT)
     elif not queries.roots_of(person).filter(pk=read.question["root"]).exists():

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import table_views, views
+from jobs import row_views, table_views, views
 
 app_name = "jobs"
 
@@ -14,6 +14,9 @@ urlpatterns = [
     path("convert/inspection/<uuid:read_id>/", views.inspection, name="inspection"),
     path("tables/<uuid:table_id>/live/", table_views.live, name="live_table"),
     path("tables/<uuid:table_id>/capabilities/", table_views.capabilities, name="capabilities"),
+    path("tables/<uuid:table_id>/rows/", row_views.rows, name="rows"),
+    path("tables/<uuid:table_id>/changes/", row_views.changes, name="changes"),
+    path("reads/<uuid:read_id>/rows/", row_views.answer, name="rows_answer"),
     path("reads/<uuid:read_id>/", table_views.live_answer, name="live_answer"),
     path("workers/", views.workers, name="workers"),
     path("workers/now/", views.workers_now, name="workers_now"),

@@ -20,6 +20,7 @@ from tables.descriptions import demands_of
 from tables.health import SMALL_FILE_BYTES
 from tables.models import DESTRUCTIVE, Commit, Table
 from tables.queries import moved_to
+from tables.reach import CHANGE_FEED
 from tables.serializers import health_json
 
 SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
@@ -65,7 +66,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
             {"text": "Tables", "url": reverse("tables:list")},
             {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
         ],
-        "tabs": _tabs(table, tab),
+        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tab(table),
         "may_sync": may(person, table, Permission.TABLE_ADD),
         "may_describe": may(person, table, Permission.TABLE_ADD),
         "may_tag": may(person, table, Permission.TAG_MANAGE),
@@ -88,8 +89,26 @@ def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
     live = _reversed("jobs:capabilities", table.pk)
     if live and table.version is not None:
         tabs.append({"text": "Capabilities", "url": live, "current": current == "capabilities"})
+    return tabs
+
+
+def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]]:
+    """Rows, for whom may read them, and the change feed where the table keeps one."""
+    if table.version is None or not may(person, table, Permission.TABLE_ROWS):
+        return []
+    named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
+    found = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
+    return [{"text": text, "url": url, "current": name == current} for text, name, url in found if url]
+
+
+def has_change_feed(table: Table) -> bool:
+    """Whether the newest version keeps a change data feed."""
+    return str(table.properties.get(CHANGE_FEED)).lower() == "true"
+
+
+def _job_tab(table: Table) -> list[dict[str, Any]]:
     jobs = _reversed("jobs:list")
-    return [*tabs, {"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else tabs
+    return [{"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else []
 
 
 def _convert_url(person: Person, table: Table) -> str | None:

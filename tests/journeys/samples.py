@@ -8,6 +8,8 @@ from typing import Any
 
 from django import forms
 
+from jobs import row_cells
+
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
 TABLE_ID = uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11")
@@ -536,6 +538,64 @@ REDIS_DOWN = [
 ]
 
 
+# --------------------------------------------------------------------- rows
+class RowFilters(forms.Form):
+    version = forms.IntegerField(label="Version", required=False)
+    timestamp = forms.DateTimeField(label="or as of, UTC", required=False)
+    limit = forms.ChoiceField(label="At most", choices=[("100", "100")])
+    columns = forms.MultipleChoiceField(
+        choices=[(name, name) for name in ("order_id", "amount", "note", "lines")],
+        initial=["order_id"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class ChangeFilters(forms.Form):
+    from_version = forms.IntegerField(label="From version", initial=1_480)
+    to_version = forms.IntegerField(label="To version", required=False)
+    limit = forms.ChoiceField(label="At most", choices=[("100", "100")])
+
+
+FOUND: dict[str, Any] = {
+    "columns": [
+        {"name": "order_id", "type": "bigint"},
+        {"name": "amount", "type": "decimal(12,2)"},
+        {"name": "<b>note</b>", "type": "string"},
+        {
+            "name": "lines",
+            "type": "array<struct<sku:string,qty:int,price:decimal(12,2),discount:decimal(12,2),taxed:boolean>>",
+        },
+        *({"name": f"measure_{number}", "type": "double"} for number in range(12)),
+    ],
+    "rows": [
+        [2**60 + row, None if row % 3 else "19.90", text, [{"sku": "A-1", "qty": row}] * (row % 5), *([0.5 * row] * 12)]
+        for row, text in enumerate(["=cmd()", "", None, "a\u202eb\n", "Happy birthday, " * 20, "<script>"] * 3)
+    ],
+    "version": 1_482,
+    "from_version": 1_480,
+    "to_version": 1_482,
+    "truncated": True,
+    "cut_cells": [[4, 2]],
+}
+ROWS: dict[str, Any] = {
+    "table": {
+        "pk": TABLE_ID, "name": "orders", "path": "/lake/sales/orders", "is_delta": True, "version": 1_482,
+        "last_commit_at": before(hours=1), "size_bytes": 90_838_859_776, "num_files": 3_412, "num_records": None,
+    },
+    "state": {"tone": "ok", "icon": "circle-check", "word": "good"},
+    "tabs": [
+        {"text": "Overview", "url": "/", "current": False},
+        {"text": "Rows", "url": "/", "current": True},
+        {"text": "Change feed", "url": "/", "current": False},
+    ],
+    "form": RowFilters(),
+    "read": {"asked_at": before(seconds=3), "answered_at": before(seconds=2)},
+    "spark_state": "ready",
+}  # fmt: skip
+ROWS_READ = ROWS | {"found": FOUND, "headings": row_cells.headings(FOUND), "lines": row_cells.lines(FOUND)}
+CHANGES_READ = ROWS_READ | {"form": ChangeFilters(), "readable_from": 1_200}
+
+
 def problem(status: int, code: str, detail: str) -> dict[str, Any]:
     return {"problem": {"status": status, "code": code, "detail": detail, "engine": None, "fields": None}}
 
@@ -623,6 +683,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
             "collect_stats": False,
         },
     ),
+    "rows": ("jobs/rows.html", ROWS_READ),
+    "rows-reading": ("jobs/rows.html", ROWS | {"poll_url": "/pending"}),
+    "rows-none": ("jobs/rows.html", ROWS_READ | {"lines": [], "found": FOUND | {"truncated": False}}),
+    "rows-refused": ("jobs/rows.html", ROWS | {"error": FAILED["error"]}),
+    "changes": ("jobs/changes.html", CHANGES_READ),
     "workers": (
         "jobs/workers.html",
         {

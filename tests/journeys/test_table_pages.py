@@ -39,6 +39,7 @@ PAGES = (
     "/tables/{sales}/commits/12/",
     "/tables/{sales}/protocol/",
     "/tables/{sales}/layout/",
+    "/tables/{sales}/rows/",
     "/tables/{sales}/describe/",
     "/tables/{raw}/",
     "/tables/{gone}/",

@@ -1,0 +1,76 @@
+"""Asking for rows and changes: under the asker's own right to rows, and each asking is an event."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record, refuse
+from console.errors import Problem
+from jobs import reads
+from jobs.models import Read, Worker
+from tables import after_jobs, locations, queries
+from tables.models import Table
+
+MAX_ROWS = 1000
+USUAL_ROWS = 100
+ROWS, CHANGES = "rows", "changes"
+KINDS = (ROWS, CHANGES)
+
+
+def table_with_rows(actor: Actor, table_id: uuid.UUID) -> Table:
+    """The table, for somebody who may read its rows. Raises Http404; Problem 403 `forbidden`, which is recorded."""
+    person = _person(actor)
+    try:
+        return queries.table_for(person, table_id, Permission.TABLE_ROWS)
+    except Problem as problem:
+        name = queries.table_for(person, table_id).name
+        refuse(actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table_id, name, problem)
+        raise
+
+
+def ask_rows(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
+    """The read that answers it. `given` holds `limit`, and perhaps `version`, `timestamp`, `columns`.
+
+    Raises Problem 403 `outside_roots`, 404 when the directory is gone, 503 `audit_unavailable`.
+    """
+    version = given.get("version")
+    return _ask(actor, ROWS, table, given, after_jobs.head_version(table.path) if version is None else int(version))
+
+
+def ask_changes(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
+    """The same for the change feed: `from_version`, `limit`, and perhaps `to_version` (the newest without it)."""
+    return _ask(actor, CHANGES, table, given, after_jobs.head_version(table.path))
+
+
+def _ask(actor: Actor, kind: str, table: Table, given: Mapping[str, Any], version: int | None) -> Read:
+    """`version` is the one that an earlier answer must have been asked for to be given again."""
+    try:
+        locations.resolve(table.path, [table.root])
+    except locations.LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
+    asked = {name: _plain(value) for name, value in given.items() if value is not None}
+    place = {"path": table.path, **({"name": table.catalog_name} if table.catalog_name else {})}
+    with transaction.atomic():
+        after = {"read": kind, **asked}
+        record(
+            actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table.pk, table.name, after=after, table_version=version
+        )
+        return reads.ask(_person(actor), kind, Worker.Kind.INTERACTIVE, place | asked, table, version)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _person(actor: Actor) -> Person:
+    if actor.person is None:
+        raise Problem(403, "forbidden", "Rows are read for a person.")
+    return actor.person
