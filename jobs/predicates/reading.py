@@ -1,0 +1,38 @@
+"""From what a person typed to a tree that fits a table, or to a refusal that says where, why and what instead."""
+
+from __future__ import annotations
+
+from jobs.domain.predicates import checking, folding, functions
+from jobs.domain.predicates.schema import Schema, Unresolved, resolve
+from jobs.domain.predicates.tree import Column, Node
+from jobs.predicates.refusals import refused
+from jobs.predicates.skeleton import Name, skeleton_of
+from jobs.predicates.structure import build
+from jobs.predicates.tokens import MAX_LENGTH, tokens_of
+
+__all__ = ["MAX_LENGTH", "parse"]
+
+
+def parse(text: str, schema: Schema) -> Node:
+    """The tree of a predicate on a table with this schema.
+
+    Raises CommandRefused with one Refusal (`predicate_refused`): its position, the reason, and the accepted way to write it.
+    """
+    tree, built = build(skeleton_of(tokens_of(text)), lambda name, at: _column(schema, name, at))
+    try:
+        checking.check(tree, schema)
+        folding.check(tree, schema)
+    except checking.Misfit as misfit:
+        raise refused(built.at(misfit.node), misfit.reason, misfit.remedy) from None
+    return tree
+
+
+def _column(schema: Schema, name: Name, at: int) -> Column:
+    try:
+        return Column(resolve(schema, name.parts))
+    except Unresolved as error:
+        if len(name.parts) == 1 and name.parts[0].lower() in functions.MOVING:
+            reason = f"{name.parts[0]} changes by itself: what was approved would not be what runs"
+            raise refused(at, reason, "Write the value itself, such as DATE '2020-01-31'.") from None
+        near = f"There is {', '.join(error.near[:5])}." if error.near else "Look at the table’s schema."
+        raise refused(at, error.reason, near) from None

@@ -1,0 +1,277 @@
+"""What sqlglot says of a skeleton, rebuilt node by node: what isn't on the list is refused, what is lost or added is noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import sqlglot
+from sqlglot import expressions as exp
+from sqlglot.errors import SqlglotError
+
+from jobs.domain.errors import CommandRefused
+from jobs.domain.predicates.tree import (
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Cast,
+    Column,
+    Comparison,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negative,
+    Node,
+    Not,
+    Or,
+)
+from jobs.predicates import leaves
+from jobs.predicates.refusals import refused
+from jobs.predicates.skeleton import Function, Leaf, Name, Null, Number, Pattern, Skeleton, TypeName
+
+_COMPARISONS: dict[type[Any], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+}
+_ARITHMETIC: dict[type[Any], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "DIV",
+}
+_TESTS = (exp.In, exp.Between, exp.Like, exp.Is)
+_BRACKETS = "Put brackets around what belongs together."
+# Members that say how other dialects divide.
+_HARMLESS = frozenset(("typed", "safe"))
+
+Resolve = Callable[[Name, int], Column]
+
+
+class Built:
+    """A tree and where each of its nodes stands in the text (by identity: equal nodes may stand in several places)."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, int] = {}
+        self.kept: list[Node] = []
+
+    def at(self, node: Node) -> int:
+        return self.places.get(id(node), 0)
+
+    def put(self, node: Node, place: int) -> Node:
+        self.places[id(node)] = place
+        self.kept.append(node)
+        return node
+
+
+def build(skeleton: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
+    """The tree of a skeleton. `resolve` finds a name's column. Raises CommandRefused."""
+    try:
+        parsed = sqlglot.parse(skeleton.text, read="spark")
+    except SqlglotError:
+        raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS) from None
+    except RecursionError:
+        raise refused(0, "nested too deeply", "Write it flatter, with fewer brackets.") from None
+    if len(parsed) != 1 or parsed[0] is None:
+        raise refused(0, "one condition is read, not several")
+    rebuilder = _Rebuilder(skeleton, resolve)
+    tree = rebuilder.node(parsed[0])
+    rebuilder.check_complete()
+    return tree, rebuilder.built
+
+
+class _Rebuilder:
+    def __init__(self, skeleton: Skeleton, resolve: Resolve) -> None:
+        self.skeleton = skeleton
+        self.resolve = resolve
+        self.built = Built()
+        self.parts: Counter[str] = Counter()
+        self.seen: list[int] = []
+
+    def check_complete(self) -> None:
+        """Every leaf once and in order, every operator, comma and bracket that was written and no other."""
+        if self.seen != list(range(len(self.skeleton.leaves))) or self.parts != self.skeleton.parts:
+            raise refused(0, "it can be read in more than one way", _BRACKETS)
+
+    def node(self, found: Any) -> Node:
+        first = len(self.seen)
+        made = self._made(found)
+        place = self.seen[first] if first < len(self.seen) else 0
+        start = self.skeleton.leaves[place].start
+        return made if id(made) in self.built.places else self.built.put(made, start)
+
+    def _made(self, found: Any) -> Node:
+        kind = type(found)
+        if kind is exp.Paren:
+            self._only(found, "this")
+            self.parts["("] += 1
+            return self.node(found.this)
+        if kind in (exp.And, exp.Or):
+            return self._chain(found)
+        if kind in _COMPARISONS:
+            return Comparison(_COMPARISONS[kind], *self._pair(found, _COMPARISONS[kind]))
+        if kind in _ARITHMETIC:
+            return Arithmetic(_ARITHMETIC[kind], *self._pair(found, _ARITHMETIC[kind]))
+        if kind in _TESTS:
+            return self._test(found)
+        return self._single(found)
+
+    def _single(self, found: Any) -> Node:
+        match found:
+            case exp.Not():
+                self._only(found, "this")
+                self.parts["NOT"] += 1
+                return Not(self.node(found.this))
+            case exp.Neg():
+                self._only(found, "this")
+                self.parts["-"] += 1
+                return self._negative(found.this)
+            case exp.Column():
+                return self._leaf(found)
+            case exp.Anonymous():
+                return self._call(found)
+        raise refused(0, f"{type(found).__name__.upper()} is not read")
+
+    def _only(self, found: Any, *names: str) -> None:
+        """Nothing but the named members is set: what sqlglot adds elsewhere would be lost."""
+        odd = [name for name, value in found.args.items() if value and name not in names and name not in _HARMLESS]
+        if odd:
+            raise refused(0, f"{odd[0]} is not read", _BRACKETS)
+
+    def _pair(self, found: Any, operator: str) -> tuple[Node, Node]:
+        self._only(found, "this", "expression")
+        left = self._operand(found.this)
+        self.parts[operator] += 1
+        return left, self._operand(found.expression)
+
+    def _operand(self, found: Any) -> Node:
+        """A condition inside a comparison needs brackets: without them, dialects differ in what belongs to what."""
+        if isinstance(found, exp.And | exp.Or | exp.Not) or type(found) in _COMPARISONS or isinstance(found, _TESTS):
+            raise self._doubtful(found)
+        return self.node(found)
+
+    def _doubtful(self, found: Any) -> CommandRefused:
+        before = len(self.seen)
+        self.node(found)
+        start = self.skeleton.leaves[self.seen[before]].start if before < len(self.seen) else 0
+        return refused(start, "a condition inside a condition needs brackets", _BRACKETS)
+
+    def _chain(self, found: Any) -> Node:
+        """a AND b AND c is one node of three; long chains lean to the left."""
+        kind, rest, current = type(found), [], found
+        while type(current) is kind:
+            self._only(current, "this", "expression")
+            rest.append(current.expression)
+            current = current.this
+        word, node_type = ("AND", And) if kind is exp.And else ("OR", Or)
+        self.parts[word] += len(rest)
+        terms: list[Node] = []
+        for term in (current, *reversed(rest)):
+            made = self.node(term)
+            terms.extend(made.terms if isinstance(made, node_type) else (made,))
+        return node_type(tuple(terms))
+
+    def _test(self, found: Any) -> Node:
+        operand = self._operand(found.this)
+        match found:
+            case exp.In():
+                made = self._in(found, operand)
+            case exp.Between():
+                made = self._between(found, operand)
+            case exp.Like():
+                made = self._like(found, operand)
+            case _:
+                made = self._is(found, operand)
+        if found.args.get("negate"):
+            self.parts["NOT"] += 1
+            return Not(self.built.put(made, self.built.at(operand)))
+        return made
+
+    def _in(self, found: Any, operand: Node) -> Node:
+        self._only(found, "this", "expressions", "negate")
+        options = [self._operand(option) for option in found.expressions]
+        self.parts["IN"] += 1
+        self.parts[","] += max(len(options) - 1, 0)
+        return In(operand, tuple(options))
+
+    def _between(self, found: Any, operand: Node) -> Node:
+        self._only(found, "this", "low", "high", "negate")
+        self.parts["BETWEEN"] += 1
+        self.parts["AND"] += 1
+        return Between(operand, self._operand(found.args["low"]), self._operand(found.args["high"]))
+
+    def _like(self, found: Any, operand: Node) -> Node:
+        self._only(found, "this", "expression", "negate")
+        self.parts["LIKE"] += 1
+        leaf = self._payload(found.expression)
+        if not isinstance(leaf.payload, Pattern):
+            raise refused(leaf.start, "LIKE needs a text", _BRACKETS)
+        return Like(operand, leaf.payload.pattern, leaf.payload.escape)
+
+    def _is(self, found: Any, operand: Node) -> Node:
+        self._only(found, "this", "expression")
+        self.parts["IS"] += 1
+        leaf = self._payload(found.expression)
+        if not isinstance(leaf.payload, Null):
+            raise refused(leaf.start, "after IS stands NULL or NOT NULL", _BRACKETS)
+        return IsNull(operand, leaf.payload.negated)
+
+    def _negative(self, found: Any) -> Node:
+        """A minus right before a number is part of it, so that the smallest bigint can be written."""
+        if type(found) is exp.Column:
+            leaf = self._payload(found)
+            if isinstance(leaf.payload, Number):
+                return leaves.number(leaf.payload.token, negative=True)
+            return Negative(self._value(leaf))
+        return Negative(self._operand(found))
+
+    def _call(self, found: Any) -> Node:
+        self._only(found, "this", "expressions")
+        leaf = self._mark(str(found.this), "f")
+        if not isinstance(leaf.payload, Function):
+            raise refused(leaf.start, "a function is expected here", _BRACKETS)
+        arguments = list(found.expressions)
+        self.parts[","] += max(len(arguments) - 1, 0)
+        if leaf.payload.name != "cast":
+            return Call(leaf.payload.name, tuple(self.node(argument) for argument in arguments))
+        operand = self.node(arguments[0])
+        target = self._payload(arguments[-1])
+        if len(arguments) != 2 or not isinstance(target.payload, TypeName):
+            raise refused(leaf.start, "CAST needs AS and a type", "Write CAST(value AS type).")
+        return Cast(operand, target.payload.name)
+
+    def _leaf(self, found: Any) -> Node:
+        return self._value(self._payload(found))
+
+    def _value(self, leaf: Leaf) -> Node:
+        match leaf.payload:
+            case Name():
+                return self.resolve(leaf.payload, leaf.start)
+            case Number(token):
+                return leaves.number(token, negative=False)
+            case Literal(kind, value):
+                # A node of its own for every place: places are told apart by object.
+                return Literal(kind, value)
+        raise refused(leaf.start, "a value is expected here", _BRACKETS)
+
+    def _payload(self, found: Any) -> Leaf:
+        if type(found) is not exp.Column:
+            raise refused(0, "a name or a value is expected", _BRACKETS)
+        self._only(found, "this")
+        return self._mark(str(found.name), "v")
+
+    def _mark(self, text: str, sort: str) -> Leaf:
+        number = text[1:]
+        if text[:1] != sort or not number.isdigit() or int(number) >= len(self.skeleton.leaves):
+            raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS)
+        self.seen.append(int(number))
+        return self.skeleton.leaves[int(number)]
