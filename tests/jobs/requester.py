@@ -10,11 +10,12 @@ import django
 
 django.setup()
 
-from django.db import close_old_connections, transaction
+from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
 
 from console.accounts.models import Person
 from console.audit.actions import ActorKind
 from console.audit.actor import Actor
+from console.errors import Problem
 from jobs import broker, services
 from jobs.domain.commands import Convert
 from jobs.models import Job, Worker
@@ -96,7 +97,11 @@ def main() -> None:
     for line in sys.stdin:
         order = json.loads(line)
         close_old_connections()
-        answer = globals()[f"do_{order.pop('do')}"](**order)
+        try:
+            answer = globals()[f"do_{order.pop('do')}"](**order)
+        except (OperationalError, InterfaceError, Problem) as error:
+            connection.close()
+            answer = {"refused": str(error)}  # as a page says 503: nothing was acknowledged
         print(json.dumps(answer), flush=True)
 
 
