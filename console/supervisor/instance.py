@@ -16,7 +16,7 @@ from console.supervisor import postgres, provision, redis, tools
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, lock_home, open_home
 from console.supervisor.journal import Journal
-from console.supervisor.leftovers import sweep
+from console.supervisor.leftovers import end_strays, sweep
 from console.supervisor.pids import die_with_parent
 from console.supervisor.processes import Program, State, Supervisor, describe_exit
 from console.supervisor.programs import WorkerProbe, environment_of, part_programs, server_programs, web_program
@@ -66,6 +66,7 @@ class Instance:
             supervisor.run(lambda: self._stop_asked)
         finally:
             supervisor.stop()
+            end_strays(home)
 
     def _start(self, supervisor: Supervisor, home: Home, java_home: Path, listener: socket.socket) -> None:
         home = self._start_servers(supervisor, home)

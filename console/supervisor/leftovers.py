@@ -27,7 +27,38 @@ def sweep(home: Home) -> list[str]:
     """
     ended = [name for name, record in _programs(home).items() if _end(record, name == "postgres")]
     ended += [f"{file.stem} (Java)" for file in jvm_files(home) if end_jvm(file)]
-    return ended
+    return ended + end_strays(home)
+
+
+def end_strays(home: Home) -> list[str]:
+    """End the JVMs that a worker was still launching when it ended: not recorded yet, known by the home in their environment.
+
+    Only for the holder of the home's lock. Returns one name per process.
+    """
+    strays = [pid for pid in _java_processes() if _belongs_to(pid, home)]
+    for pid in strays:
+        kill_group(pid)
+    wait_until(lambda: not any(start_ticks(pid) for pid in strays), GONE_S)
+    return [f"process {pid} (Java)" for pid in strays]
+
+
+def _java_processes() -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if (entry / "comm").read_text().strip() == "java":
+                    found.append(int(entry.name))
+    return found
+
+
+def _belongs_to(pid: int, home: Home) -> bool:
+    """Leads a group of its own, as every JVM of a worker does, and was started for this home."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return os.getpgid(pid) == pid and b"LEVEE_HOME=" + os.fsencode(home.path) in environment
+    except OSError:
+        return False
 
 
 def jvm_files(home: Home) -> list[Path]:

@@ -3,7 +3,9 @@
 import contextlib
 import functools
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ import pytest
 
 from console.supervisor.home import Home, open_home
 from console.supervisor.journal import Journal
-from console.supervisor.leftovers import sweep, wait_until
+from console.supervisor.leftovers import end_strays, sweep, wait_until
 from console.supervisor.pids import group_members, start_ticks
 from console.supervisor.processes import Child, Program, State, Supervisor
 from tests.servers import remove
@@ -188,3 +190,24 @@ def has_died(child: Child, times: int) -> bool:
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
+
+
+def java_of(home: Home | None, tmp_path: Path) -> subprocess.Popen[bytes]:
+    """A process that the kernel calls java, leading a group of its own."""
+    program = tmp_path / "java"
+    if not program.exists():
+        program.symlink_to(shutil.which("sleep") or "/bin/sleep")
+    environment = {**os.environ, "LEVEE_HOME": str(home.path) if home else "/another/home"}
+    return subprocess.Popen([program, "600"], env=environment, start_new_session=True)
+
+
+def test_a_jvm_that_was_not_recorded_yet_is_ended_and_that_of_another_home_is_not(home, tmp_path):
+    own, other = java_of(home, tmp_path), java_of(None, tmp_path)
+    try:
+        wait_until(lambda: Path(f"/proc/{own.pid}/comm").read_text() == "java\n", LIMIT_S)
+        assert end_strays(home) == [f"process {own.pid} (Java)"]
+        assert own.wait(LIMIT_S) == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
