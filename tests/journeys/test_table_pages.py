@@ -85,6 +85,7 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
     (place / "gone").rename(tmp_path / "elsewhere")
     syncing.sync(added["gone"].pk)
     for commit in Commit.objects.filter(table=added["sales"]):
+        assert commit.committed_at is not None
         days = timedelta(days=3 * (12 - commit.version))
         Commit.objects.filter(pk=commit.pk).update(committed_at=commit.committed_at - days)
     return {"root": root.pk, **{name: table.pk for name, table in added.items()}}
