@@ -13,8 +13,6 @@ TYPE_CHARACTERS = 60
 NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 # Controls, format characters (they turn the line's direction or take no place), and the separators of lines.
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-PICTURES = 0x2400
-DELETE, PICTURE_OF_DELETE = 0x7F, 0x2421
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +37,14 @@ class Heading:
 
 
 def visible(text: str) -> str:
-    """The text with every character shown that would not show itself: `␊` for a line feed, `⟨U+202E⟩` for a turn."""
+    """The text with every character shown that would not show itself: `⟨U+000A⟩` for a line feed."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
 
 
 def _shown(character: str) -> str:
-    code = ord(character)
-    if code < ord(" "):
-        return chr(PICTURES + code)
-    if code == DELETE:
-        return chr(PICTURE_OF_DELETE)
-    return f"⟨U+{code:04X}⟩" if unicodedata.category(character) in HIDDEN else character
+    return f"⟨U+{ord(character):04X}⟩" if unicodedata.category(character) in HIDDEN else character
 
 
 def headings(answer: Mapping[str, Any]) -> list[Heading]:

@@ -258,8 +258,8 @@ def test_hostile_values_are_text_and_nothing_hides(table):
         "=cmd|'/c calc'!A1",
         "{{ 7 }}",
         "⟨U+202E⟩gnp.exe",
-        "a␊b",
-        "␛[31m",
+        "a⟨U+000A⟩b",
+        "⟨U+001B⟩[31m",
         "⟨U+200B⟩",
         "<i>note</i>",
     ):
