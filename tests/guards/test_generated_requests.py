@@ -72,7 +72,7 @@ def caller_and_ids(lake):
     return Caller(person).client, ids
 
 
-@pytest.mark.parametrize(("document", "path", "method", "operation"), operations())
+@pytest.mark.parametrize(("document", "path", "method", "operation"), list(operations()))
 def test_it_answers_anything_as_documented(document, path, method, operation, lake, redis_server):
     client, ids = caller_and_ids(lake)
     client.raise_request_exception = False
