@@ -231,7 +231,9 @@ class _Checker:
         most = None if function.repeats else len(function.takes)
         if count < function.needed or (most is not None and count > most):
             wanted = f"{function.needed}" + (" or more" if most is None else f" to {most}" * (most > function.needed))
-            raise Misfit(node, f"{node.name} takes {wanted} arguments, not {count}", f"{node.name}: {function.meaning}.")
+            raise Misfit(
+                node, f"{node.name} takes {wanted} arguments, not {count}", f"{node.name}: {function.meaning}."
+            )
 
 
 def _result(node: Call, function: functions.Function, kinds: list[str]) -> str:

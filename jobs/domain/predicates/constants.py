@@ -68,11 +68,8 @@ def _is_in(operand: Literal, options: list[Literal]) -> bool | None:
     kinds = {item.type for item in (operand, *options)}
     if kinds & set(typenames.FLOATS) and not kinds <= set(typenames.FLOATS):
         raise Undecided
-    if (
-        "string" not in kinds
-        and any(kind.startswith("decimal") for kind in kinds)
-        and sum(_room(operand, *options)) > literals.MAX_DIGITS
-    ):
+    decimals = "string" not in kinds and any(kind.startswith("decimal") for kind in kinds)
+    if decimals and typenames.digits_to_meet(*kinds) > literals.MAX_DIGITS:
         raise Undecided
     found = [compare("=", operand, option) for option in options]
     return True if True in found else None if None in found else False
@@ -162,22 +159,9 @@ def _numbers(left: Literal, right: Literal) -> tuple[Value, Value]:
         return pair
     if kinds <= set(typenames.INTEGERS):
         return left.value, right.value
-    if sum(_room(left, right)) > literals.MAX_DIGITS:
+    if typenames.digits_to_meet(left.type, right.type) > literals.MAX_DIGITS:
         raise Undecided
     return Decimal(str(left.value)), Decimal(str(right.value))
-
-
-def _room(*items: Literal) -> tuple[int, int]:
-    """Digits before and after the point that hold them all."""
-    parts = [_decimal_room(item.type) for item in items]
-    return max(whole for whole, _ in parts), max(scale for _, scale in parts)
-
-
-def _decimal_room(type_name: str) -> tuple[int, int]:
-    if type_name in typenames.INTEGERS:
-        return {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}[type_name], 0
-    precision, scale = typenames.decimal_parts(type_name)
-    return precision - scale, scale
 
 
 def _double(item: Literal) -> float:

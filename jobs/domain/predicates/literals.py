@@ -93,7 +93,7 @@ def time(text: str, type_name: str) -> Literal:
     if not match:
         return _no_time(text, type_name)
     day_text, hour, minute, second, fraction, zone = match.groups()
-    if zone and (type_name == "timestamp_ntz" or hour is None):
+    if zone and (type_name == "timestamp_ntz" or second is None):  # Spark reads a zone only behind seconds
         return _no_time(text, type_name)
     try:
         year, month, of_month = (int(part) for part in day_text.split("-"))

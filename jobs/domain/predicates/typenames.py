@@ -69,3 +69,16 @@ def decimal_parts(type_name: str) -> tuple[int, int]:
     if not match:
         raise ValueError(f"{type_name} is no decimal")
     return int(match[1] or 10), int(match[2] or 0)
+
+
+def digits_to_meet(*type_names: str) -> int:
+    """Digits that a decimal needs to hold values of all these whole and decimal types; beyond 38 Spark rounds before it compares."""
+    rooms = [_room(name) for name in type_names]
+    return max(whole for whole, _ in rooms) + max(scale for _, scale in rooms)
+
+
+def _room(type_name: str) -> tuple[int, int]:
+    if type_name in INTEGERS:
+        return {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}[type_name], 0
+    precision, scale = decimal_parts(type_name)
+    return precision - scale, scale

@@ -186,7 +186,7 @@ class Maker:
                 "'2020-01-01 00:00:00'",
                 "TIMESTAMP_NTZ '1600-01-01 00:00:00.5'",
                 "day",
-                "TIMESTAMP_LTZ '2020-01-01 00:00Z'",
+                "TIMESTAMP_LTZ '2020-01-01 00:00:00Z'",
                 "moment",
                 "local",
                 "CAST(day AS timestamp)",
