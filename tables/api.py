@@ -20,7 +20,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of, whole
-from tables import actions, descriptions, histories, layouts, queries, services
+from tables import actions, descriptions, histories, layouts, naming, queries, services
 from tables.keyset import Key, page
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -102,10 +102,12 @@ class TableList(APIView):
 
     @documented(request=NewTable, responses={200: TableOut, 201: TableOut})
     def post(self, request: Request) -> Response:
+        """Adds what lies at a path, gives it a name, or answers the table that has a name: 201 when that is new, else 200."""
         body = body_of(request, NewTable)
-        if "name" in body:
+        if "path" not in body:
             return Response(table_json(queries.named(person_of(request), body["name"])))
-        added = services.add_table(Actor.of(request), body["path"])
+        act = naming.name_table if "name" in body else services.add_table
+        added = act(Actor.of(request), **body)
         return Response(table_json(added.table), status=201 if added.is_new else 200)
 
 

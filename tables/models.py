@@ -78,7 +78,12 @@ class Table(models.Model):
     root = models.ForeignKey(Root, on_delete=models.PROTECT, related_name="tables")
     path = models.TextField(unique=True)  # the canonical location; the key of the table's lease
     name = models.TextField()  # what people call it: the catalog name, else the path below the root
-    catalog_name = models.TextField(null=True, unique=True)  # unique among those that have one
+    catalog_name = models.TextField(
+        null=True, unique=True
+    )  # `database.table` in lower case, as names.canonical_name gives it
+    catalog_entry = models.JSONField(
+        null=True
+    )  # what a parquet entry declares: names.Entry; null: nothing, or a Delta table
     format = models.CharField(max_length=7, choices=Format.choices)
     owner = models.CharField(max_length=100, blank=True, default="")
     description = models.TextField(blank=True, default="")

@@ -21,6 +21,7 @@ from tables import health
 from tables.keyset import Key, Page, after, beyond, cursor_at, page
 from tables.locations import Location, LocationError, resolve
 from tables.models import NEVER, Finding, Root, Table
+from tables.names import InvalidName, canonical_name
 from tables.search import asked_grams, later_word_mark, terms
 
 
@@ -103,7 +104,10 @@ GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # group
 
 def named(person: Person, name: str) -> Table:
     """The table with a catalog name. Raises Problem 404 `no_table`."""
-    table = visible_to(person).select_related("root", "schema").filter(catalog_name__iexact=name).first()
+    try:
+        table = visible_to(person).select_related("root", "schema").filter(catalog_name=canonical_name(name)).first()
+    except InvalidName:
+        table = None
     if table is None:
         raise Problem(404, "no_table", f"No table is named {name}.")
     return table

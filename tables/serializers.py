@@ -19,12 +19,24 @@ class NewRoot(Body):
 
 
 class NewTable(Body):
+    """A path alone adds what is there, a name alone answers the table that has it, both together give the name."""
+
     path = Text(max_length=4096, required=False)
-    name = Text(max_length=500, required=False)
+    name = Text(max_length=500, required=False, help_text="database.table; a single part lies in `default`.")
+    source_format = Text(max_length=100, required=False, help_text="With name and path: delta or parquet.")
+    schema = serializers.DictField(
+        required=False, allow_null=True, help_text="Of parquet: Spark's JSON struct of all columns."
+    )
+    partition_columns = serializers.ListField(
+        child=Text(max_length=255), required=False, allow_null=True, max_length=100, help_text="Columns of the schema."
+    )
 
     def validate(self, attrs: Any) -> Any:
-        if len(attrs) != 1:
-            raise serializers.ValidationError({"path": "Give a path or a name."})
+        if {"path", "name"} <= set(attrs):
+            if "source_format" not in attrs:
+                raise serializers.ValidationError({"source_format": "Say what lies there: delta or parquet."})
+        elif len(attrs) != 1 or not {"path", "name"} & set(attrs):
+            raise serializers.ValidationError({"path": "Give a path or a name; both together give a name."})
         return attrs
 
 

@@ -91,35 +91,44 @@ class Added:
     is_new: bool
 
 
-def add_table(actor: Actor, text: str) -> Added:
+def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
     Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`.
     """
-    person = _person(actor)
-    location = _locate(person, text)
+    person = person_of(actor)
+    location = locate(person, path)
     known = known_at(person, location.path)
     if known is not None:
         return Added(known, is_new=False)
-    if not person.scopes(Permission.TABLE_ADD).covers_root(location.root.pk):
-        detail = f"Adding a table needs {Permission.TABLE_ADD.value} on the root {location.root.name}."
-        raise Problem(403, "forbidden", detail)
+    require_below(person, location.root)
     refuse_inside_table(location)
     kind = discovery.kind_of(location.path)
     if kind is None:
-        raise Problem(404, "no_table", f"{text} holds neither a Delta table nor parquet files.")
+        raise Problem(404, "no_table", f"{path} holds neither a Delta table nor parquet files.")
     table, is_new = enter(actor, location, kind)
     return Added(syncing.sync(table.pk) if is_new else table, is_new)
 
 
-def _person(actor: Actor) -> Person:
+def require_below(person: Person, root: Root) -> None:
+    """Raises Problem 403 `forbidden` unless the person may add tables below the root."""
+    if not person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
+        detail = f"Adding a table needs {Permission.TABLE_ADD.value} on the root {root.name}."
+        raise Problem(403, "forbidden", detail)
+
+
+def person_of(actor: Actor) -> Person:
+    """Who acts. Raises Problem 403 `forbidden` for Levee itself."""
     if actor.person is None:
         raise Problem(403, "forbidden", "This is asked by a person.")
     return actor.person
 
 
-def _locate(person: Person, text: str) -> Location[Root]:
-    """The place, in a root that the person sees, or at a table that they see in another one: nothing else there is told."""
+def locate(person: Person, text: str) -> Location[Root]:
+    """The place, in a root that the person sees, or at a table that they see in another one: nothing else there is told.
+
+    Raises Problem 403 `outside_roots`, 404 `no_table`.
+    """
     reads = person.scopes(Permission.TABLE_READ)
     own = _own(person, text)
     try:

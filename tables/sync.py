@@ -29,8 +29,8 @@ CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again 
 _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
 
 STATE_FIELDS = [
-    "format", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable", "checkpoint_version",
-    "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
+    "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
+    "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
     "properties", "protocol", "features", "created_at", "comment", "layout", "problems", "health", "health_codes",
     "synced_at", "sync_error", "missing_since", "next_sync_at", "quiet_syncs", "leaf", "words", "grams",
 ]  # fmt: skip
@@ -47,7 +47,7 @@ def sync(table_id: uuid.UUID) -> Table:
     Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist.
     """
     with transaction.atomic():
-        _wait_for_turn(table_id)
+        wait_for_turn(table_id)
         table = Table.objects.select_related("root", "schema").get(pk=table_id)
         before = (table.version, table.head_mark, table.format)
         table.sync_error = ""
@@ -81,7 +81,8 @@ def claim_due() -> uuid.UUID | None:
     return table_id
 
 
-def _wait_for_turn(table_id: uuid.UUID) -> None:
+def wait_for_turn(table_id: uuid.UUID) -> None:
+    """Keeps other syncs of the table away until the transaction ends: each writes what it read at its beginning."""
     with connection.cursor() as cursor:
         cursor.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
 
@@ -137,6 +138,7 @@ def _read_delta(table: Table, log: DeltaLog) -> None:
         facts.forget(table)
         run = log.sync(target, None, None)
     table.format = Table.Format.DELTA
+    table.catalog_entry = None  # from now on the log says it, as Delta empties the entry that it has converted
     _keep(table, run.commits())
     snapshot = run.snapshot()
     facts.take(table, snapshot)

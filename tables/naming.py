@@ -1,0 +1,138 @@
+"""Giving a table a name in Levee's own catalog. Spark learns the name where a command or a reading needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.errors import Problem
+from tables import discovery, facts, queries, services
+from tables import sync as syncing
+from tables.discovery import Kind
+from tables.locations import GLOB_CHARACTERS, Location
+from tables.models import Root, Table
+from tables.names import Entry, InvalidEntry, InvalidName, canonical_name, declared
+from tables.services import Added
+
+FORMATS = tuple(kind.value for kind in Kind)
+
+
+def name_table(
+    actor: Actor,
+    name: str,
+    path: str,
+    source_format: str,
+    schema: Any = None,
+    partition_columns: Sequence[str] | None = None,
+) -> Added:
+    """Gives the table or directory at `path` the name `name`, which then works in conversions and readings.
+
+    The directory becomes a table of the catalog where it is none yet. `source_format` says what it is; for parquet, `schema`
+    (Spark's JSON struct of all columns) and `partition_columns` may declare what a conversion by name then goes by. The same
+    name again for the same place only replaces that declaration; `is_new` says that the name is. Raises Problem: 400 `invalid`
+    or `bad_column_name`, 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `not_delta`, `already_delta`, `inside_table`,
+    `already_known` (one name per table, one table per name).
+    """
+    wanted = _canonical(name)
+    entry = _declared(source_format, schema, partition_columns)
+    location = _allowed(actor, path)
+    _refuse_other_kind(location.path, source_format, entry)
+    _refuse_taken(wanted, location.path)
+    table = services.add_table(actor, location.path).table
+    if table.format != source_format:  # it was converted, or its log removed, since the catalog looked last
+        syncing.sync(table.pk)
+    return _named(actor, table, wanted, entry)
+
+
+def _allowed(actor: Actor, path: str) -> Location[Root]:
+    """The place, for somebody who may add or change its table."""
+    person = services.person_of(actor)
+    location = services.locate(person, path)
+    known = queries.known_at(person, location.path)
+    if known is None:
+        services.require_below(person, location.root)
+    else:
+        services.require_on(actor, known, Permission.TABLE_ADD)
+    return location
+
+
+def _canonical(name: str) -> str:
+    try:
+        return canonical_name(name)
+    except InvalidName as error:
+        raise Problem(400, "invalid", str(error), fields={"name": str(error)}) from None
+
+
+def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] | None) -> Entry:
+    if source_format not in FORMATS:
+        detail = "A name is given to a Delta table or a parquet directory: source_format is delta or parquet."
+        raise Problem(400, "invalid", detail, fields={"source_format": detail})
+    if source_format == Kind.DELTA and (schema is not None or partition_columns):
+        detail = "A Delta table’s schema and partitions are in its log; only a parquet directory’s are declared."
+        raise Problem(400, "invalid", detail, fields={"schema": detail})
+    try:
+        return declared(schema, partition_columns)
+    except InvalidEntry as error:
+        engine = {"condition": error.condition, "sqlstate": error.sqlstate, "message": str(error)}
+        fields = {error.field: str(error)}
+        raise Problem(400, error.code, str(error), fields=fields, engine=engine if error.condition else None) from None
+
+
+def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
+    """Spark would make an empty table where USING delta finds none, and read stale files beside a log."""
+    found = discovery.kind_of(path)
+    if found is None:
+        raise Problem(404, "no_table", f"{path} holds neither a Delta table nor parquet files.")
+    if source_format == Kind.DELTA and found is not Kind.DELTA:
+        raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
+    if source_format == Kind.PARQUET and found is Kind.DELTA:
+        raise Problem(409, "already_delta", f"{path} is a Delta table. Name it with source_format delta.")
+    if found is Kind.PARQUET and GLOB_CHARACTERS & set(path):
+        detail = (
+            f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
+        )
+        raise Problem(400, "invalid", detail, fields={"path": detail})
+
+
+def _refuse_taken(name: str, path: str) -> None:
+    if Table.objects.filter(catalog_name=name).exclude(path=path).exists():
+        raise _taken(name)
+    known = Table.objects.filter(path=path).exclude(catalog_name=None).exclude(catalog_name=name).first()
+    if known is not None:
+        detail = f"{path} has the name {known.catalog_name} already; a table has one."
+        raise Problem(409, "already_known", detail, name=known.catalog_name)
+
+
+def _taken(name: str) -> Problem:
+    detail = f"Another table has the name {name} already. Nothing was named; choose another name."
+    return Problem(409, "already_known", detail, fields={"name": detail})
+
+
+def _named(actor: Actor, table: Table, name: str, entry: Entry) -> Added:
+    """Writes it, in turn with syncs: they write the words that a search looks through as well."""
+    try:
+        with transaction.atomic():
+            syncing.wait_for_turn(table.pk)
+            fresh = Table.objects.select_for_update(of=("self",)).select_related("root", "schema").get(pk=table.pk)
+            _refuse_taken(name, fresh.path)
+            before = {"catalog_name": fresh.catalog_name, "catalog_entry": fresh.catalog_entry}
+            after = {"catalog_name": name, "catalog_entry": None if fresh.is_delta else entry.as_json()}
+            if before != after:
+                record(actor, Action.TABLE_NAME, ObjectKind.TABLE, fresh.id, name, before=before, after=after)
+                _write(fresh, name, after["catalog_entry"])
+    except IntegrityError:
+        raise _taken(name) from None
+    return Added(fresh, is_new=before["catalog_name"] is None)
+
+
+def _write(table: Table, name: str, entry: Any) -> None:
+    table.catalog_name = table.name = name
+    table.catalog_entry = entry
+    facts.index_words(table)
+    table.save(update_fields=["catalog_name", "name", "catalog_entry", "leaf", "words", "grams"])
