@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import api, reads_api, rows_api, workers_api
+from jobs import api, previews_api, reads_api, rows_api, workers_api
 
 urlpatterns = [
     path("jobs", api.Jobs.as_view(), name="api_jobs"),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
+    path("previews", previews_api.Previews.as_view(), name="api_previews"),
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
     path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),
     path("workers", workers_api.Workers.as_view(), name="api_workers"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from jobs.predicates import MAX_LENGTH
 from jobs.row_cells import visible
 from jobs.row_reads import USUAL_ROWS
 
@@ -52,6 +53,14 @@ class RowsForm(forms.Form):
         label="or as of, UTC",
         widget=forms.DateTimeInput(attrs={"placeholder": "2026-11-20 12:00", "autocomplete": "off"}),
     )
+    predicate = forms.CharField(
+        required=False,
+        max_length=MAX_LENGTH,
+        label="Where",
+        widget=forms.TextInput(
+            attrs={"placeholder": "country = 'FR' AND day < DATE '2020-01-01'", "autocomplete": "off"}
+        ),
+    )
     limit = _limit()
 
     def __init__(self, data: Any, names: Sequence[str]) -> None:
@@ -68,7 +77,7 @@ class RowsForm(forms.Form):
 
     def given(self) -> dict[str, Any]:
         """What was asked, as the read takes it."""
-        return {name: value for name, value in self.cleaned_data.items() if value is not None}
+        return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
 
 
 class ChangesForm(forms.Form):

@@ -15,7 +15,10 @@ from console.audit.actor import Actor
 from console.audit.services import record, refuse
 from console.errors import Problem
 from jobs import reads
+from jobs.domain.predicates import to_text
 from jobs.models import Read, Worker
+from jobs.predicates import to_json
+from jobs.table_predicates import tree_for, version_asked
 from tables import after_jobs, locations, queries
 from tables.models import Table
 
@@ -37,12 +40,23 @@ def table_with_rows(actor: Actor, table_id: uuid.UUID) -> Table:
 
 
 def ask_rows(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
-    """The read that answers it. `given` holds `limit`, and perhaps `version`, `timestamp`, `columns`.
+    """The read that answers it. `given` holds `limit`, and perhaps `version`, `timestamp`, `columns`, `predicate` (text).
 
-    Raises Problem 403 `outside_roots`, 404 when the directory is gone, 503 `audit_unavailable`.
+    Raises Problem 403 `outside_roots`, 404 when the directory is gone, 400 `predicate_refused`, 503 `audit_unavailable`.
     """
+    if given.get("predicate") is not None:
+        return _ask_some(actor, table, given)
     version = given.get("version")
     return _ask(actor, ROWS, table, given, after_jobs.head_version(table.path) if version is None else int(version))
+
+
+def _ask_some(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
+    """Rows of a predicate, at the one version whose schema it was read with. The engine gets the tree, never the text."""
+    _check_place(table)
+    version = version_asked(table, given.get("version"), given.get("timestamp"))
+    tree = tree_for(table, version, given["predicate"])
+    asked = {name: value for name, value in given.items() if name != "timestamp"} | {"version": version}
+    return _ask(actor, ROWS, table, asked | {"predicate": to_text(tree)}, version, {"predicate": to_json(tree)})
 
 
 def ask_changes(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
@@ -50,12 +64,19 @@ def ask_changes(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     return _ask(actor, CHANGES, table, given, after_jobs.head_version(table.path))
 
 
-def _ask(actor: Actor, kind: str, table: Table, given: Mapping[str, Any], version: int | None) -> Read:
-    """`version` is the one that an earlier answer must have been asked for to be given again."""
-    try:
-        locations.resolve(table.path, [table.root])
-    except locations.LocationError as error:
-        raise Problem(error.status, error.code, str(error)) from None
+def _ask(
+    actor: Actor,
+    kind: str,
+    table: Table,
+    given: Mapping[str, Any],
+    version: int | None,
+    for_engine: Mapping[str, Any] | None = None,
+) -> Read:
+    """`version` is the one that an earlier answer must have been asked for to be given again.
+
+    `for_engine` holds what the engine is told in another form than the event.
+    """
+    _check_place(table)
     asked = {name: _plain(value) for name, value in given.items() if value is not None}
     place = {"path": table.path, **({"name": table.catalog_name} if table.catalog_name else {})}
     with transaction.atomic():
@@ -63,7 +84,15 @@ def _ask(actor: Actor, kind: str, table: Table, given: Mapping[str, Any], versio
         record(
             actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table.pk, table.name, after=after, table_version=version
         )
-        return reads.ask(_person(actor), kind, Worker.Kind.INTERACTIVE, place | asked, table, version)
+        question = place | asked | dict(for_engine or {})
+        return reads.ask(_person(actor), kind, Worker.Kind.INTERACTIVE, question, table, version)
+
+
+def _check_place(table: Table) -> None:
+    try:
+        locations.resolve(table.path, [table.root])
+    except locations.LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
 
 
 def _plain(value: Any) -> Any:

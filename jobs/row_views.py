@@ -20,6 +20,7 @@ from jobs import reads, row_cells
 from jobs.models import Read, Worker
 from jobs.row_forms import ChangesForm, RowsForm
 from jobs.row_reads import CHANGES, KINDS, ROWS, ask_changes, ask_rows, table_with_rows
+from jobs.table_predicates import PredicateRefused
 from tables import presenters, queries
 from tables.models import Table
 from tables.reach import Reach
@@ -36,7 +37,7 @@ def rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request)
     table = table_with_rows(actor, table_id)
     form = RowsForm(request.GET, _column_names(table))
-    asked = _asked(lambda: ask_rows(actor, table, form.given())) if form.is_valid() else {}
+    asked = _asked_of(form, lambda: ask_rows(actor, table, form.given()))
     return _page(request, table, "rows", form, asked)
 
 
@@ -78,9 +79,20 @@ def _asked(ask: Callable[[], Read]) -> dict[str, Any]:
     try:
         return _context(ask())
     except Problem as problem:
-        if problem.status >= 500:
+        if problem.status >= 500 or isinstance(problem, PredicateRefused):
             raise
         return {"error": _as_error(problem)}
+
+
+def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
+    """As `_asked`; a refused predicate is said at its field."""
+    if not form.is_valid():
+        return {}
+    try:
+        return _asked(ask)
+    except PredicateRefused as refused:
+        form.add_error("predicate", refused.detail)
+        return {}
 
 
 def _as_error(problem: Problem) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
+from jobs.predicates import MAX_LENGTH
 from jobs.reads_api import MAX_VERSION, answered
 from jobs.row_reads import MAX_ROWS, USUAL_ROWS, ask_changes, ask_rows, table_with_rows
 
@@ -31,6 +32,9 @@ class RowsBody(Body):
         allow_empty=False,
         max_length=MAX_COLUMNS,
         help_text="Top-level columns by their exact names, in the order wanted; all of them without it.",
+    )
+    predicate = Text(
+        required=False, max_length=MAX_LENGTH, help_text="Which rows; columns are those of the version that is read."
     )
     limit = Whole(required=False, default=USUAL_ROWS, min_value=1, max_value=MAX_ROWS)
 

@@ -7,7 +7,7 @@ import uuid
 from django.db.models.functions import Now
 
 from tables import sync as syncing
-from tables.deltalog import Commit, NoTable, StorageError, open_log
+from tables.deltalog import Commit, NoTable, Snapshot, StorageError, load, open_log
 from tables.models import Root, Table
 from tables.queries import scan_waits
 
@@ -31,6 +31,14 @@ def head_version(location: str) -> int | None:
 def sync(table_id: uuid.UUID) -> Table:
     """The catalog's entry after a job. What is wrong with the table is in the entry; it never raises for that."""
     return syncing.sync(table_id)
+
+
+def live_files(table: Table) -> Snapshot | None:
+    """The table with its live files at the version that the last sync read; None when they must be read again."""
+    try:
+        return load(syncing.files_path(table.pk))
+    except (OSError, ValueError):
+        return None
 
 
 def sync_soon(table_id: uuid.UUID) -> None:

@@ -10,13 +10,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.predicates.stored import from_json
 from jobs.engine import cells
 from jobs.engine.inside import refuse_links, refuse_outside, refuse_outside_commits
+from jobs.engine.predicates import column_of
 from jobs.engine.quoting import quoted
 from jobs.engine.table_v2 import loaded_table, refuse_unknown
 
 MOST_ROWS = 1000
-ROWS_QUESTION = frozenset(["path", "name", "version", "timestamp", "columns", "limit"])
+ROWS_QUESTION = frozenset(["path", "name", "version", "timestamp", "columns", "predicate", "limit"])
 CHANGES_QUESTION = frozenset(["path", "name", "from_version", "to_version", "limit"])
 COMMIT_VERSION = "_commit_version"
 
@@ -25,8 +27,9 @@ def read_rows(session: SparkSession, question: Mapping[str, Any]) -> dict[str, A
     """Answers a `rows` read: `{columns: [{name, type}], rows: [[value]], version, truncated, cut_cells: [[row, column]]}`.
 
     `question`: `path` and perhaps `name`; `version` or `timestamp` (ISO 8601; the newest version without either); `columns`, names
-    of top-level columns in the order wanted (all without it); `limit`, 1 to 1000. Which rows come is Spark's choice: a table has
-    no order. Raises CommandRefused (`not_delta`, `no_such_column`, `unreadable_type`, `outside_roots`); Delta's refusals as they come.
+    of top-level columns in the order wanted (all without it); `predicate`, a stored tree; `limit`, 1 to 1000. Which rows come is
+    Spark's choice: a table has no order. Raises CommandRefused (`not_delta`, `no_such_column`, `unreadable_type`, `outside_roots`);
+    Delta's refusals as they come.
     """
     refuse_unknown(question, ROWS_QUESTION)
     path = str(question["path"])
@@ -35,7 +38,10 @@ def read_rows(session: SparkSession, question: Mapping[str, Any]) -> dict[str, A
     table = loaded_table(session, _place(question, "version", "timestamp"))
     version = table.initialSnapshot().version()
     refuse_outside(session, table, path)
-    found = _selected(DataFrame(table.toDf(session._jsparkSession), session), question.get("columns"))
+    rows = DataFrame(table.toDf(session._jsparkSession), session)
+    if question.get("predicate") is not None:
+        rows = rows.filter(column_of(from_json(question["predicate"]), session))
+    found = _selected(rows, question.get("columns"))
     return _answer(found, _limit(question)) | {"version": version}
 
 

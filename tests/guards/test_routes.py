@@ -141,7 +141,7 @@ def test_a_token_that_only_reads_changes_nothing(things):
     for role in Role:
         factories.GrantFactory(person=person, role=role)
     client, mine = Caller(person, "read").client, things(person)
-    asking = ("conversions/inspect", "tables/<uuid:table_id>/rows", "tables/<uuid:table_id>/changes")
+    asking = ("conversions/inspect", "previews", "tables/<uuid:table_id>/rows", "tables/<uuid:table_id>/changes")
     reading = {f"/api/v1/{address}" for address in asking}
     for method, address, _ in ADDRESSES:
         if method and method != "GET" and address not in reading:

@@ -134,10 +134,50 @@ def test_delta_refuses_with_its_condition(table):
     assert (answer.status_code, answer.json()["code"], answer.json()["engine"]) == (422, "engine_failed", engine)
 
 
+def test_a_predicate_reaches_the_engine_as_a_tree_at_one_version(table):
+    answer = caller("viewer").post(f"/tables/{table.pk}/rows", {"predicate": "ID in ('a')"})
+    assert answer.status_code == 202
+    question = Read.objects.get().question
+    assert question["version"] == 7
+    assert question["predicate"] == {
+        "node": "in",
+        "operand": {"node": "column", "path": ["id"]},
+        "options": [{"node": "literal", "type": "string", "value": "a"}],
+    }
+    assert events()[0].after == {"read": "rows", "limit": 100, "version": 7, "predicate": "id IN ('a')"}
+
+
+def test_names_resolve_against_the_schema_at_the_version(table):
+    fields = [{"name": "old", "type": "long", "nullable": True, "metadata": {}}]
+    before = Schema.objects.create(sha256="b" * 64, struct={"type": "struct", "fields": fields}, columns=["old"])
+    Commit.objects.filter(table=table, version=2).update(schema=before)
+    Commit.objects.filter(table=table, version=5).update(schema=table.schema)
+    viewer, address = caller("viewer"), f"/tables/{table.pk}/rows"
+    assert viewer.post(address, {"predicate": "old = 1", "version": 4}).status_code == 202
+    assert viewer.post(address, {"predicate": "old = 1", "version": 5}).json()["code"] == "predicate_refused"
+    time = (timezone.now() - timedelta(hours=6, minutes=30)).isoformat()
+    assert viewer.post(address, {"predicate": "old = 1", "timestamp": time}).status_code == 202
+    asked = Read.objects.order_by("-asked_at").first().question
+    assert (asked["version"], "timestamp" in asked) == (3, False)
+
+
+def test_a_refused_predicate_is_said_at_its_field(table):
+    shown = page(browser(factories.person_with("viewer")), f"/tables/{table.pk}/rows/?predicate=nope+%3D+1", 400)
+    assert "no column nope" in shown
+    assert 'value="nope = 1"' in shown
+    assert not Read.objects.exists()
+
+
+def test_the_page_reads_rows_of_a_predicate(table):
+    page(browser(factories.person_with("viewer")), f"/tables/{table.pk}/rows/?predicate=id+%3D+%27a%27")
+    assert Read.objects.get().question["predicate"]["node"] == "comparison"
+
+
 @pytest.mark.parametrize(
     ("call", "body", "field"),
     [
-        ("rows", {"predicate": "id = 1"}, "predicate"), ("rows", {"limit": 1001}, "limit"), ("rows", {"limit": 0}, "limit"),
+        ("rows", {"predicate": "id = 1"}, "predicate"), ("rows", {"predicate": ""}, "predicate"),
+        ("rows", {"predicate": "nope = 'a'"}, "predicate"), ("rows", {"limit": 1001}, "limit"), ("rows", {"limit": 0}, "limit"),
         ("rows", {"limit": "5"}, "limit"), ("rows", {"version": -1}, "version"), ("rows", {"version": 2**63}, "version"),
         ("rows", {"columns": []}, "columns"), ("rows", {"columns": ["a", "a"]}, "columns"),
         ("rows", {"columns": ["a\x00"]}, "columns"), ("rows", {"columns": "a"}, "columns"),

@@ -1,0 +1,127 @@
+"""A predicate's tree as a Spark Column, built call by call: no text of a person reaches any parser of Spark.
+
+Names come from the schema that the tree was resolved against; the first part of a path is one quoted attribute, fields below it are
+asked for by name. Functions come from the closed list, by their one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from jobs.domain.predicates import tree
+from jobs.domain.predicates.tree import Literal, Node
+from jobs.engine.quoting import quoted
+
+_EPOCH = datetime(1970, 1, 1)
+# Literals that Spark's own reading makes from a number of another size.
+_SIZED = ("tinyint", "smallint", "bigint", "float")
+
+_COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
+    "=": lambda left, right: left == right,
+    "<>": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "<=>": lambda left, right: left.eqNullSafe(right),
+}
+
+
+def column_of(node: Node, session: SparkSession) -> Column:
+    """The Column of a tree. `session` is any live session of the JVM (literals of time are made there)."""
+    return _Builder(session).column(node)
+
+
+class _Builder:
+    def __init__(self, session: SparkSession) -> None:
+        self.jvm: Any = session._jvm
+
+    def column(self, node: Node) -> Column:
+        match node:
+            case tree.And(terms):
+                return _balanced([self.column(term) for term in terms], lambda a, b: a & b)
+            case tree.Or(terms):
+                return _balanced([self.column(term) for term in terms], lambda a, b: a | b)
+            case tree.Not(operand):
+                return ~self.column(operand)
+            case tree.Comparison(operator, left, right):
+                return _COMPARISONS[operator](self.column(left), self.column(right))
+            case tree.IsNull() | tree.In() | tree.Between() | tree.Like():
+                return self._test(node)
+        return self._value(node)
+
+    def _test(self, node: tree.IsNull | tree.In | tree.Between | tree.Like) -> Column:
+        subject = self.column(node.operand)
+        match node:
+            case tree.IsNull(_, negated):
+                return subject.isNotNull() if negated else subject.isNull()
+            case tree.In(_, options):
+                return subject.isin([self.column(option) for option in options])
+            case tree.Between(_, low, high):
+                return F.call_function("between", subject, self.column(low), self.column(high))
+            case tree.Like(_, pattern, escape):
+                return F.like(subject, F.lit(pattern), F.lit(escape))
+
+    def _value(self, node: Node) -> Column:
+        match node:
+            case tree.Column(path):
+                return _attribute(path)
+            case Literal():
+                return self._literal(node)
+            case tree.Negative(operand):
+                return -self.column(operand)
+            case tree.Arithmetic(operator, left, right):
+                return self._arithmetic(operator, self.column(left), self.column(right))
+            case tree.Cast(operand, type_name):
+                return self.column(operand).cast(type_name)
+            case tree.Call(name, arguments):
+                return F.call_function(name, *(self.column(argument) for argument in arguments))
+        raise TypeError(f"{type(node).__name__} is no part of a predicate")
+
+    def _arithmetic(self, operator: str, left: Column, right: Column) -> Column:
+        if operator == "DIV":
+            return F.call_function("div", left, right)
+        return {"+": left + right, "-": left - right, "*": left * right, "/": left / right, "%": left % right}[operator]
+
+    def _literal(self, literal: Literal) -> Column:
+        value = literal.value
+        if isinstance(value, date):
+            return Column(self.jvm.org.apache.spark.sql.functions.lit(self._moment(value)))
+        plain = F.lit(bytearray(value) if isinstance(value, bytes) else value)
+        return plain.cast(literal.type) if literal.type in _SIZED else plain
+
+    def _moment(self, value: date) -> Any:
+        """As java.time, which Spark takes without a calendar or a time zone in between."""
+        time = self.jvm.java.time
+        if not isinstance(value, datetime):
+            return time.LocalDate.of(value.year, value.month, value.day)
+        seconds, micros = _since_epoch(value)
+        if value.tzinfo is not None:
+            return time.Instant.ofEpochSecond(seconds, micros * 1000)
+        return time.LocalDateTime.ofEpochSecond(seconds, micros * 1000, time.ZoneOffset.UTC)
+
+
+def _since_epoch(value: datetime) -> tuple[int, int]:
+    plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    passed = plain - _EPOCH
+    return passed // timedelta(seconds=1), passed.microseconds
+
+
+def _attribute(path: Sequence[str]) -> Column:
+    found = F.col(quoted(path[0]))
+    for name in path[1:]:
+        found = found.getField(name)
+    return found
+
+
+def _balanced(columns: Sequence[Column], join: Callable[[Column, Column], Column]) -> Column:
+    """As a balanced tree: a thousand terms in a row would be a thousand levels deep."""
+    if len(columns) == 1:
+        return columns[0]
+    middle = len(columns) // 2
+    return join(_balanced(columns[:middle], join), _balanced(columns[middle:], join))

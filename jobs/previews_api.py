@@ -1,0 +1,67 @@
+"""What a delete would touch, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.rest import Body, Text, body_of
+from jobs.predicates import MAX_LENGTH
+from jobs.previews import preview
+
+
+class PreviewBody(Body):
+    """Of which rows."""
+
+    table = serializers.UUIDField()
+    predicate = Text(
+        allow_null=True,
+        allow_blank=True,
+        max_length=MAX_LENGTH,
+        help_text="null, and nothing else, is the whole table.",
+    )
+
+
+class PreviewSerializer(serializers.Serializer[Any]):
+    """The log's answer. Unknown is null; rows are an upper bound unless `rows_matched_exact`."""
+
+    table = serializers.UUIDField()
+    predicate = serializers.CharField(allow_null=True, help_text="As Levee has read it.")
+    branch = serializers.ChoiceField(["metadata_only", "deletion_vectors", "rewrite", "nothing"])
+    why = serializers.CharField()
+    files_total = serializers.IntegerField()
+    files_matched = serializers.IntegerField(help_text="Files that may hold a matching row.")
+    files_whole = serializers.IntegerField(help_text="Files whose every row matches.")
+    bytes_matched = serializers.IntegerField(allow_null=True)
+    files_to_rewrite = serializers.IntegerField()
+    bytes_to_rewrite = serializers.IntegerField(allow_null=True)
+    rows_matched = serializers.IntegerField(allow_null=True)
+    rows_matched_exact = serializers.BooleanField()
+    rows_least = serializers.IntegerField(allow_null=True)
+    partitions = serializers.IntegerField(allow_null=True, help_text="Partitions that may hold matching rows.")
+    measured_at_version = serializers.IntegerField()
+    speed = serializers.ChoiceField(["log"])
+    notes = serializers.ListField(child=serializers.CharField())
+
+    def get_fields(self) -> dict[str, Any]:
+        """`class` is no name that Python lets a field have."""
+        return {"class": serializers.ChoiceField(["whole_table", "ordinary"]), **super().get_fields()}
+
+
+class Previews(APIView):
+    """What a delete would touch, from the log at once; nothing is changed and Spark isn't asked."""
+
+    asks: ClassVar[dict[str, Permission]] = {"POST": Permission.TABLE_ROWS}
+
+    @extend_schema(operation_id="previews", request=PreviewBody, responses={200: PreviewSerializer})
+    def post(self, request: Request) -> Response:
+        """The files, bytes and rows that may match, and the branch Delta will take and why."""
+        given = body_of(request, PreviewBody)
+        return Response(preview(Actor.of(request), given["table"], given["predicate"]))
