@@ -14,12 +14,18 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.predicates import tree
-from jobs.domain.predicates.tree import Literal, Node
+from jobs.domain.predicates.tree import Literal, Node, Value
 from jobs.engine.quoting import quoted
 
 _EPOCH = datetime(1970, 1, 1)
-# Literals that Spark's own reading makes from a number of another size.
-_SIZED = ("tinyint", "smallint", "bigint", "float")
+# Numbers that Python has no type for. A cast of an int would do the same, but Spark narrows real literals before it compares them
+# with decimals, and only then can files be skipped.
+_SIZED = {
+    "tinyint": "byteToLiteral",
+    "smallint": "shortToLiteral",
+    "bigint": "longToLiteral",
+    "float": "floatToLiteral",
+}
 
 _COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
     "=": lambda left, right: left == right,
@@ -92,8 +98,15 @@ class _Builder:
         value = literal.value
         if isinstance(value, date):
             return Column(self.jvm.org.apache.spark.sql.functions.lit(self._moment(value)))
-        plain = F.lit(bytearray(value) if isinstance(value, bytes) else value)
-        return plain.cast(literal.type) if literal.type in _SIZED else plain
+        if literal.type in _SIZED:
+            return self._sized(literal.type, value)
+        return F.lit(bytearray(value) if isinstance(value, bytes) else value)
+
+    def _sized(self, type_name: str, value: Value) -> Column:
+        """Spark's own conversions of primitives; py4j narrows the number to the parameter's type."""
+        conversions = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.dsl, "package$expressions$"), "MODULE$")
+        made = getattr(conversions, _SIZED[type_name])(value)
+        return Column(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(made))
 
     def _moment(self, value: date) -> Any:
         """As java.time, which Spark takes without a calendar or a time zone in between."""

@@ -192,8 +192,13 @@ class _Checker:
         if node.operator in ("/", "DIV", "%"):
             self._not_zero(node)
         if node.operator == "DIV":
-            return "bigint"
+            return self._whole_division(node, found)
         return "double" if node.operator == "/" and found in typenames.INTEGERS + typenames.FLOATS else found
+
+    def _whole_division(self, node: Arithmetic, kind: str) -> str:
+        if kind in typenames.FLOATS:
+            raise Misfit(node, f"DIV takes whole numbers and decimals, not {kind}", "Write floor(a / b).")
+        return "bigint"
 
     def _not_zero(self, node: Arithmetic) -> None:
         divisor = self._worth(node.right)

@@ -134,6 +134,7 @@ REFUSED = [
     ("n = 1 and n <> 1", 1, "n = 1 stands beside its opposite: no row"),
     ("try_cast(name as int) = 1", 1, "TRY_CAST would hide values that can’t be"),
     ("name like 'a\\\\'", 1, "the pattern ends with its escape charact"),
+    ("n / 2 DIV 2 = 1", 1, "DIV takes whole numbers and decimals"),
     ("n = 1/0", 5, "division by zero"),
     ("cast('abc' as int) = n", 1, "'abc' can’t be read as int"),
     ("TIMESTAMP 'now' < at", 1, "'now' is no timestamp: write it as 2020-"),
