@@ -63,7 +63,7 @@ def same(frame, session, found: list[str]) -> bool:
         theirs = frame.select(*[F.expr(text).alias(f"c{at}") for at, text in enumerate(found)])
     except PySparkException:
         return False
-    return ours._jdf.queryExecution().analyzed().sameResult(theirs._jdf.queryExecution().analyzed())
+    return bool(ours._jdf.queryExecution().analyzed().sameResult(theirs._jdf.queryExecution().analyzed()))
 
 
 def test_spark_reads_the_texts_as_we_do(session, frame):

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates import Schema
-from jobs.domain.predicates.tree import Arithmetic, Cast, Negative, walk
+from jobs.domain.predicates.tree import Arithmetic, Cast, Negative, Node, walk
 from jobs.engine.predicates import column_of
 from jobs.predicates import parse, schema_of
 from jobs.preview.matching import match
@@ -47,9 +47,10 @@ def row(chance: random.Random, group: int) -> tuple:
     )  # fmt: skip
 
 
-def predicates(schema: Schema) -> list:
+def predicates(schema: Schema) -> list[Node]:
     """Trees that can't fail on a row: what a preview says of a job that fails is nobody's loss."""
-    maker, found = Maker(random.Random(7)), []
+    maker = Maker(random.Random(7))
+    found: list[Node] = []
     while len(found) < PREDICATES:
         try:
             tree = parse(maker.condition(2), schema)

@@ -48,7 +48,9 @@ CHANGES = {
 def table(tmp_path, monkeypatch):
     """A table at version 7 whose feed was turned on at version 3."""
     (tmp_path / "orders").mkdir()
-    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "<i>note</i>")]
+    fields: list[dict[str, object]] = [
+        {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "<i>note</i>")
+    ]
     struct = {"type": "struct", "fields": fields}
     schema = Schema.objects.create(sha256="a" * 64, struct=struct, columns=["id", "<i>note</i>"])
     made = factories.TableFactory(
@@ -157,7 +159,7 @@ def test_names_resolve_against_the_schema_at_the_version(table):
     assert viewer.post(address, {"predicate": "old = 1", "version": 5}).json()["code"] == "predicate_refused"
     time = (timezone.now() - timedelta(hours=6, minutes=30)).isoformat()
     assert viewer.post(address, {"predicate": "old = 1", "timestamp": time}).status_code == 202
-    asked = Read.objects.order_by("-asked_at").first().question
+    asked = Read.objects.latest("asked_at").question
     assert (asked["version"], "timestamp" in asked) == (3, False)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates import Field, Schema, to_text
+from jobs.domain.predicates.tree import Or
 from jobs.predicates import MAX_LENGTH, parse
 
 SCHEMA = Schema(
@@ -211,4 +212,5 @@ def test_characters_that_deceive_are_refused_everywhere(code):
 
 def test_a_thousand_conditions_are_read():
     tree = parse(" OR ".join(f"n = {number}" for number in range(1_000)), SCHEMA)
+    assert isinstance(tree, Or)
     assert len(tree.terms) == 1_000
