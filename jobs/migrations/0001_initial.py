@@ -330,14 +330,14 @@ class Migration(migrations.Migration):
                         ("finished_at__isnull", False),
                         (
                             "state__in",
-                            ["withdrawn", "expired", "rejected", "failed", "stale", "succeeded", "cancelled"],
+                            ["cancelled", "expired", "failed", "rejected", "stale", "succeeded", "withdrawn"],
                         ),
                     ),
                     models.Q(
                         ("finished_at", None),
                         (
                             "state__in",
-                            ["queued", "running", "awaiting_approval", "previewing", "reconciling", "cancelling"],
+                            ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
                         ),
                     ),
                     _connector="OR",
@@ -351,7 +351,7 @@ class Migration(migrations.Migration):
                 condition=models.Q(
                     (
                         "state__in",
-                        ["queued", "running", "awaiting_approval", "previewing", "reconciling", "cancelling"],
+                        ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
                     ),
                     ("lease_until", None),
                     _connector="OR",
@@ -363,7 +363,7 @@ class Migration(migrations.Migration):
             model_name="job",
             constraint=models.CheckConstraint(
                 condition=models.Q(
-                    models.Q(("state__in", ["running", "reconciling", "cancelling"]), _negated=True),
+                    models.Q(("state__in", ["cancelling", "reconciling", "running"]), _negated=True),
                     models.Q(("attempt__gte", 1), ("token__isnull", False)),
                     _connector="OR",
                 ),
@@ -409,7 +409,7 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="job",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ["running", "reconciling", "cancelling"])),
+                condition=models.Q(("state__in", ["cancelling", "reconciling", "running"])),
                 fields=("location",),
                 name="job_one_running_per_location",
             ),
@@ -418,7 +418,7 @@ class Migration(migrations.Migration):
             model_name="job",
             constraint=models.UniqueConstraint(
                 condition=models.Q(
-                    ("state__in", ["queued", "running", "awaiting_approval", "previewing", "reconciling", "cancelling"])
+                    ("state__in", ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"])
                 ),
                 fields=("location", "command", "parameters_sha256"),
                 name="job_already_open",

@@ -50,6 +50,8 @@ def test_every_target_of_the_makefile_is_explained():
 
 
 def test_help_prints_every_target():
-    done = subprocess.run(["make", "--no-print-directory", "help"], cwd=HERE.root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=HERE.root, capture_output=True, text=True, check=True
+    )
     phony = next(line for line in Path(HERE.root / "Makefile").read_text().splitlines() if line.startswith(".PHONY:"))
     assert [line.split()[1] for line in done.stdout.splitlines()] == phony.split()[1:]
