@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -13,7 +13,7 @@ from console.errors import Problem
 from jobs.domain.commands import Convert
 from tables import queries
 from tables.discovery import Kind
-from tables.locations import Location, LocationError, canonical
+from tables.locations import Location, LocationError, NoSuchDirectory, canonical, resolve
 from tables.models import Root, Table
 from tables.services import enter
 
@@ -29,7 +29,7 @@ class Place:
 
 
 def for_convert(actor: Actor, command: Convert) -> Place:
-    """The directory to convert, named by path or by catalog name. Raises Problem 403 `outside_roots`, 404 `not_found`."""
+    """The directory to convert, named by path or by catalog name. Raises Problem 403 `outside_roots`, 404 `not_found`, `no_table`."""
     if command.name is not None:
         return _by_name(actor, command.name)
     return by_path(actor, command.path or "", Action.JOB_REQUEST)
@@ -68,15 +68,30 @@ def _own_table(person: Person, path: str) -> Table | None:
 
 
 def _by_name(actor: Actor, name: str) -> Place:
-    person: Person | None = actor.person
-    table = Table.objects.select_related("root").filter(catalog_name__iexact=name).first()
-    if (
-        person is None
-        or table is None
-        or not person.scopes(Permission.TABLE_READ).covers_table(table.root_id, table.pk)
-    ):
-        raise Problem(404, "no_table", f"No table is named {name}.")
+    if actor.person is None:
+        raise Problem(403, "forbidden", "A name is looked up for a person.")
+    table = queries.named(actor.person, name)
+    try:
+        resolve(table.path, [table.root])
+    except NoSuchDirectory as error:
+        raise Problem(404, "no_table", f"{name} is the name of {table.path}. {error}") from None
+    except LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
     return Place(table.root, table.path, None, table)
+
+
+def by_catalog(command: Convert, place: Place) -> Convert:
+    """A command by name with what Levee's catalog knows: the directory, and the schema and partitions that are declared."""
+    if command.name is None or place.table is None:
+        return command
+    declared = place.table.catalog_entry or {}
+    return replace(
+        command,
+        name=place.table.catalog_name,
+        location=place.path,
+        declared_schema=declared.get("schema"),
+        declared_partitions=declared.get("partition_columns"),
+    )
 
 
 def entry(actor: Actor, place: Place) -> Table:

@@ -20,9 +20,10 @@ from console.audit.services import record, refuse
 from console.errors import Problem
 from jobs import broker, locating
 from jobs.domain.commands import Command, Convert, command_to_json
+from jobs.domain.convert import check_convert
 from jobs.domain.digest import request_digest, sha256_of
-from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.partitions import parse_schema
+from jobs.domain.errors import Refusal
+from jobs.domain.partitions import CODE
 from jobs.domain.states import OPEN, SENTENCE, Cause, State, sources
 from jobs.models import Job, JobEvent, Worker
 from jobs.points import Point, reached
@@ -47,7 +48,7 @@ def request_convert(actor: Actor, command: Convert, reason: str, idempotency_key
     `already_open` or `idempotency_conflict`, 503 `audit_unavailable`.
     """
     _check_reason(reason)
-    _check_convert(command)
+    _check(command)
     request_sha = sha256_of({"command": command.kind, "parameters": command_to_json(command), "reason": reason})
     if idempotency_key:
         known = _known_request(actor, idempotency_key, request_sha)
@@ -55,6 +56,8 @@ def request_convert(actor: Actor, command: Convert, reason: str, idempotency_key
             return Requested(known, fresh=False)
     place = locating.for_convert(actor, command)
     _check_permission(actor, place)
+    command = locating.by_catalog(command, place)
+    _check(command)
     job = _new_job(actor, command, place, reason, idempotency_key, request_sha)
     try:
         with transaction.atomic():
@@ -73,35 +76,25 @@ def _check_reason(reason: str) -> None:
         raise Problem(400, "invalid", text, fields={"reason": text})
 
 
-def _check_convert(command: Convert) -> None:
-    if (command.path is None) == (command.name is None):
-        raise Problem(400, "invalid", "Give either a path or a name.", fields={"path": "Give either a path or a name."})
-    if command.source_format not in {"parquet", "delta"}:
-        raise _not_parquet(command)
-    if command.partition_schema is not None:
-        try:
-            parse_schema(command.partition_schema)
-        except CommandRefused as refused:
-            raise problem_of(refused.refusals[0]) from None
+def _check(command: Convert) -> None:
+    refusals = check_convert(command)
+    if refusals:
+        raise problem_of(refusals[0])
 
 
-def _not_parquet(command: Convert) -> Problem:
-    target = f"{command.source_format}.`{command.path}`" if command.path else str(command.name)
-    message = (
-        "[DELTA_CONVERT_NON_PARQUET_TABLE] CONVERT TO DELTA only supports parquet tables, but you are trying to convert"
-        f" a {command.source_format} source: {target}. SQLSTATE: 0AKDC"
-    )
-    engine = {"condition": "DELTA_CONVERT_NON_PARQUET_TABLE", "sqlstate": "0AKDC", "message": message}
-    detail = f"Only parquet can be converted, not {command.source_format}. Nothing was changed."
-    return Problem(400, "unsupported_source_format", detail, engine=engine, fields={"source_format": detail})
+# Fields of a request that a refusal's place may name; one about partitions is about their schema.
+FIELDS = ("path", "name", "source_format", "partition_schema")
 
 
 def problem_of(refusal: Refusal, status: int = 400) -> Problem:
-    """A refusal of the domain as an answer."""
+    """A refusal of the domain as an answer; its place is named as a field where it is one."""
     message = refusal.message if refusal.message.endswith((".", "!", "?")) else f"{refusal.message}."
     detail = f"{message} {refusal.remedy}" if refusal.remedy else message
     engine = refusal.engine.as_json() if refusal.engine else None
-    return Problem(status, refusal.code, detail, engine=engine, place=refusal.place)
+    field = refusal.place if refusal.place in FIELDS else "partition_schema" if refusal.code == CODE else None
+    code = "invalid" if refusal.code == "bad_request" else refusal.code
+    fields = {field: detail} if field else None
+    return Problem(status, code, detail, engine=engine, fields=fields, place=refusal.place)
 
 
 def _known_request(actor: Actor, key: str, request_sha: str) -> Job | None:

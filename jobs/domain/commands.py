@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 class Convert:
     """CONVERT TO DELTA of a parquet directory, by path or by catalog name (exactly one of them).
 
-    `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned. `location` is the directory of `name`,
-    which Levee fills in from its catalog.
+    `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned, or as the catalog's entry declares.
+    What Levee fills in from its catalog for a `name`: `location` is its directory; `declared_schema` (Spark's JSON struct of all
+    columns) and `declared_partitions` (names among them) are what the entry declares, None where it declares nothing.
     """
 
     kind: ClassVar[str] = "convert"
@@ -24,6 +25,8 @@ class Convert:
     partition_schema: str | None
     collect_stats: bool = True
     location: str | None = None
+    declared_schema: Mapping[str, Any] | None = None
+    declared_partitions: Sequence[str] | None = None
 
 
 Command = Convert

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from jobs.domain.catalog_entry import user_schema_refusals
 from jobs.domain.commands import Convert
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import parse_schema
 
 
 def check_convert(command: Convert) -> tuple[Refusal, ...]:
-    """Reasons to refuse the command as it is written: its target, its format (in Delta's words), its partition schema."""
+    """Reasons to refuse the command as it is written: its target, its format (in Delta's words), its partition schema, and
+    what the catalog's entry has against that."""
     refusals: list[Refusal] = []
     if (command.path is None) == (command.name is None):
         refusals.append(Refusal("bad_request", "exactly one of path and name is needed", place="path"))
@@ -16,6 +18,7 @@ def check_convert(command: Convert) -> tuple[Refusal, ...]:
         refusals.append(_wrong_format(command))
     try:
         parse_schema(command.partition_schema)
+        refusals += user_schema_refusals(command)
     except CommandRefused as error:
         refusals += error.refusals
     return tuple(refusals)

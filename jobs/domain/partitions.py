@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from jobs.domain.ddl_words import named_twice, syntax_error, too_precise, wrong_type
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 
 CODE = "partition_mismatch"
@@ -47,6 +48,8 @@ CATALYST_NAMES: Mapping[str, str] = {
     "timestamp": "TimestampType",
     "string": "StringType",
 }
+
+_ARGUMENTS = re.compile(r"\s*\(\s*[0-9]+\s*(?:,\s*[0-9]+\s*)*\)")
 
 _TOKEN = re.compile(r"\s*(?:(?P<word>\w+)|(?P<quoted>`(?:[^`]|``)*`)|(?P<mark>[(),:])|(?P<other>\S))")
 
@@ -92,17 +95,18 @@ def parse_schema(text: str | None) -> tuple[PartitionField, ...]:
     """The columns of a partition schema's DDL; none for None.
 
     Raises CommandRefused (`partition_mismatch`) with the position and the reason: an unknown type, a doubled name, anything
-    that is no `name type` list.
+    that is no `name type` list. Each carries the condition and words that Spark has for it, where it has some.
     """
     if text is None:
         return ()
     if len(text) > MAX_LENGTH:
-        raise _refused(text, MAX_LENGTH, f"it is longer than {MAX_LENGTH:,} characters")
+        raise _refused(MAX_LENGTH, f"it is longer than {MAX_LENGTH:,} characters")
     fields = _Parser(text).fields()
     seen: set[str] = set()
     for field in fields:
         if field.name.lower() in seen:
-            raise CommandRefused(_refusal(f"partition column {field.name} is named twice", place=field.name))
+            reason = f"partition column {field.name} is named twice"
+            raise CommandRefused(_refusal(reason, place=field.name, engine=named_twice(field.name)))
         seen.add(field.name.lower())
     return fields
 
@@ -170,17 +174,19 @@ def _delta_refusal(condition: str, sqlstate: str, text: str, place: str) -> Refu
     )
 
 
-def _refusal(reason: str, *, place: str | None) -> Refusal:
+def _refusal(reason: str, *, place: str | None, engine: EngineFailure | None = None) -> Refusal:
     return Refusal(
         code=CODE,
         message=reason,
         place=place,
         remedy="Write the partition columns as `name type, name type`, for example `day date, country string`.",
+        engine=engine,
     )
 
 
-def _refused(text: str, position: int, reason: str) -> CommandRefused:
-    return CommandRefused(_refusal(f"the partition schema can't be read: {reason}", place=f"position {position + 1}"))
+def _refused(position: int, reason: str, engine: EngineFailure | None = None) -> CommandRefused:
+    text = f"the partition schema can't be read: {reason}"
+    return CommandRefused(_refusal(text, place=f"position {position + 1}", engine=engine))
 
 
 class _Parser:
@@ -196,7 +202,7 @@ class _Parser:
             self._take()
             found.append(self._field())
         if self._peek():
-            raise self._error("a comma or the end was expected")
+            raise self._wrong("a comma or the end was expected")
         return tuple(found)
 
     def _field(self) -> PartitionField:
@@ -208,7 +214,7 @@ class _Parser:
     def _name(self) -> str:
         token = self._peek()
         if not token or token[0] in "(),:" or not (token[0] == "`" or re.fullmatch(r"\w+", token)):
-            raise self._error("a column name was expected")
+            raise self._wrong("a column name was expected")
         start = self.at
         self._take()
         if token[0] != "`":
@@ -216,7 +222,7 @@ class _Parser:
         name = token[1:-1].replace("``", "`")
         if not name:
             self.at = start
-            raise self._error("a column name was expected")
+            raise self._wrong("a column name was expected")
         return name
 
     def _type(self) -> str:
@@ -226,10 +232,17 @@ class _Parser:
             self._take()
             return self._decimal()
         known = TYPE_NAMES.get(word)
-        if known is None:
-            raise self._error(_unknown_type(token))
+        arguments = self._arguments()
+        if known is None or arguments:
+            raise self._error(_unknown_type(), wrong_type(token, word, arguments))
         self._take()
         return known
+
+    def _arguments(self) -> str:
+        """The numbers in brackets after the type that comes next, `(3)`; empty without."""
+        word = _TOKEN.match(self.text, self.at)
+        found = _ARGUMENTS.match(self.text, word.end()) if word else None
+        return "".join(found.group().split()) if found else ""
 
     def _decimal(self) -> str:
         if self._peek() != "(":
@@ -240,16 +253,18 @@ class _Parser:
             self._take()
             scale = self._number()
         if self._peek() != ")":
-            raise self._error("a closing bracket was expected")
+            raise self._wrong("a closing bracket was expected")
         if not 1 <= precision <= 38 or scale > precision:
-            raise self._error("a decimal has 1 to 38 digits, and no more after the point than in all")
+            raise self._error(
+                "a decimal has 1 to 38 digits, and no more after the point than in all", too_precise(precision)
+            )
         self._take()
         return f"decimal({precision},{scale})"
 
     def _number(self) -> int:
         token = self._peek()
         if not re.fullmatch(r"[0-9]{1,3}", token):
-            raise self._error("a number was expected")
+            raise self._wrong("a number was expected")
         self._take()
         return int(token)
 
@@ -261,13 +276,17 @@ class _Parser:
         match = _TOKEN.match(self.text, self.at)
         self.at = match.end() if match else len(self.text)
 
-    def _error(self, reason: str) -> CommandRefused:
+    def _wrong(self, reason: str) -> CommandRefused:
+        return self._error(reason, syntax_error(self._peek()))
+
+    def _error(self, reason: str, engine: EngineFailure | None) -> CommandRefused:
         rest = self.text[self.at :]
         position = self.at + len(rest) - len(rest.lstrip())
         found = self._peek()
-        return _refused(self.text, position, f"{reason}, found `{found}`" if found else f"{reason}, found the end")
+        text = f"{reason}, found `{found}`" if found else f"{reason}, found the end"
+        return _refused(position, text, engine)
 
 
-def _unknown_type(token: str) -> str:
+def _unknown_type() -> str:
     known = "boolean, tinyint, smallint, int, bigint, float, double, decimal, date, timestamp, string"
     return f"a type of a partition column was expected ({known})"

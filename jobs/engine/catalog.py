@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.domain.commands import Convert
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.partitions import PartitionField
 from jobs.engine.quoting import literal, quoted, quoted_name
 from jobs.engine.survey import is_table
 
+# Sessions of one JVM share its entries: one of them is replaced at a time.
+REPLACING = threading.RLock()
 # Spark's in-memory and Hive catalogs take no other names for databases and tables.
 GLOB = "*?[]{}\\"
 NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -24,25 +29,33 @@ IMPLEMENTATION = "spark.sql.catalogImplementation"
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """(database, table) of `db.table` or `table`. Raises CommandRefused for anything else."""
+    """(database, table) of `db.table` or `table`, in Spark's own lower case. Raises CommandRefused for anything else.
+
+    The rule is that of tables.names, which the engine can't import.
+    """
     parts = tuple(name.split("."))
     if len(parts) == 3 and parts[0].lower() == "spark_catalog":
         parts = parts[1:]
     if len(parts) > 2 or not all(NAME.fullmatch(part) for part in parts):
         raise CommandRefused(Refusal("bad_request", f"{name!r} is no name of the form database.table", place="name"))
-    return parts if len(parts) == 2 else ("default", *parts)
+    database, table = ("default", *parts)[-2:]
+    return database.lower(), table.lower()
 
 
 def register_delta(session: SparkSession, name: str, path: str) -> None:
     """Makes the embedded catalog know the Delta table at `path` by `name`. Raises CommandRefused (`not_delta`) without a table.
 
-    Spark would create an empty table where none is, so the log is looked at first.
+    Spark would create an empty table where none is, so the log is looked at first. An entry that still says parquet, or lies
+    elsewhere, is replaced; one that is right stays as it is, whoever uses it meanwhile.
     """
-    if not _is_embedded(session) or _known(session, name) == (path, "delta"):
+    if not is_embedded(session):
         return
-    if not is_table(path):
-        raise CommandRefused(Refusal("not_delta", f"{path} is not a Delta table.", place=path))
-    _replace(session, name, f"USING delta LOCATION {literal(path)}")
+    with REPLACING:
+        if _known(session, name) == (path, "delta"):
+            return
+        if not is_table(path):
+            raise CommandRefused(Refusal("not_delta", f"{path} is not a Delta table.", place=path))
+        _replace(session, name, f"USING delta LOCATION {literal(path)}")
 
 
 def register_parquet(
@@ -50,35 +63,97 @@ def register_parquet(
 ) -> None:
     """Makes the embedded catalog know the parquet directory at `path` by `name`, with every partition it has.
 
-    `schema` is Spark's JSON struct of the files. CONVERT by name takes registered partitions alone.
+    `schema` is Spark's JSON struct of the data columns, `partitions` come after them. CONVERT by name takes registered
+    partitions alone.
     """
-    if not _is_embedded(session):
+    if not is_embedded(session):
         return
     if any(char in path for char in GLOB):
         text = f"{path} holds one of {GLOB}, which Spark reads as a pattern in a named table's place"
         raise CommandRefused(Refusal("bad_request", text, place=path, remedy="Convert it by its path."))
     jvm: Any = session._jvm
-    columns = jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(schema)).toDDL()
-    typed = ", ".join([columns, *(field.ddl() for field in partitions)])
+    columns = jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(plain_type(schema))).toDDL()
+    typed = ", ".join([*([columns] if columns else []), *(field.ddl() for field in partitions)])
     by = f"PARTITIONED BY ({', '.join(quoted(field.name) for field in partitions)})" if partitions else ""
-    _replace(session, name, f"({typed}) USING parquet {by} LOCATION {literal(path)}")
-    if partitions:
-        session.catalog.recoverPartitions(quoted_name(name_parts(name)))
+    with REPLACING:
+        _replace(session, name, f"({typed}) USING parquet {by} LOCATION {literal(path)}")
+        if partitions:
+            session.catalog.recoverPartitions(quoted_name(name_parts(name)))
 
 
-def _is_embedded(session: SparkSession) -> bool:
+def plain_type(kind: Any) -> Any:
+    """A type of Spark's JSON, everything nullable and without metadata but comments.
+
+    A file's own schema may carry more: a default, for instance, whose expression would be printed into the statement.
+    """
+    if not isinstance(kind, Mapping):
+        return kind
+    if kind["type"] == "struct":
+        return {"type": "struct", "fields": [_plain_field(field) for field in kind["fields"]]}
+    if kind["type"] == "array":
+        return {"type": "array", "elementType": plain_type(kind["elementType"]), "containsNull": True}
+    if kind["type"] == "map":
+        key, held = plain_type(kind["keyType"]), plain_type(kind["valueType"])
+        return {"type": "map", "keyType": key, "valueType": held, "valueContainsNull": True}
+    return plain_type(kind["sqlType"])  # a user's own type is stored as this one
+
+
+def _plain_field(field: Mapping[str, Any]) -> dict[str, Any]:
+    comment = (field.get("metadata") or {}).get("comment")
+    metadata = {"comment": comment} if isinstance(comment, str) else {}
+    return {"name": field["name"], "type": plain_type(field["type"]), "nullable": True, "metadata": metadata}
+
+
+def filled(session: SparkSession, command: Convert) -> Convert:
+    """The command with what an outside catalog declares for its name: there the metastore says it, not Levee.
+
+    In the embedded catalog the command has it already. Raises what Spark raises for a name that the metastore lacks.
+    """
+    if command.name is None or is_embedded(session):
+        return command
+    table = _metadata(session, command.name)
+    if _provider(table) == "delta":
+        return command
+    columns = table.partitionColumnNames()
+    partitions = [columns.apply(position) for position in range(columns.size())]
+    return replace(command, declared_schema=json.loads(table.schema().json()), declared_partitions=partitions)
+
+
+def is_stale(session: SparkSession, name: str) -> bool:
+    """Whether an outside catalog doesn't know yet that the table is a Delta table: CONVERT by name repairs that."""
+    return not is_embedded(session) and _provider(_metadata(session, name)) != "delta"
+
+
+def is_embedded(session: SparkSession) -> bool:
+    """Whether names live in this JVM's memory, and are Levee's to write."""
     return str(session.conf.get(IMPLEMENTATION)) == "in-memory"
 
 
 def _known(session: SparkSession, name: str) -> tuple[str, str] | None:
     """(location, provider) of an entry of the embedded catalog."""
-    identifier = _identifier(session, name)
     catalog: Any = session._jsparkSession.sessionState().catalog()
-    if not catalog.tableExists(identifier):
+    if not catalog.tableExists(_identifier(session, name)):
         return None
-    table = catalog.getTableMetadata(identifier)
+    table = _metadata(session, name)
+    return _place(table.location()), _provider(table)
+
+
+def _metadata(session: SparkSession, name: str) -> Any:
+    """Spark's CatalogTable."""
+    catalog: Any = session._jsparkSession.sessionState().catalog()
+    return catalog.getTableMetadata(_identifier(session, name))
+
+
+def _provider(table: Any) -> str:
     provider = table.provider()
-    return table.location().getPath(), provider.get() if provider.isDefined() else ""
+    return str(provider.get()).lower() if provider.isDefined() else ""
+
+
+def _place(uri: Any) -> str:
+    """A location as Levee writes it: a path, or scheme, authority and path."""
+    if uri.getScheme() in (None, "file"):
+        return str(uri.getPath())
+    return f"{uri.getScheme()}://{uri.getAuthority()}{uri.getPath()}"
 
 
 def _replace(session: SparkSession, name: str, definition: str) -> None:

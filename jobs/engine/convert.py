@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
+from jobs.domain.catalog_entry import data_schema, partition_fields
 from jobs.domain.commands import Convert
 from jobs.domain.convert import check_convert
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
-from jobs.domain.results import Inspection, Result
-from jobs.engine.catalog import name_parts, register_parquet
+from jobs.domain.results import Inspection, Note, Result
+from jobs.engine.by_catalog import by_catalog
+from jobs.engine.catalog import filled, is_stale, name_parts, register_delta, register_parquet
 from jobs.engine.history import latest, snapshot
 from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
 from jobs.engine.leftovers import remove_empty_log
@@ -27,6 +29,10 @@ SCHEMA_BATCH = "spark.databricks.delta.import.batchSize.schemaInference"
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 NAMED_CHANGES = 50
 
+STALE_ENTRY = Note(
+    "stale_entry", "The directory is a Delta table already; the catalog's entry says parquet and is repaired."
+)
+MERGED = "The directory was a Delta table already; the catalog's properties were merged into it."
 NO_OP = "The directory is a Delta table already: nothing was done."
 VACUUM = (
     "From now on VACUUM may remove files below {path} that this table does not name, once they are older than its retention"
@@ -36,15 +42,17 @@ VACUUM = (
 
 def preview_convert(session: SparkSession, command: Convert, report: Report) -> Inspection:
     """Inspects what the command would convert, checked against its partition schema and the session's defaults."""
+    command = filled(session, command)
     refusals = check_convert(command)
     if refusals:
         raise CommandRefused(*refusals)
     path = _path(command)
-    schema = parse_schema(command.partition_schema)
-    inspection = inspect(session, path, report, schema=schema)
-    if inspection.already_delta or command.source_format == "delta":
+    inspection = inspect(session, path, report, schema=partition_fields(command))
+    if inspection.already_delta and command.name is not None and is_stale(session, command.name):
+        return replace(inspection, already_delta=False, notes=(STALE_ENTRY,))
+    if inspection.already_delta or command.source_format.lower() == "delta":
         return inspection
-    return _extended(inspection, default_refusals(session, command))
+    return _extended(by_catalog(command, inspection), default_refusals(session, command))
 
 
 def run_convert(session: SparkSession, command: Convert, preview: Inspection, report: Report) -> Result:
@@ -53,10 +61,11 @@ def run_convert(session: SparkSession, command: Convert, preview: Inspection, re
     Raises CommandRefused when the directory gives a reason that the preview didn't have; then, and after every failure, a
     `_delta_log` that was not there before and holds no commit is gone again.
     """
+    command = filled(session, command)
     path = _path(command)
     if command.source_format.lower() == "delta" or is_table(path):
-        return _no_op(report)
-    schema = parse_schema(command.partition_schema)
+        return _already(session, command, path, report)
+    schema = partition_fields(command)
     report.stage("listing files")
     changes = _changes(session, path, schema, preview)
     refusals = [*preview.refusals, *table_refusals(path), *default_refusals(session, command), *changes["refusals"]]
@@ -66,15 +75,20 @@ def run_convert(session: SparkSession, command: Convert, preview: Inspection, re
     for key, value in settings.items():
         report.log(f"{key} = {value}")
     if command.name is not None:
-        register_parquet(session, command.name, path, preview.schema or {"type": "struct", "fields": []}, schema)
-    _execute(session, command, path, schema, report)
+        known = command.declared_schema or preview.schema or {"type": "struct", "fields": []}
+        register_parquet(session, command.name, path, data_schema(known, schema), schema)
+    _execute(session, command, path, report)
     report.stage("committing")
     report.point("commit visible")
     return _result(session, path, settings, changes)
 
 
-def statement(command: Convert, path: str, schema: tuple[PartitionField, ...]) -> str:
-    """The SQL statement, from quoted parts only. NO STATISTICS comes before PARTITIONED BY in Delta's grammar."""
+def statement(command: Convert, path: str) -> str:
+    """The SQL statement, from quoted parts only. NO STATISTICS comes before PARTITIONED BY in Delta's grammar.
+
+    Without a partition schema of the command's own there is no PARTITIONED BY, and Delta takes the catalog's.
+    """
+    schema = parse_schema(command.partition_schema)
     target = quoted_name(name_parts(command.name)) if command.name is not None else path_table("parquet", path)
     text = f"CONVERT TO DELTA {target}"
     if not command.collect_stats:
@@ -124,13 +138,11 @@ def _default_refusal(name: str, text: str, condition: str, sqlstate: str) -> Ref
     )
 
 
-def _execute(
-    session: SparkSession, command: Convert, path: str, schema: tuple[PartitionField, ...], report: Report
-) -> None:
+def _execute(session: SparkSession, command: Convert, path: str, report: Report) -> None:
     with remove_empty_log(path):
         report.stage("converting")
         report.point("Spark started")
-        session.sql(statement(command, path, schema)).collect()
+        session.sql(statement(command, path)).collect()
 
 
 def _changes(
@@ -162,7 +174,6 @@ def _names(lines: list[str]) -> list[str]:
 
 def _result(session: SparkSession, path: str, settings: dict[str, Any], changes: dict[str, Any]) -> Result:
     commit = latest(session, path)
-    parameters = dict(commit.operationParameters or {})
     metrics = dict(commit.operationMetrics or {})
     details = {
         "files_converted": int(metrics["numConvertedFiles"]) if "numConvertedFiles" in metrics else None,
@@ -171,11 +182,15 @@ def _result(session: SparkSession, path: str, settings: dict[str, Any], changes:
         **settings,
         "text": VACUUM.format(path=path),
     }
+    return _recorded(commit, details)
+
+
+def _recorded(commit: Row, details: dict[str, Any]) -> Result:
     return Result(
         version=commit.version,
         operation=commit.operation,
-        operation_parameters=parameters,
-        operation_metrics=metrics,
+        operation_parameters=dict(commit.operationParameters or {}),
+        operation_metrics=dict(commit.operationMetrics or {}),
         read_version=commit.readVersion if commit.readVersion is not None and commit.readVersion >= 0 else None,
         details=details,
     )
@@ -189,6 +204,22 @@ def _file_changes(changes: dict[str, Any]) -> dict[str, Any]:
         facts[f"files_{name}"] = None if names is None else names[:NAMED_CHANGES]
         facts[f"num_files_{name}"] = None if names is None else len(names)
     return facts
+
+
+def _already(session: SparkSession, command: Convert, path: str, report: Report) -> Result:
+    """A Delta table stays as it is. Its name is put right where the catalog still has it as parquet.
+
+    An outside catalog's entry is repaired by Delta itself, which commits only where it was told to merge properties.
+    """
+    if command.name is None or not is_table(path):
+        return _no_op(report)
+    register_delta(session, command.name, path)
+    if not is_stale(session, command.name):
+        return _no_op(report)
+    before = latest(session, path).version
+    session.sql(statement(replace(command, partition_schema=None), path)).collect()
+    commit = latest(session, path)
+    return _no_op(report) if commit.version == before else _recorded(commit, {"text": MERGED})
 
 
 def _no_op(report: Report) -> Result:

@@ -16,7 +16,7 @@ from tables.models import Table
 
 ROOT = Path(__file__).parents[2]
 # What Levee fills in from its catalog; nobody may send it.
-FILLED_IN = {"location"}
+FILLED_IN = {"location", "declared_schema", "declared_partitions"}
 # Tests register commands of their own; these are the ones that ship.
 KINDS = sorted(kind for kind, command in COMMANDS.items() if command.__module__.startswith("jobs."))
 
