@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pyspark.sql.types import StringType
 
 from jobs.domain.errors import CommandRefused, EngineFailed
 from jobs.engine import cells
@@ -264,7 +265,7 @@ def test_a_place_without_a_table_is_not_delta(lake, rows, changes):
 
 
 def test_a_column_without_a_form_is_refused_by_name(monkeypatch, feed, rows):
-    monkeypatch.setattr(cells, "SIMPLE", tuple(kind for kind in cells.SIMPLE if kind is not cells.StringType))
+    monkeypatch.setattr(cells, "SIMPLE", tuple(kind for kind in cells.SIMPLE if kind is not StringType))
     assert code(rows, feed) == "unreadable_type"
     assert rows(feed, columns=["id"], limit=1)["columns"] == [{"name": "id", "type": "bigint"}]
 
@@ -276,5 +277,5 @@ def test_the_bounds_hold_whatever_the_shape():
             assert characters == 16 or columns * count * characters <= 128 << 20
             assert characters == 16 or columns * characters <= ANSWER_CHARACTERS
     assert cell_characters(10, 1001) == CELL_CHARACTERS
-    assert parsed("x" * 11, cells.StringType(), 10) == ("x" * 10 + "…", True)
+    assert parsed("x" * 11, StringType(), 10) == ("x" * 10 + "…", True)
     assert storable("a\x00\ud800") == "a␀?"
