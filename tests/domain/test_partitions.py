@@ -79,6 +79,44 @@ def test_it_refuses_with_position_and_reason(text, position, word):
     assert word in found.message
 
 
+@pytest.mark.parametrize(
+    ("text", "condition", "sqlstate", "words"),
+    [
+        ("p foo", "UNSUPPORTED_DATATYPE", "0A000", 'Unsupported data type "FOO".'),
+        ("p Foo( 3 )", "UNSUPPORTED_DATATYPE", "0A000", 'Unsupported data type "FOO(3)".'),
+        ("p int(3)", "UNSUPPORTED_DATATYPE", "0A000", 'Unsupported data type "INT(3)".'),
+        ("p", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near end of input."),
+        ("p int,", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near end of input."),
+        ("p int country string", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near 'country'."),
+        ("p int; drop", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near ';'."),
+        ("p int) x", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near ')'."),
+        ("p decimal(x)", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near 'x'."),
+        ("p decimal(3", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near end of input."),
+        ("`p int", "PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near '`'."),
+        (
+            "p decimal(39,0)",
+            "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+            "22003",
+            "Decimal precision 39 exceeds max precision 38.",
+        ),
+        (
+            "p int, P int",
+            "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
+            "42711",
+            "Found duplicate column(s): p. The duplicate was found in the metadata update.",
+        ),
+    ],
+)
+def test_a_refusal_carries_sparks_words(text, condition, sqlstate, words):
+    engine = refusal(text).engine
+    assert (engine.condition, engine.sqlstate, engine.message) == (condition, sqlstate, words)
+
+
+@pytest.mark.parametrize("text", ["p binary", "p varchar(3)", "p int NOT NULL", "p int COMMENT 'x'", "`` int"])
+def test_what_spark_would_take_is_levees_own_refusal(text):
+    assert refusal(text).engine is None
+
+
 def test_it_refuses_a_column_named_twice_whatever_its_case():
     assert refusal("day date, DAY string").place == "DAY"
 
