@@ -52,8 +52,22 @@ class CompareForm(forms.Form):
 
 
 class DescribeForm(forms.Form):
-    """What people say of a table."""
+    """What people say of a table, and its name in the catalog while it has none."""
 
+    catalog_name = forms.CharField(
+        required=False,
+        max_length=300,
+        label="Name in the catalog",
+        help_text="database.table, of letters, digits and underscores, given once. Spark then knows the table by it.",
+        widget=forms.TextInput(
+            attrs={
+                "class": "form-control lv-mono",
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "autocapitalize": "none",
+            }
+        ),
+    )
     owner = forms.CharField(required=False, max_length=100, widget=forms.TextInput(attrs={"class": "form-control"}))
     description = forms.CharField(
         required=False, max_length=10_000, widget=forms.Textarea(attrs={"class": "form-control", "rows": 4})

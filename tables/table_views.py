@@ -16,7 +16,7 @@ from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
-from tables import actions, descriptions, drawings, histories, layouts, presenters, schemas, services
+from tables import actions, descriptions, drawings, histories, layouts, naming, presenters, schemas, services
 from tables.forms import CompareForm, DescribeForm, HistoryForm, VersionForm
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -219,14 +219,29 @@ def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 @asks(Permission.TABLE_ADD, Permission.TAG_MANAGE)
 @require_http_methods(["GET", "POST"])
 def describe(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
-    """Owner, description and tags."""
+    """Name, owner, description and tags."""
     table = shown(request, table_id)
     given = {"owner": table.owner, "description": table.description, "tags": ", ".join(table.tags)}
     form = DescribeForm(request.POST or None, initial=given)
-    if request.method == "POST" and form.is_valid():
+    if request.method == "POST" and form.is_valid() and _named(request, form, table):
         services.update_table(Actor.of(request), table, **_described(form, table))
         return redirect("tables:overview", table.pk)
     return _page(request, table, "describe", form=form)
+
+
+def _named(request: HttpRequest, form: DescribeForm, table: Table) -> bool:
+    """Gives the table its name where one was entered; False with the reason in the form."""
+    name = form.cleaned_data["catalog_name"]
+    if not name or table.catalog_name:
+        return True
+    try:
+        naming.name_table(Actor.of(request), name, table.path, table.format)
+    except Problem as problem:
+        if problem.status not in {400, 409}:
+            raise
+        form.add_error("catalog_name", problem.detail)
+        return False
+    return True
 
 
 def _described(form: DescribeForm, table: Table) -> dict[str, Any]:

@@ -1,18 +1,24 @@
 """Convert and the live table by name, in the embedded catalog."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from jobs.domain.commands import Convert
+from jobs.domain.engine import Marks
 from jobs.domain.errors import CommandRefused, EngineFailed
-from tests.engine.lake import commits
+from jobs.engine import catalog
+from jobs.engine.errors import as_failure
+from tests.engine.lake import actions, commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
 
 @pytest.fixture
 def by_name(engine, marks, report):
-    def do(name, location, partition_schema=None):
-        command = Convert(None, name, "parquet", partition_schema, location=str(location))
+    def do(name, location, partition_schema=None, schema=None, partitions=None):
+        command = Convert(None, name, "parquet", partition_schema, True, str(location), schema, partitions)
         return engine.run(command, engine.preview(command, marks, report), marks, report)
 
     return do
@@ -86,3 +92,150 @@ def test_a_place_that_spark_would_read_as_a_pattern_is_refused_by_name(lake, by_
 def test_what_is_no_name_is_refused(lake, by_name, name):
     with pytest.raises(CommandRefused):
         by_name(name, lake.write("t"))
+
+
+def struct(**types):
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in types.items()]
+    return {"type": "struct", "fields": fields}
+
+
+def test_the_catalogs_schema_and_partitions_are_taken(lake, by_name, sql):
+    lake.write("t/p=1")
+    path = lake.write("t/p=2")
+    result = by_name("shop.declared", path, None, struct(p="integer", id="long", more="string"), ["p"])
+    assert result.operation_parameters["partitionedBy"] == "[]"
+    assert result.operation_parameters["catalogTable"] == "`spark_catalog`.`shop`.`declared`"
+    assert sql("SELECT id, p, more FROM shop.declared WHERE id = 1 ORDER BY p") == [(1, 1, None), (1, 2, None)]
+    schema = json.loads(actions(path, "metaData")[0]["schemaString"])
+    assert [(field["name"], field["type"]) for field in schema["fields"]] == [
+        ("id", "long"),
+        ("more", "string"),
+        ("p", "integer"),
+    ]
+
+
+def test_a_declaration_may_be_repeated_and_not_contradicted(lake, by_name, sql):
+    path = lake.write("t/p=1")
+    declared = struct(id="long", p="integer")
+    with pytest.raises(CommandRefused) as caught:
+        by_name("shop.user", path, "p string", declared, ["p"])
+    assert commits(path) == []
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.said (id bigint, p int) USING parquet PARTITIONED BY (p) LOCATION '{path}'")
+    with pytest.raises(Exception, match="DELTA_UNEXPECTED_PARTITION") as delta:
+        sql("CONVERT TO DELTA shop.said PARTITIONED BY (p string)")
+    words = caught.value.refusals[0].engine
+    theirs = as_failure(delta.value)
+    assert words is not None
+    assert (words.condition, words.sqlstate, words.message) == (theirs.condition, theirs.sqlstate, theirs.message)
+    assert by_name("shop.user", path, "p int", declared, ["p"]).version == 0
+
+
+def test_no_partition_in_the_catalog_is_refused_in_deltas_words(lake, by_name, sql):
+    path = lake.write("t")
+    with pytest.raises(CommandRefused) as caught:
+        by_name("shop.flat", path, None, struct(id="long", p="integer"), ["p"])
+    assert commits(path) == []
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.flat (id bigint, p int) USING parquet PARTITIONED BY (p) LOCATION '{path}'")
+    with pytest.raises(Exception, match="DELTA_CONVERSION_NO_PARTITION_FOUND") as delta:
+        sql("CONVERT TO DELTA shop.flat")
+    words, theirs = caught.value.refusals[0].engine, as_failure(delta.value)
+    assert words is not None
+    assert (words.condition, words.sqlstate, words.message) == (theirs.condition, theirs.sqlstate, theirs.message)
+
+
+def test_a_type_that_the_files_can_not_be_read_by_is_refused(lake, by_name):
+    path = lake.write("t")
+    with pytest.raises(CommandRefused) as caught:
+        by_name("shop.types", path, None, struct(id="string"), [])
+    assert (caught.value.refusals[0].code, caught.value.refusals[0].place) == ("schema_conflict", "id")
+    assert commits(path) == []
+
+
+def test_an_entry_whose_directory_was_converted_by_path_is_repaired(
+    lake, convert, runtime, by_name, engine, marks, report, sql
+):
+    path = lake.write("t")
+    catalog.register_parquet(runtime.new_session(), "shop.stale", str(path), struct(id="long"), ())
+    convert(path)
+    with pytest.raises(Exception, match="does not support DELETE"):
+        sql("DELETE FROM shop.stale WHERE id = 1")
+    assert by_name("shop.stale", path).no_op
+    sql("DELETE FROM shop.stale WHERE id = 1")
+    assert len(commits(path)) == 2
+    assert engine.read("deltatable", {"name": "shop.stale", "path": str(path)}, marks, report)["version"] == 1
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    """The catalog is somebody else's to write, as a metastore is; what Delta does with it is the same."""
+    monkeypatch.setattr(catalog, "is_embedded", lambda session: False)
+
+
+def test_an_outside_catalogs_stale_entry_is_repaired_by_delta(outside, lake, convert, engine, marks, report, sql):
+    path = lake.write("t")
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.meta (id bigint) USING parquet LOCATION '{path}'")
+    convert(path)
+    command = Convert(None, "shop.meta", "parquet", None, location=str(path))
+    seen = engine.preview(command, marks, report)
+    assert not seen.already_delta, "the run has something to do"
+    result = engine.run(command, seen, marks, report)
+    assert result.no_op
+    assert len(commits(path)) == 1
+    assert engine.preview(command, marks, report).already_delta
+    assert sql("SELECT count(*) AS n FROM shop.meta")[0].n == 3
+
+
+def test_an_outside_catalogs_properties_that_disagree_are_deltas_refusal(
+    outside, lake, convert, engine, marks, report, sql
+):
+    path = lake.write("t")
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.props (id bigint) USING parquet LOCATION '{path}' TBLPROPERTIES ('a' = 'b')")
+    convert(path)
+    sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('c' = 'd')")
+    command = Convert(None, "shop.props", "parquet", None, location=str(path))
+    with pytest.raises(EngineFailed) as caught:
+        engine.run(command, engine.preview(command, marks, report), marks, report)
+    assert caught.value.failure.condition == "DELTA_CONVERT_METASTORE_METADATA_MISMATCH"
+    assert len(commits(path)) == 2
+
+
+def test_an_outside_catalog_says_its_partitions(outside, lake, engine, marks, report, sql, runtime):
+    path = lake.write("t/p=1")
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.theirs (id bigint, p int) USING parquet PARTITIONED BY (p) LOCATION '{path}'")
+    command = Convert(None, "shop.theirs", "parquet", None, location=str(path))
+    seen = engine.preview(command, marks, report)
+    with pytest.raises(EngineFailed) as caught:
+        engine.run(command, seen, marks, report)
+    assert caught.value.failure.condition == "DELTA_CONVERSION_NO_PARTITION_FOUND"
+    assert commits(path) == []
+    runtime.new_session().catalog.recoverPartitions("shop.theirs")
+    assert engine.run(command, seen, marks, report).details["files_in_table"] == 1
+
+
+def test_many_ask_for_a_new_name_at_once(lake, convert, engine, report):
+    path = lake.write("t")
+    convert(path)
+
+    def ask(number):
+        question = {"name": "shop.raced", "path": str(path)}
+        return engine.read("deltatable", question, Marks(f"race-{number}", 1, None), report)["name"]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(4))) == {"spark_catalog.shop.raced"}
+    assert len(commits(path)) == 1
+
+
+def test_a_default_in_a_schema_never_reaches_the_statement(lake, runtime, sql):
+    """A file's own schema is text that somebody else wrote; Spark would print a default's expression as it stands."""
+    path = lake.write("t")
+    hostile = struct(id="long")
+    hostile["fields"][0]["metadata"] = {"CURRENT_DEFAULT": "1) USING json --", "comment": "it's"}
+    catalog.register_parquet(runtime.new_session(), "shop.default", str(path), hostile, ())
+    described = {row.col_name: row.data_type for row in sql("DESCRIBE TABLE EXTENDED shop.default")}
+    assert described["Provider"] == "parquet"
+    assert sql("DESCRIBE TABLE shop.default")[0].comment == "it's"

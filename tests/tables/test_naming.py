@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from django.test import Client
 from rest_framework.test import APIClient
 
 from console.accounts.roles import Role
@@ -91,11 +92,9 @@ def test_a_parquet_directory_declares_its_schema_and_partitions(post, parquet):
     assert post(**body).status_code == 200, "the same name again says anew what is declared"
     table.refresh_from_db()
     assert table.catalog_entry is None
-    event = Event.objects.filter(action="table.name").latest("id")
-    assert event.before == {
-        "catalog_name": "shop.raw",
-        "catalog_entry": {"schema": SCHEMA, "partition_columns": ["p"]},
-    }
+    declared = {"schema": SCHEMA, "partition_columns": ["p"]}
+    before = [event.before for event in Event.objects.filter(action="table.name")]
+    assert {"catalog_name": "shop.raw", "catalog_entry": declared} in before
 
 
 def test_the_entry_follows_a_conversion(post, parquet):
@@ -211,3 +210,36 @@ def test_an_operator_of_one_table_names_that_one(person, admin, root, write):
     assert refusal(
         poster(person("sam", Role.VIEWER, root=root))(name="a.b", path=table.path, source_format="delta"), 403
     )
+
+
+@pytest.fixture
+def browser(admin):
+    client = Client()
+    client.force_login(admin.person)
+    return client
+
+
+DESCRIBED = {"owner": "", "description": "What was sold", "tags": ""}
+
+
+def test_the_describe_page_gives_a_name_once(browser, admin, root, write):
+    table = services.add_table(admin, str(write())).table
+    page = f"/tables/{table.pk}/describe/"
+    assert 'name="catalog_name"' in browser.get(page).content.decode()
+    assert browser.post(page, {**DESCRIBED, "catalog_name": "Shop.Orders"}).status_code == 302
+    table.refresh_from_db()
+    assert (table.catalog_name, table.description) == ("shop.orders", "What was sold")
+    assert 'name="catalog_name"' not in browser.get(page).content.decode()
+    browser.post(page, {**DESCRIBED, "catalog_name": "shop.other"})
+    table.refresh_from_db()
+    assert table.catalog_name == "shop.orders"
+
+
+@pytest.mark.parametrize("name", ["no name", "shop.taken"])
+def test_a_name_that_can_not_be_given_is_said_in_the_form(browser, admin, root, post, write, name):
+    post(name="shop.taken", path=str(write("taken")), source_format="delta")
+    table = services.add_table(admin, str(write("other"))).table
+    answer = browser.post(f"/tables/{table.pk}/describe/", {**DESCRIBED, "catalog_name": name})
+    assert "lv-field-error" in answer.content.decode()
+    table.refresh_from_db()
+    assert (table.catalog_name, table.description) == (None, "")
