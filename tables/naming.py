@@ -20,6 +20,7 @@ from tables.models import Root, Table
 from tables.names import Entry, InvalidEntry, InvalidName, canonical_name, declared
 from tables.services import Added
 
+PATTERN = GLOB_CHARACTERS | {"\\"}  # what Spark expands in the place of a parquet table
 FORMATS = tuple(kind.value for kind in Kind)
 
 
@@ -93,7 +94,7 @@ def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
         raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
     if source_format == Kind.PARQUET and found is Kind.DELTA:
         raise Problem(409, "already_delta", f"{path} is a Delta table. Name it with source_format delta.")
-    if found is Kind.PARQUET and GLOB_CHARACTERS & set(path):
+    if found is Kind.PARQUET and PATTERN & set(path):
         detail = (
             f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
         )

@@ -131,7 +131,13 @@ class TableRow(serializers.Serializer[Any]):
     sync_error = serializers.CharField(allow_null=True)
 
 
+class EntryOut(serializers.Serializer[Any]):
+    schema = serializers.JSONField()
+    partition_columns = serializers.ListField(child=serializers.CharField())
+
+
 class TableOut(TableRow):
+    catalog_entry = EntryOut(allow_null=True)
     description = serializers.CharField(allow_null=True)
     table_id = serializers.CharField(allow_null=True)
     incarnation = serializers.IntegerField()
@@ -212,6 +218,7 @@ def row_json(table: Table) -> dict[str, Any]:
 def table_json(table: Table) -> dict[str, Any]:
     """A table's overview."""
     return row_json(table) | {
+        "catalog_entry": table.catalog_entry,
         "description": table.description or table.comment or None,
         "table_id": table.table_id,
         "incarnation": table.incarnation,
