@@ -16,10 +16,11 @@ from jobs.domain.partitions import PartitionField, parse_schema, print_schema
 from jobs.domain.results import Inspection, Note, Result
 from jobs.engine.by_catalog import by_catalog
 from jobs.engine.catalog import filled, is_stale, name_parts, register_delta, register_parquet
-from jobs.engine.history import latest, snapshot
+from jobs.engine.history import FirstCommit, first_commit, latest
 from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
 from jobs.engine.leftovers import remove_empty_log
 from jobs.engine.quoting import path_table, quoted_name
+from jobs.engine.session import USER_METADATA
 from jobs.engine.survey import is_table
 from jobs.engine.walk import Findings
 
@@ -149,7 +150,7 @@ def _changes(
     session: SparkSession, path: str, schema: tuple[PartitionField, ...], preview: Inspection
 ) -> dict[str, Any]:
     """Lists again: which files came and went since the preview, and what they bring against the conversion."""
-    found = look(session, path, schema, footers=False)
+    found = look(session, path, schema, footers=False, expected=preview.num_files)
     refusals = [*directory_refusals(path, found), *layout_refusals(path, found, schema)]
     before, now = unpacked_manifest(preview.manifest), found.lines
     if before is None or now is None:
@@ -173,11 +174,14 @@ def _names(lines: list[str]) -> list[str]:
 
 
 def _result(session: SparkSession, path: str, settings: dict[str, Any], changes: dict[str, Any]) -> Result:
-    commit = latest(session, path)
-    metrics = dict(commit.operationMetrics or {})
+    commit = first_commit(path)
+    if commit.userMetadata != session.conf.get(USER_METADATA):
+        # Someone outside Levee's lease was faster: Delta then does nothing and says so to nobody.
+        return Result(version=None, operation=None, no_op=True, details={"text": NO_OP})
+    metrics = dict(commit.operationMetrics)
     details = {
         "files_converted": int(metrics["numConvertedFiles"]) if "numConvertedFiles" in metrics else None,
-        "files_in_table": snapshot(session, path).numOfFiles(),
+        "files_in_table": commit.num_added,
         **_file_changes(changes),
         **settings,
         "text": VACUUM.format(path=path),
@@ -185,7 +189,7 @@ def _result(session: SparkSession, path: str, settings: dict[str, Any], changes:
     return _recorded(commit, details)
 
 
-def _recorded(commit: Row, details: dict[str, Any]) -> Result:
+def _recorded(commit: Row | FirstCommit, details: dict[str, Any]) -> Result:
     return Result(
         version=commit.version,
         operation=commit.operation,

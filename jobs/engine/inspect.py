@@ -49,10 +49,11 @@ def look(
     *,
     footers: bool,
     only: Iterable[tuple[str, int, int]] | None = None,
+    expected: int | None = None,
 ) -> Findings:
-    """Lists the directory (and reads its footers) by Spark's tasks."""
+    """Lists the directory (and reads its footers) as `survey` does."""
     try:
-        return survey(session, path, fields=schema, footers=footers, only=only)
+        return survey(session, path, fields=schema, footers=footers, only=only, expected=expected)
     except CHANGES_WHILE_RUNNING as error:
         text = f"{_uri(path)} doesn't exist" if isinstance(error, FileNotFoundError) else f"{path} is no directory"
         raise CommandRefused(Refusal("not_found", text, place=path)) from error

@@ -5,6 +5,7 @@ A canonical local path is read by the operating system, a `scheme://` URI by pya
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +40,11 @@ class Local:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - length))
             return file.read()
+
+    def lines(self, relative: str) -> Iterator[bytes]:
+        """The lines of a text file, one at a time."""
+        with open(self.place(relative), "rb") as file:
+            yield from file
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
@@ -77,6 +83,10 @@ class Remote:
             size = file.size()
             file.seek(max(0, size - length))
             return bytes(file.read())
+
+    def lines(self, relative: str) -> Iterator[bytes]:
+        with self.files.open_input_stream(f"{self.base}/{relative}") as file:
+            yield from io.BufferedReader(file)
 
 
 Storage = Local | Remote

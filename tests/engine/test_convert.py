@@ -224,3 +224,24 @@ def test_two_converts_at_once_never_make_two_first_commits(lake, engine, marks, 
     second = engine.run(command, preview, marks, report)
     assert (first.version, second.no_op) == (0, True)
     assert len(commits(path)) == 1
+
+
+def test_the_result_agrees_with_deltas_history_and_detail(lake, convert, sql):
+    for value in range(3):
+        path = lake.write(f"t/p={value}")
+    result = convert(path, "p int")
+    (row,) = sql(f"DESCRIBE HISTORY delta.`{path}`")
+    assert (result.version, result.operation) == (row.version, row.operation)
+    assert dict(result.operation_parameters) == row.operationParameters
+    assert dict(result.operation_metrics) == row.operationMetrics
+    assert result.details["files_in_table"] == sql(f"DESCRIBE DETAIL delta.`{path}`")[0].numFiles == 3
+
+
+def test_someone_elses_first_commit_is_never_claimed(lake, engine, runtime, marks, report):
+    path = lake.write("t")
+    command = Convert(str(path), None, "parquet", None)
+    preview = engine.preview(command, marks, report)
+    report.at["Spark started"] = lambda: runtime.new_session().sql(f"CONVERT TO DELTA parquet.`{path}`").collect()
+    result = engine.run(command, preview, marks, report)
+    assert (result.no_op, result.version) == (True, None)
+    assert len(commits(path)) == 1
