@@ -4,18 +4,22 @@ The folder is named by LEVEE_TEST_FAULTS. `armed.json` holds the fault; whoever 
 written by workers, `servers.json` by the test.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from console.supervisor.pids import start_ticks
-from jobs.domain.engine import Engine
 from jobs.points import arm
-from jobs.worker import EngineHost
+
+if TYPE_CHECKING:
+    from jobs.domain.engine import Engine
+    from jobs.worker import EngineHost
 
 GONE_LIMIT_S = 10
 
@@ -46,9 +50,23 @@ def telling(make: Callable[[str, str], EngineHost]) -> Callable[[str, str], Engi
 def _remember_victims(kind: str, jvm: int) -> None:
     """Called in the process that claims: prefork's child, or the only process."""
     if (at := folder()) is not None:
-        fresh = at / f".victims-{kind}-{os.getpid()}"
-        fresh.write_text(json.dumps({"main": os.getppid(), "child": os.getpid(), "jvm": jvm}))
-        fresh.replace(at / f"victims-{kind}.json")
+        remember(at / f"victims-{kind}.json", {"main": os.getppid(), "child": os.getpid(), "jvm": jvm})
+
+
+def remember(path: Path, pids: dict[str, int]) -> None:
+    """Each pid with its start ticks: a number may be somebody else's by the time a fault fires."""
+    fresh = path.with_name(f".{path.name}-{os.getpid()}")
+    fresh.write_text(json.dumps({name: [pid, start_ticks(pid)] for name, pid in pids.items()}))
+    fresh.replace(path)
+
+
+def recalled(path: Path, name: str) -> int | None:
+    """The pid under that name, None when that very process has ended."""
+    try:
+        pid, ticks = json.loads(path.read_text())[name]
+    except FileNotFoundError:
+        return None
+    return pid if pid > 1 and ticks is not None and start_ticks(pid) == ticks else None
 
 
 def arm_from_environment() -> None:
@@ -80,6 +98,8 @@ def _act(at: Path, act: dict) -> None:
         return
     number = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP, "stop": signal.SIGTERM}[kind]
     pid = _victim(at, act["victim"])
+    if pid is None:
+        return
     ticks = start_ticks(pid)
     os.kill(pid, number)
     until = time.monotonic() + GONE_LIMIT_S
@@ -87,9 +107,7 @@ def _act(at: Path, act: dict) -> None:
         time.sleep(0.005)
 
 
-def _victim(at: Path, name: str) -> int:
-    if name in {"postgres", "redis"}:
-        return int(json.loads((at / "servers.json").read_text())[name])
+def _victim(at: Path, name: str) -> int | None:
     if name == "self":
         return os.getpid()
-    return int(json.loads((at / "victims-spark.json").read_text())[name])
+    return recalled(at / ("servers.json" if name in {"postgres", "redis"} else "victims-spark.json"), name)

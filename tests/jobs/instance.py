@@ -22,6 +22,7 @@ from console.supervisor.account import popen_user
 from console.supervisor.home import Home, open_home
 from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
+from tests.jobs.faults import recalled, remember
 
 SHORT = {
     "lease": 3.0,
@@ -127,8 +128,8 @@ class Instance:
             for part in self.parts.values():
                 self._end(part)
         for path in self.faults.glob("victims-*.json"):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(json.loads(path.read_text())["jvm"], signal.SIGKILL)
+            if (jvm := recalled(path, "jvm")) is not None:
+                os.killpg(jvm, signal.SIGKILL)
         shutil.rmtree(self.home.run_dir, ignore_errors=True)
 
     def _end(self, part: Part) -> None:
@@ -148,7 +149,7 @@ class Instance:
         part.start(self.home.logs / f"{part.name}.out")
         if part.name in {"postgres", "redis"}:
             servers = {n: p.process.pid for n, p in self.parts.items() if n in {"postgres", "redis"} and p.process}
-            (self.faults / "servers.json").write_text(json.dumps(servers))
+            remember(self.faults / "servers.json", servers)
 
     def environment(self, **more: str) -> dict[str, str]:
         return {
@@ -255,8 +256,9 @@ class Instance:
         return (self.faults / "fired.json").exists()
 
     def victims(self) -> dict[str, int]:
-        found: dict[str, int] = json.loads((self.faults / "victims-spark.json").read_text())
-        return found
+        """Who claims now, with its parent and its JVM; 0 for whoever has ended."""
+        at = self.faults / "victims-spark.json"
+        return {name: recalled(at, name) or 0 for name in ("main", "child", "jvm")}
 
     def table(self, name: str) -> Path:
         path = self.lake / name
