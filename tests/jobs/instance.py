@@ -25,8 +25,8 @@ from console.supervisor.tools import PROJECT
 from tests.jobs.faults import recalled, remember
 
 SHORT = {
-    "lease": 3.0,
-    "heartbeat": 0.5,
+    "lease": 2.5,
+    "heartbeat": 0.4,
     "watch": 0.1,
     "reconcile": 0.3,
     "wake": 0.3,
@@ -48,7 +48,7 @@ def wait_for(what: Callable[[], Any], limit: float = LIMIT_S, told: Callable[[],
         if found:
             return found
         assert time.monotonic() < until, f"waited {limit} s in vain: {told()}"
-        time.sleep(0.02)
+        time.sleep(0.04)
 
 
 @dataclass
@@ -61,6 +61,7 @@ class Part:
     options: dict[str, Any] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     before: Callable[[], None] = lambda: None
+    strange: dict[str, str] = field(default_factory=dict)  # what makes it unlike an ordinary one
 
     def start(self, log: Path) -> None:
         self.before()
@@ -199,7 +200,7 @@ class Instance:
                 "WARNING",
             ),
         ]
-        self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more)))
+        self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more), strange=more))
 
     def wait_ready(self, name: str = "spark", limit: float = LIMIT_S) -> None:
         """Until the worker of that name says that it is ready, and is a process that lives."""

@@ -46,10 +46,19 @@ def instance():
 
 @pytest.fixture(autouse=True)
 def _the_same_comparison_everywhere(instance):
-    """After each cell: job states against the tables' own logs."""
+    """After each cell: job states against the tables' own logs. Before it: the ordinary worker."""
+    if instance.parts["spark"].strange:
+        replace_worker(instance)
     yield
     (instance.faults / "armed.json").unlink(missing_ok=True)
     assert truth.mismatches(instance) == []
+
+
+def replace_worker(instance: Instance, **strange: str) -> None:
+    """Another worker in the place of this one, which is left there for the next cell to replace."""
+    instance.remove("spark")
+    instance.add_worker(**strange)
+    instance.wait_ready()
 
 
 @pytest.fixture
@@ -285,44 +294,30 @@ def test_three_dispatchers_do_no_more_than_one(instance, table):
 
 @pytest.mark.parametrize("hours", [2, -2])
 def test_a_workers_clock_means_nothing(instance, table, hours):
-    instance.remove("spark")
-    instance.add_worker(LEVEE_TEST_CLOCK=str(hours * 3600))
-    try:
-        instance.wait_ready()
-        job = instance.ask("append", path=str(table), seconds=4)["job"]  # longer than a lease
-        assert ends(instance, job, "succeeded")["attempt"] == 1
-        near = "select 1 from jobs_job where id = %s and finished_at between now() - interval '1 min' and now()"
-        assert instance.rows(near, job)
-        far = "select count(*) from jobs_logline where at not between now() - interval '1 hour' and now()"
-        assert instance.rows(far) == [(0,)]
-        instance.wait_ready()
-        instance.arm(Point.FILES_WRITTEN, kill("child"))
-        assert ends(instance, instance.ask("append", path=str(table))["job"], "succeeded")["attempt"] == 2
-    finally:
-        instance.remove("spark")
-        instance.add_worker()
-        instance.wait_ready()
+    replace_worker(instance, LEVEE_TEST_CLOCK=str(hours * 3600))
+    job = instance.ask("append", path=str(table), seconds=4)["job"]  # longer than a lease
+    assert ends(instance, job, "succeeded")["attempt"] == 1
+    near = "select 1 from jobs_job where id = %s and finished_at between now() - interval '1 min' and now()"
+    assert instance.rows(near, job)
+    far = "select count(*) from jobs_logline where at not between now() - interval '1 hour' and now()"
+    assert instance.rows(far) == [(0,)]
+    instance.wait_ready()
+    instance.arm(Point.FILES_WRITTEN, kill("child"))
+    assert ends(instance, instance.ask("append", path=str(table))["job"], "succeeded")["attempt"] == 2
 
 
 # --- another host: its death can't be proven ----------------------------------------------------------------------------
 
 
 def test_a_frozen_worker_on_another_host_makes_its_job_stale_and_its_late_commit_known(instance, table):
-    instance.remove("spark")
-    instance.add_worker(LEVEE_TEST_HOST="elsewhere")
-    try:
-        instance.wait_ready()
-        child = instance.victims()["child"]
-        instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
-        job = instance.ask("append", path=str(table))["job"]
-        frozen_at = time.monotonic()
-        stale = ends(instance, job, "stale")
-        assert stale["version"] is None
-        assert time.monotonic() - frozen_at > instance.timing["unproven"]
-        os.kill(child, signal.SIGCONT)  # it wakes up after its job is over, and commits
-        wait_for(lambda: instance.job(job)["version"] == 0, told=lambda: instance.story(job))
-        assert [s[1] for s in instance.story(job)][-1] == "late_commit"
-    finally:
-        instance.remove("spark")
-        instance.add_worker()
-        instance.wait_ready()
+    replace_worker(instance, LEVEE_TEST_HOST="elsewhere")
+    child = instance.victims()["child"]
+    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
+    job = instance.ask("append", path=str(table))["job"]
+    frozen_at = time.monotonic()
+    stale = ends(instance, job, "stale")
+    assert stale["version"] is None
+    assert time.monotonic() - frozen_at > instance.timing["unproven"]
+    os.kill(child, signal.SIGCONT)  # it wakes up after its job is over, and commits
+    wait_for(lambda: instance.job(job)["version"] == 0, told=lambda: instance.story(job))
+    assert [s[1] for s in instance.story(job)][-1] == "late_commit"
