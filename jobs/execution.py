@@ -13,14 +13,16 @@ from django.db.models.functions import Now
 
 from console.errors import Problem
 from console.logs import log
-from jobs import broker, outcomes
+from jobs import broker, outcomes, policies
 from jobs.claims import Claim
 from jobs.domain.commands import command_from_json
-from jobs.domain.engine import Engine, Marks
-from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineFailure, EngineLost
-from jobs.domain.policy import policy_for
-from jobs.domain.results import Inspection, Result
+from jobs.domain.engine import UNCHECKED, Checked, Engine, Marks
+from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineFailure, EngineLost, LeveeError
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
+from jobs.handling import Drift, handling_of
+from jobs.handling.base import Found
 from jobs.models import Attempt, Job, Worker
 from jobs.points import Point, reached
 from jobs.report import RunReport
@@ -33,6 +35,14 @@ from tables import after_jobs
 Lost = Callable[[], None]
 
 
+class Moved(LeveeError):
+    """The table is no longer as it was previewed; nothing was begun."""
+
+    def __init__(self, drift: Drift) -> None:
+        super().__init__(drift.why)
+        self.drift = drift
+
+
 class Execution:
     """One claim being worked on. `end_hard` ends the JVM for good and waits until it is gone."""
 
@@ -42,6 +52,7 @@ class Execution:
         self.who = Attempt.objects.values_list("worker", flat=True).get(pk=claim.attempt_id)
         self.command = command_from_json(self.job.command, self.job.schema_version, self.job.parameters)
         self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest)
+        self.handling = handling_of(self.job.command)
         self.report = RunReport()
 
     def _watch(self, limit: float) -> Watch:
@@ -54,7 +65,7 @@ class Execution:
         with self._watch(timing().preview_limit) as watch:
             try:
                 with watch.engine_runs():
-                    found = self.engine.preview(self.command, self.marks, self.report)
+                    found = self.handling.preview(self.job, self._measured)
             except CommandRefused as refused:
                 self._end(State.FAILED, error=outcomes.refused(refused.refusals))
             except EngineLost:
@@ -93,20 +104,24 @@ class Execution:
 
         self._recorded(write)
 
-    def _previewed(self, found: Inspection) -> None:
-        preview = found.as_json()
+    def _measured(self, version: int | None) -> Measure:
+        return self.engine.preview(self.command, version, self.marks, self.report)
+
+    def _previewed(self, found: Found) -> None:
+        preview = dict(found.preview)
         if found.refusals:
             self._end(State.FAILED, preview=preview, error=outcomes.refused(found.refusals))
-        elif found.already_delta:
-            result = Result(version=None, operation=None, no_op=True, details={"text": outcomes.ALREADY_DELTA})
+        elif found.nothing_to_do:
+            result = Result(version=None, operation=None, no_op=True, details={"text": found.nothing_to_do})
             self._sync()
             self._end(State.SUCCEEDED, preview=preview, result=result.as_json(), no_op=True)
         else:
-            self._queue(preview)
+            self._queue(found)
 
-    def _queue(self, preview: dict[str, Any]) -> None:
-        policy = policy_for(self.job.command)
-        self.job.preview, self.job.policy = preview, policy.as_json()
+    def _queue(self, found: Found) -> None:
+        policy = policies.policy_of(self.job, found.preview)
+        self.job.preview, self.job.policy = dict(found.preview), policy.as_json()
+        self.job.base_version = found.base_version
         target = State.AWAITING_APPROVAL if policy.required_approvals else State.QUEUED
 
         def write() -> None:
@@ -114,7 +129,8 @@ class Execution:
                 move(
                     self.job, target, Cause.WORKER, self.who,
                     token=self.claim.token, release=True, attempt_outcome="measured",
-                    preview=preview, policy=self.job.policy, digest=digest_of(self.job), queued_at=Now(), progress={},
+                    preview=self.job.preview, policy=self.job.policy, base_version=self.job.base_version,
+                    digest=digest_of(self.job), queued_at=Now(), progress={},
                 )  # fmt: skip
                 broker.wake_after_commit(Worker.Kind.SPARK)
 
@@ -132,6 +148,8 @@ class Execution:
                 return
             try:
                 result = self._engine_run(watch)
+            except Moved as moved:
+                self._end(State.STALE, error=outcomes.moved(moved.drift.why))
             except CommandRefused as refused:
                 self._end(State.FAILED, error=outcomes.refused(refused.refusals))
             except EngineLost as lost:
@@ -145,9 +163,22 @@ class Execution:
                 self._succeeded(result)
 
     def _engine_run(self, watch: Watch) -> Result:
-        preview = Inspection.from_json(self.job.preview or {})
         with watch.engine_runs():
-            return self.engine.run(self.command, preview, self.marks, self.report)
+            checked = self._checked()
+            return self.engine.run(self.command, self.job.preview or {}, checked, self.marks, self.report)
+
+    def _checked(self) -> Checked:
+        """The drift check, on record before the run. Raises Moved."""
+        drift = self.handling.drift(self.job, self._measured)
+        if drift is None:
+            return UNCHECKED
+        self.job.drift = drift.as_json()
+        mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
+        self._recorded(lambda: mine.update(drift=self.job.drift, drift_at=Now()))
+        reached(Point.VERSION_CHECKED)
+        if drift.moved:
+            raise Moved(drift)
+        return drift.checked
 
     def _by_history(self, without_commit: Callable[[], None]) -> None:
         """Delta can fail, or be cancelled, after its commit (a post-commit hook): the history decides, not the exception."""
@@ -163,6 +194,7 @@ class Execution:
 
     def _succeeded(self, result: Result) -> None:
         self._sync()
+        result = outcomes.judged(self.job, result)
         text = outcomes.success_text(result)
         self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version, no_op=result.no_op)
 
@@ -226,7 +258,7 @@ class Execution:
         except Fenced as fenced:
             log.warning("fenced", job=str(self.job.pk), text=str(fenced))
 
-    def _recorded(self, write: Callable[[], None]) -> None:
+    def _recorded(self, write: Callable[[], object]) -> None:
         """Writes what has happened; a lost connection, or an audit that can't be written, is retried with back-off, never guessed."""
         wait, until = 0.1, time.monotonic() + timing().record_retry
         while True:

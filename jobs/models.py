@@ -73,10 +73,15 @@ class Job(models.Model):
     idempotency_key = models.CharField(max_length=200, null=True)
     request_sha256 = models.CharField(max_length=64)
 
+    revision = models.IntegerField(default=1)  # grows with each edit; part of the digest
+    undoes = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="undone_by")
+
     preview = models.JSONField(null=True)
     digest = models.CharField(max_length=64, null=True)
     base_version = models.BigIntegerField(null=True)
     policy = models.JSONField(default=dict)
+    drift = models.JSONField(null=True)  # the last drift check before a run
+    drift_at = models.DateTimeField(null=True)
 
     queued_at = models.DateTimeField(null=True)
     claimed_at = models.DateTimeField(null=True)
@@ -156,6 +161,106 @@ class Job(models.Model):
     @property
     def is_ended(self) -> bool:
         return self.state in ENDED
+
+
+class Decision(models.Model):
+    """One person's yes or no to one digest of a job. Triggers (migration 0004) refuse one's own, a stale digest, any change."""
+
+    class Kind(models.TextChoices):
+        APPROVE = "approve"
+        REJECT = "reject"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="decisions")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
+    decision = models.CharField(max_length=7, choices=Kind.choices)
+    digest = models.CharField(max_length=64)
+    comment = models.TextField(blank=True, default="")
+    token = models.ForeignKey("accounts.Token", null=True, on_delete=models.PROTECT, related_name="+")
+    decided_at = models.DateTimeField(db_default=Now())
+    voided_at = models.DateTimeField(null=True)  # by an edit, or by a change that the policy depends on
+
+    class Meta:
+        ordering = ["decided_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["job", "person", "digest"], name="decision_once"),
+            models.CheckConstraint(name="decision_known", condition=models.Q(decision__in=["approve", "reject"])),
+        ]
+        indexes = [models.Index(fields=["person", "-decided_at"], name="decision_person")]
+
+    def __str__(self) -> str:
+        return f"{self.decision} of {self.job_id}"
+
+
+class Edit(models.Model):
+    """What a request said before its requester changed it. Who has edited doesn't approve."""
+
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="edits")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    revision = models.IntegerField()  # the one that was left behind
+    before = models.JSONField()
+    after = models.JSONField()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"edit {self.revision} of {self.job_id}"
+
+
+class PolicyRule(models.Model):
+    """How many approvals of which role a command needs, where, and for how much of a table."""
+
+    class Scope(models.TextChoices):
+        EVERYTHING = "everything"
+        ROOT = "root"
+        TABLE = "table"
+
+    class TableClass(models.TextChoices):
+        WHOLE_TABLE = "whole_table"
+        ORDINARY = "ordinary"
+
+    MOST_APPROVALS = 5
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=100)
+    command = models.CharField(max_length=20)
+    table_class = models.CharField(max_length=11, choices=TableClass.choices, blank=True, default="")  # empty: any
+    min_share = models.FloatField(null=True)  # of the table's rows, 0 to 1
+    scope = models.CharField(max_length=10, choices=Scope.choices, default=Scope.EVERYTHING)
+    root = models.ForeignKey("tables.Root", null=True, on_delete=models.PROTECT, related_name="+")
+    table = models.ForeignKey("tables.Table", null=True, on_delete=models.PROTECT, related_name="+")
+    required_approvals = models.IntegerField()
+    role = models.CharField(max_length=10, default="approver")
+    refuses_tokens = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True)
+    version = models.IntegerField(default=1)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    changed_at = models.DateTimeField(db_default=Now())
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["command", "name"]
+        constraints = [
+            models.CheckConstraint(
+                name="policy_rule_approvals", condition=models.Q(required_approvals__gte=0, required_approvals__lte=5)
+            ),
+            models.CheckConstraint(name="policy_rule_role", condition=models.Q(role="approver")),
+            models.CheckConstraint(
+                name="policy_rule_share",
+                condition=models.Q(min_share=None) | models.Q(min_share__gte=0, min_share__lte=1),
+            ),
+            models.CheckConstraint(
+                name="policy_rule_scope",
+                condition=models.Q(scope="everything", root=None, table=None)
+                | models.Q(scope="root", root__isnull=False, table=None)
+                | models.Q(scope="table", root=None, table__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Attempt(models.Model):

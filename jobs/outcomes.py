@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jobs.domain.errors import EngineFailure, LeveeError, Refusal
-from jobs.domain.results import Result
+from jobs.domain.results import Result, affected_rows
 from jobs.models import Job
 from tables import after_jobs
 from tables.deltalog import StorageError
@@ -101,6 +102,24 @@ def limit_reached(what: str, seconds: float) -> dict[str, Any]:
     }
 
 
+def moved(why: str) -> dict[str, Any]:
+    """The job's `error` when its table has moved since what was previewed and approved."""
+    return {
+        "code": "stale",
+        "message": why,
+        "engine": None,
+        "table_state": NOTHING,
+        "what_to_do": "Ask again: the new request is previewed on the table as it is now.",
+    }
+
+
+def judged(job: Job, result: Result) -> Result:
+    """The result, with `drifted` where the commit followed another version than the one that the drift check saw."""
+    checked = (job.drift or {}).get("head_version")
+    drifted = None not in (checked, result.read_version) and result.read_version != checked
+    return replace(result, drifted=drifted) if drifted else result
+
+
 def success_text(result: Result) -> str:
     """The sentence for a run that succeeded."""
     if result.no_op:
@@ -127,6 +146,7 @@ def committed(job: Job) -> Result | None:
         operation_parameters=_texts(commit.operation_parameters),
         operation_metrics=_texts(commit.operation_metrics),
         read_version=commit.read_version,
+        num_affected_rows=affected_rows(commit.operation_metrics or {}),
         details={"text": f"Found in the table's history as version {commit.version}."},
     )
 

@@ -103,6 +103,7 @@ def _fence_cancelled(job: Job) -> bool:
 
 
 def _succeed(job: Job, found: Result) -> bool:
+    found = outcomes.judged(job, found)
     text = f"The worker was lost after its commit: found in the history as version {found.version:,}."
     with transaction.atomic():
         move(

@@ -8,13 +8,17 @@ from typing import Any
 
 from django.db.models import F, Func, JSONField, Prefetch, Value, prefetch_related_objects
 
-from jobs.domain.policy import policy_for
+from jobs.domain.policy import APPROVER
 from jobs.domain.states import State, table_state
 from jobs.models import Attempt, Job
 from jobs.queries import state_sentence
 from jobs.serializers import PREVIEWS, JobSerializer
 
 RUNS = Prefetch("attempts", Attempt.objects.filter(kind=Attempt.Kind.RUN).order_by("claimed_at"), to_attr="runs")
+
+
+# What a job needs isn't known before its preview has ended.
+UNDECIDED = {"required_approvals": 0, "role": APPROVER, "reasons": []}
 
 
 class Without(Func):
@@ -65,7 +69,7 @@ def _values(job: Job, preview: Any) -> dict[str, Any]:
         "digest": job.digest,
         "base_version": job.base_version,
         "expires_at": job.expires_at,
-        "policy": job.policy or policy_for(job.command).as_json(),
+        "policy": job.policy or UNDECIDED,
         "approvals": [],
         "preview": _shown_preview(job.command, preview),
         "drift": None,

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from console.rest import Body, ListQuery, Text, WaitQuery
 from console.rest import Flag as StrictFlag
-from jobs.domain.commands import Command, Convert
+from jobs.domain.commands import Convert
 from jobs.domain.states import State
 
 
@@ -42,7 +42,7 @@ def _convert(given: Mapping[str, Any]) -> Convert:
 
 
 # One entry per command: its body, and how the body's values become the command.
-BODIES: Mapping[str, tuple[type[Body], Callable[[Mapping[str, Any]], Command]]] = {
+BODIES: Mapping[str, tuple[type[Body], Callable[[Mapping[str, Any]], Convert]]] = {
     Convert.kind: (ConvertBody, _convert),
 }
 

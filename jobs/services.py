@@ -189,6 +189,7 @@ def digest_of(job: Job) -> str:
         reason=job.reason,
         requested_by=str(job.requested_by_id),
         expires_at=job.expires_at.isoformat(),
+        revision=job.revision,
     )
 
 

@@ -18,7 +18,7 @@ from console.accounts.roles import Role, TokenScope
 from console.audit.actor import Actor
 from jobs.domain.commands import Convert, command_to_json
 from jobs.domain.digest import sha256_of
-from jobs.domain.policy import policy_for
+from jobs.domain.policy import Policy
 from jobs.domain.results import Inspection, Result
 from jobs.domain.states import CLAIMED, ENDED, State
 from jobs.models import Attempt, Job, JobEvent, Read, Worker
@@ -142,7 +142,11 @@ def _state_values(state: State) -> dict[str, Any]:
     """What the database demands of a job in this state."""
     values: dict[str, Any] = {}
     if state is not State.PREVIEWING:
-        values |= {"preview": inspection(), "policy": policy_for("convert").as_json(), "digest": "d" * 64}
+        values |= {
+            "preview": inspection(),
+            "policy": Policy(0, "approver", ("No rule asks for an approval.",)).as_json(),
+            "digest": "d" * 64,
+        }
     if state in CLAIMED:
         values |= {"attempt": 1, "token": secrets.randbelow(2**60), "lease_until": timezone.now() + timedelta(hours=1)}
     if state in ENDED:

@@ -29,7 +29,42 @@ class Convert:
     declared_partitions: Sequence[str] | None = None
 
 
-Command = Convert
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """DELETE of the rows of a Delta table that match a predicate; of all of them where `predicate` is None.
+
+    `table` is the catalog's id and `path` its canonical location. `predicate` is the text that `tree` (its stored form,
+    `predicates.stored`) prints; what runs, is previewed and is approved is the tree.
+    """
+
+    kind: ClassVar[str] = "delete"
+    schema_version: ClassVar[int] = 1
+
+    table: str
+    predicate: str | None
+    path: str = ""
+    tree: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """RESTORE of a Delta table to one of its versions.
+
+    `undoes` is the id of the job whose commit is undone by it, None for a restore asked for by itself; `accepted_commits` are the
+    later versions that its requester has said may be undone as well.
+    """
+
+    kind: ClassVar[str] = "restore"
+    schema_version: ClassVar[int] = 1
+
+    table: str
+    version: int
+    path: str = ""
+    undoes: str | None = None
+    accepted_commits: Sequence[int] = ()
+
+
+Command = Convert | Delete | Restore
 
 # Open: a command registers itself here, and in the policies and engines that know it.
 COMMANDS: dict[str, type[Command]] = {Convert.kind: Convert}

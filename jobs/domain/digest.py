@@ -31,6 +31,7 @@ def request_digest(
     reason: str,
     requested_by: str,
     expires_at: str,
+    revision: int = 1,
 ) -> str:
     """The sha256 over the stored request and its preview at the base version. Drift is a check of its own, never part of it."""
     return sha256_of(
@@ -46,5 +47,6 @@ def request_digest(
             "reason": reason,
             "requested_by": requested_by,
             "expires_at": expires_at,
+            "revision": revision,
         }
     )

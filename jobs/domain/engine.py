@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jobs.domain.commands import Command
-from jobs.domain.results import Inspection, Result
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,21 @@ class Marks:
         return f"levee:{self.job}"
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the drift check found just before a run: the version that the table is at (None: it is no table yet).
+
+    `strict`: the commit must follow that very version, so Delta may not try it again on a later one
+    (`spark.databricks.delta.maxCommitAttempts=0`).
+    """
+
+    version: int | None
+    strict: bool = False
+
+
+UNCHECKED = Checked(None)
+
+
 class Report(Protocol):
     """The engine's way to speak while it runs. Every method returns at once."""
 
@@ -45,9 +62,15 @@ class Report(Protocol):
 class Engine(Protocol):
     """A warm engine. All methods raise EngineFailed, EngineLost, EngineCancelled or CommandRefused and nothing else."""
 
-    def preview(self, command: Command, marks: Marks, report: Report) -> Inspection: ...
+    def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
+        """What Spark finds that the command would do at a version of its table; None where there is no table yet."""
+        ...
 
-    def run(self, command: Command, preview: Inspection, marks: Marks, report: Report) -> Result: ...
+    def run(
+        self, command: Command, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report
+    ) -> Result:
+        """Runs the command. `preview` is the job's, as it is stored."""
+        ...
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         """Answers a read: kind `inspect` {path} or `deltatable` {path, name, …}."""

@@ -1,30 +1,113 @@
-"""How many approvals a command needs, of which role, and why."""
+"""How many approvals a command needs, of which role, and why: rules are data, the strictest that applies counts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
+
+APPROVER = "approver"
+
+
+class TableClass(StrEnum):
+    """How much of a table a command is after: every row of it by its nature or by what was counted, or a part."""
+
+    WHOLE_TABLE = "whole_table"
+    ORDINARY = "ordinary"
+
+
+class Scope(StrEnum):
+    EVERYTHING = "everything"
+    ROOT = "root"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `table_class` None: any; `min_share` (0 to 1, None: any) is the least share of the table's rows it is about.
+
+    `version` grows with each change of the rule; a request says which one applied. `scope_id` is the root's or the table's id.
+    """
+
+    id: str
+    version: int
+    name: str
+    command: str
+    required_approvals: int
+    role: str = APPROVER
+    table_class: TableClass | None = None
+    min_share: float | None = None
+    scope: Scope = Scope.EVERYTHING
+    scope_id: str | None = None
+    refuses_tokens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a policy is asked about. `share` of the table's rows is None where it can't be known."""
+
+    command: str
+    root: str
+    table: str
+    table_class: TableClass = TableClass.ORDINARY
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`required_approvals` people with `role` must say yes; `reasons` says which rule asks for it."""
+    """`required_approvals` people with `role` must say yes; `reasons` says which rule asks for it.
+
+    `rules` are the rules that applied, as `{id, version}`; with `refuses_tokens` a decision by token doesn't count.
+    """
 
     required_approvals: int
     role: str
     reasons: tuple[str, ...]
+    rules: tuple[Mapping[str, Any], ...] = ()
+    refuses_tokens: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        return {"required_approvals": self.required_approvals, "role": self.role, "reasons": list(self.reasons)}
+        return {
+            "required_approvals": self.required_approvals,
+            "role": self.role,
+            "reasons": list(self.reasons),
+            "rules": [dict(rule) for rule in self.rules],
+            "refuses_tokens": self.refuses_tokens,
+        }
 
 
-SHIPPED: dict[str, Policy] = {
-    "convert": Policy(
-        0, "approver", ("A convert writes only _delta_log and changes no data file: no approval is needed.",)
+def applies(rule: Rule, case: Case) -> bool:
+    """Whether the rule is about the case. A share that isn't known counts as large enough."""
+    if rule.command != case.command or rule.table_class not in (None, case.table_class):
+        return False
+    if rule.scope is not Scope.EVERYTHING and rule.scope_id != {"root": case.root, "table": case.table}[rule.scope]:
+        return False
+    return rule.min_share is None or case.share is None or case.share >= rule.min_share
+
+
+def decide(rules: Iterable[Rule], case: Case) -> Policy:
+    """The policy for a case: the largest number that any applying rule asks for; one that refuses tokens does so for all."""
+    found = sorted((rule for rule in rules if applies(rule, case)), key=lambda rule: -rule.required_approvals)
+    if not found:
+        return Policy(0, APPROVER, (f"No rule asks for an approval of this {case.command}.",))
+    return Policy(
+        found[0].required_approvals,
+        found[0].role,
+        tuple(map(reason, found)),
+        tuple({"id": rule.id, "version": rule.version} for rule in found),
+        any(rule.refuses_tokens for rule in found),
     )
-}
 
 
-def policy_for(command: str) -> Policy:
-    """The shipped policy of a command. Raises KeyError for an unknown one."""
-    return SHIPPED[command]
+def reason(rule: Rule) -> str:
+    """The rule in a sentence."""
+    count = rule.required_approvals
+    who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
+    about = {
+        None: f"a {rule.command}",
+        TableClass.WHOLE_TABLE: f"a {rule.command} of a whole table",
+        TableClass.ORDINARY: f"a {rule.command} of a part of a table",
+    }[rule.table_class]
+    share = f" of {rule.min_share:.0%} of the rows or more" if rule.min_share is not None else ""
+    return f"“{rule.name}”: {about}{share} needs {who}."

@@ -95,6 +95,12 @@ class Inspection:
         return cls(**known)
 
 
+def affected_rows(metrics: Mapping[str, str | None]) -> int | None:
+    """`num_affected_rows` of a delete, from its commit's metrics; None where Delta recorded none (files without statistics)."""
+    text = metrics.get("numDeletedRows") or ""
+    return int(text) if text.isdigit() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a run did. With `no_op` nothing was committed and `version` is None.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from jobs.domain.catalog_entry import data_schema, partition_fields
 from jobs.domain.commands import Convert
 from jobs.domain.convert import check_convert
-from jobs.domain.engine import Report
+from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
 from jobs.domain.results import Inspection, Note, Result
@@ -41,7 +42,7 @@ VACUUM = (
 )
 
 
-def preview_convert(session: SparkSession, command: Convert, report: Report) -> Inspection:
+def preview_convert(session: SparkSession, command: Convert, version: int | None, report: Report) -> Inspection:
     """Inspects what the command would convert, checked against its partition schema and the session's defaults."""
     command = filled(session, command)
     refusals = check_convert(command)
@@ -56,27 +57,29 @@ def preview_convert(session: SparkSession, command: Convert, report: Report) -> 
     return _extended(by_catalog(command, inspection), default_refusals(session, command))
 
 
-def run_convert(session: SparkSession, command: Convert, preview: Inspection, report: Report) -> Result:
+def run_convert(
+    session: SparkSession, command: Convert, preview: Mapping[str, Any], checked: Checked, report: Report
+) -> Result:
     """Converts, and answers what Delta recorded.
 
     Raises CommandRefused when the directory gives a reason that the preview didn't have; then, and after every failure, a
     `_delta_log` that was not there before and holds no commit is gone again.
     """
-    command = filled(session, command)
+    command, seen = filled(session, command), Inspection.from_json(preview)
     path = _path(command)
     if command.source_format.lower() == "delta" or is_table(path):
         return _already(session, command, path, report)
     schema = partition_fields(command)
     report.stage("listing files")
-    changes = _changes(session, path, schema, preview)
-    refusals = [*preview.refusals, *table_refusals(path), *default_refusals(session, command), *changes["refusals"]]
+    changes = _changes(session, path, schema, seen)
+    refusals = [*seen.refusals, *table_refusals(path), *default_refusals(session, command), *changes["refusals"]]
     if refusals:
         raise CommandRefused(*refusals)
     settings = effective_settings(session, command)
     for key, value in settings.items():
         report.log(f"{key} = {value}")
     if command.name is not None:
-        known = command.declared_schema or preview.schema or {"type": "struct", "fields": []}
+        known = command.declared_schema or seen.schema or {"type": "struct", "fields": []}
         register_parquet(session, command.name, path, data_schema(known, schema), schema)
     _execute(session, command, path, report)
     report.stage("committing")

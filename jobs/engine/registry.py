@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.domain.commands import Command, Convert
-from jobs.domain.engine import Report
-from jobs.domain.results import Inspection, Result
+from jobs.domain.commands import Convert
+from jobs.domain.engine import Checked, Report
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 from jobs.engine.convert import preview_convert, run_convert
 from jobs.engine.inspect import inspect
 from jobs.engine.rows import read_changes, read_rows
@@ -21,8 +22,8 @@ from jobs.engine.table_v2 import read_table
 class Runner:
     """How one command is previewed and run."""
 
-    preview: Callable[[SparkSession, Command, Report], Inspection]
-    run: Callable[[SparkSession, Command, Inspection, Report], Result]
+    preview: Callable[[SparkSession, Any, int | None, Report], Measure]
+    run: Callable[[SparkSession, Any, Mapping[str, Any], Checked, Report], Result]
 
 
 RUNNERS: dict[str, Runner] = {Convert.kind: Runner(preview_convert, run_convert)}

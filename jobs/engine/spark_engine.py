@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.protocol import Py4JError
 
 from jobs.domain.commands import Command
-from jobs.domain.engine import Marks, Report
-from jobs.domain.results import Inspection, Result
+from jobs.domain.engine import Checked, Marks, Report
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 from jobs.engine import progress
 from jobs.engine.errors import translate
 from jobs.engine.registry import READS, RUNNERS
@@ -46,15 +48,17 @@ class SparkEngine:
         report.stage("warming up")
         warm_up(self, report)
 
-    def preview(self, command: Command, marks: Marks, report: Report) -> Inspection:
+    def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
         with job_session(self.runtime, marks) as session:
-            return RUNNERS[command.kind].preview(session, command, report)
+            return RUNNERS[command.kind].preview(session, command, version, report)
 
-    def run(self, command: Command, preview: Inspection, marks: Marks, report: Report) -> Result:
+    def run(
+        self, command: Command, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report
+    ) -> Result:
         with job_session(self.runtime, marks) as session:
             position = self.runtime.log_position()
             try:
-                return RUNNERS[command.kind].run(session, command, preview, report)
+                return RUNNERS[command.kind].run(session, command, preview, checked, report)
             finally:
                 for line in self.runtime.warnings_since(position):
                     report.log(line)

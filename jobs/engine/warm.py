@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs.domain.commands import Convert
-from jobs.domain.engine import Marks, Report
+from jobs.domain.engine import UNCHECKED, Marks, Report
 from jobs.engine.session import job_session
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def warm_up(engine: SparkEngine, report: Report) -> None:
         with job_session(engine.runtime, MARKS) as session:
             _write(session, place)
         command = Convert(path=str(place), name=None, source_format="parquet", partition_schema="p int")
-        preview = engine.preview(command, MARKS, report)
-        engine.run(command, preview, MARKS, report)
+        preview = engine.preview(command, None, MARKS, report)
+        engine.run(command, asdict(preview), UNCHECKED, MARKS, report)
         with job_session(engine.runtime, MARKS) as session:
             _exercise(session, str(place))
         engine.read("deltatable", {"path": str(place)}, MARKS, report)

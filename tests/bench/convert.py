@@ -21,7 +21,7 @@ from delta.tables import DeltaTable
 from pyarrow import parquet
 
 from jobs.domain.commands import Convert
-from jobs.domain.engine import Marks
+from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.results import Inspection
 from jobs.engine.config import spark_conf
 from jobs.engine.runtime import Runtime
@@ -73,7 +73,8 @@ class Bench:
         path, marks = self._next()
         command = Convert(str(path), None, "parquet", SCHEMA)
         start = time.perf_counter()
-        found = self.engine.preview(command, marks, Silent())
+        found = self.engine.preview(command, None, marks, Silent())
+        assert isinstance(found, Inspection)
         return time.perf_counter() - start, found, command, marks
 
     def pair(self, number: int) -> dict[str, float]:
@@ -82,7 +83,7 @@ class Bench:
         figures = {"inspect": took}
 
         def levee() -> None:
-            figures["engine"] = seconds(lambda: self.engine.run(command, found, marks, Silent()))
+            figures["engine"] = seconds(lambda: self.engine.run(command, found.as_json(), UNCHECKED, marks, Silent()))
 
         def raw() -> None:
             figures["raw"] = self.raw()

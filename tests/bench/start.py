@@ -21,7 +21,8 @@ FILES = 20
 def worker(top: Path, converts: int) -> dict[str, list[float]]:
     """In the measured process: warms up, says so, then converts one small directory after the other."""
     from jobs.domain.commands import Convert
-    from jobs.domain.engine import Marks
+    from jobs.domain.engine import UNCHECKED, Marks
+    from jobs.domain.results import Inspection
     from jobs.engine.runtime import Runtime
     from jobs.engine.spark_engine import SparkEngine
     from tests.bench.convert import SCHEMA, write_files
@@ -38,10 +39,11 @@ def worker(top: Path, converts: int) -> dict[str, list[float]]:
         write_files(directory, FILES)
         command = Convert(str(directory), None, "parquet", SCHEMA)
         marks = Marks(f"bench-{number}", 1, "0" * 64)
-        preview = engine.preview(command, marks, Recorder())
+        preview = engine.preview(command, None, marks, Recorder())
+        assert isinstance(preview, Inspection)
         assert not preview.refusals, preview.refusals
         began = time.monotonic()
-        engine.run(command, preview, marks, Recorder())
+        engine.run(command, preview.as_json(), UNCHECKED, marks, Recorder())
         took.append(time.monotonic() - began)
     runtime.stop()
     return {"converts": took}

@@ -25,7 +25,9 @@ def test_a_command_with_an_entry_is_stored_and_read_back():
 
 def test_a_command_stored_before_entries_were_is_read():
     stored = {"path": "/lake/t", "name": None, "source_format": "parquet", "partition_schema": None, "location": None}
-    assert command_from_json("convert", 1, stored).declared_schema is None
+    command = command_from_json("convert", 1, stored)
+    assert isinstance(command, Convert)
+    assert command.declared_schema is None
 
 
 def test_the_catalog_types_its_partitions():

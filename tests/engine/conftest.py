@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.domain.commands import Convert
-from jobs.domain.engine import Marks
+from jobs.domain.engine import UNCHECKED, Marks
 from jobs.engine.config import spark_conf
 from jobs.engine.runtime import Runtime
 from jobs.engine.spark_engine import SparkEngine
@@ -66,8 +66,8 @@ def convert(engine, marks, report):
 
     def do(path, partition_schema=None, *, source_format="parquet", collect_stats=True, preview=None):
         command = Convert(str(path), None, source_format, partition_schema, collect_stats)
-        seen = preview or engine.preview(command, marks, report)
-        return engine.run(command, seen, marks, report)
+        seen = preview or engine.preview(command, None, marks, report)
+        return engine.run(command, seen.as_json(), UNCHECKED, marks, report)
 
     return do
 

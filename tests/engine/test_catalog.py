@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jobs.domain.commands import Convert
-from jobs.domain.engine import Marks
+from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.errors import CommandRefused, EngineFailed
 from jobs.engine import catalog
 from jobs.engine.errors import as_failure
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 def by_name(engine, marks, report):
     def do(name, location, partition_schema=None, schema=None, partitions=None):
         command = Convert(None, name, "parquet", partition_schema, True, str(location), schema, partitions)
-        return engine.run(command, engine.preview(command, marks, report), marks, report)
+        return engine.run(command, engine.preview(command, None, marks, report).as_json(), UNCHECKED, marks, report)
 
     return do
 
@@ -179,12 +179,12 @@ def test_an_outside_catalogs_stale_entry_is_repaired_by_delta(outside, lake, con
     sql(f"CREATE TABLE shop.meta (id bigint) USING parquet LOCATION '{path}'")
     convert(path)
     command = Convert(None, "shop.meta", "parquet", None, location=str(path))
-    seen = engine.preview(command, marks, report)
+    seen = engine.preview(command, None, marks, report)
     assert not seen.already_delta, "the run has something to do"
-    result = engine.run(command, seen, marks, report)
+    result = engine.run(command, seen.as_json(), UNCHECKED, marks, report)
     assert result.no_op
     assert len(commits(path)) == 1
-    assert engine.preview(command, marks, report).already_delta
+    assert engine.preview(command, None, marks, report).already_delta
     assert sql("SELECT count(*) AS n FROM shop.meta")[0].n == 3
 
 
@@ -198,7 +198,7 @@ def test_an_outside_catalogs_properties_that_disagree_are_deltas_refusal(
     sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('c' = 'd')")
     command = Convert(None, "shop.props", "parquet", None, location=str(path))
     with pytest.raises(EngineFailed) as caught:
-        engine.run(command, engine.preview(command, marks, report), marks, report)
+        engine.run(command, engine.preview(command, None, marks, report).as_json(), UNCHECKED, marks, report)
     assert caught.value.failure.condition == "DELTA_CONVERT_METASTORE_METADATA_MISMATCH"
     assert len(commits(path)) == 2
 
@@ -208,13 +208,13 @@ def test_an_outside_catalog_says_its_partitions(outside, lake, engine, marks, re
     sql("CREATE DATABASE IF NOT EXISTS shop")
     sql(f"CREATE TABLE shop.theirs (id bigint, p int) USING parquet PARTITIONED BY (p) LOCATION '{path}'")
     command = Convert(None, "shop.theirs", "parquet", None, location=str(path))
-    seen = engine.preview(command, marks, report)
+    seen = engine.preview(command, None, marks, report)
     with pytest.raises(EngineFailed) as caught:
-        engine.run(command, seen, marks, report)
+        engine.run(command, seen.as_json(), UNCHECKED, marks, report)
     assert caught.value.failure.condition == "DELTA_CONVERSION_NO_PARTITION_FOUND"
     assert commits(path) == []
     runtime.new_session().catalog.recoverPartitions("shop.theirs")
-    assert engine.run(command, seen, marks, report).details["files_in_table"] == 1
+    assert engine.run(command, seen.as_json(), UNCHECKED, marks, report).details["files_in_table"] == 1
 
 
 def test_many_ask_for_a_new_name_at_once(lake, convert, engine, report):

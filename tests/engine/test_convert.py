@@ -6,6 +6,7 @@ import pytest
 from deltalake import DeltaTable as Witness
 
 from jobs.domain.commands import Convert
+from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import CommandRefused
 from tests.engine.lake import actions, commits, names
 
@@ -73,12 +74,12 @@ def test_a_path_is_literal_whatever_it_holds(lake, convert, engine, marks, repor
 def test_both_statistics_flags_decide_together(lake, engine, runtime, marks, report, asked, configured):
     path = lake.write("t")
     command = Convert(str(path), None, "parquet", None, asked)
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     # The instance's own setting, as LEVEE_SPARK_CONF gives it, is what sessions begin with.
     conf = runtime.session.sparkContext._jsc.sc().conf()
     conf.set("spark.databricks.delta.stats.collect", str(configured).lower())
     try:
-        result = engine.run(command, preview, marks, report)
+        result = engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     finally:
         conf.remove("spark.databricks.delta.stats.collect")
     effective = asked and configured
@@ -206,10 +207,10 @@ def test_files_that_come_and_go_in_the_same_layout_are_named(lake, engine, marks
     lake.write("t/p=1")
     path = lake.write("t/p=2", name="gone.parquet")
     command = Convert(str(path), None, "parquet", "p int")
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     (path / "p=2" / "gone.parquet").unlink()
     lake.write("t/p=3", name="come.parquet")
-    result = engine.run(command, preview, marks, report)
+    result = engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert result.details["files_come"] == ["p=3/come.parquet"]
     assert result.details["files_gone"] == ["p=2/gone.parquet"]
     assert result.details["files_in_table"] == 2
@@ -219,9 +220,9 @@ def test_two_converts_at_once_never_make_two_first_commits(lake, engine, marks, 
     """What happens without Levee's lease: Delta itself must not commit twice (the lease is tested with the jobs)."""
     path = lake.write("t")
     command = Convert(str(path), None, "parquet", None)
-    preview = engine.preview(command, marks, report)
-    first = engine.run(command, preview, marks, report)
-    second = engine.run(command, preview, marks, report)
+    preview = engine.preview(command, None, marks, report)
+    first = engine.run(command, preview.as_json(), UNCHECKED, marks, report)
+    second = engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert (first.version, second.no_op) == (0, True)
     assert len(commits(path)) == 1
 
@@ -240,8 +241,8 @@ def test_the_result_agrees_with_deltas_history_and_detail(lake, convert, sql):
 def test_someone_elses_first_commit_is_never_claimed(lake, engine, runtime, marks, report):
     path = lake.write("t")
     command = Convert(str(path), None, "parquet", None)
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     report.at["Spark started"] = lambda: runtime.new_session().sql(f"CONVERT TO DELTA parquet.`{path}`").collect()
-    result = engine.run(command, preview, marks, report)
+    result = engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert (result.no_op, result.version) == (True, None)
     assert len(commits(path)) == 1

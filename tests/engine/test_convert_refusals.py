@@ -5,6 +5,7 @@ import json
 import pytest
 
 from jobs.domain.commands import Convert
+from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import CommandRefused, EngineFailed
 from tests.engine.lake import names
 
@@ -17,7 +18,7 @@ def refusals(engine, marks, report):
 
     def find(path, partition_schema=None, collect_stats=True):
         command = Convert(str(path), None, "parquet", partition_schema, collect_stats)
-        return engine.preview(command, marks, report).refusals
+        return engine.preview(command, None, marks, report).refusals
 
     return find
 
@@ -53,7 +54,7 @@ def test_a_wrong_partition_schema_is_refused_as_delta_would(lake, refusals, delt
 def test_a_partition_schema_that_is_none_never_reaches_spark(lake, engine, marks, report, text):
     path = lake.write("t/p=1")
     with pytest.raises(CommandRefused) as caught:
-        engine.preview(Convert(str(path), None, "parquet", text), marks, report)
+        engine.preview(Convert(str(path), None, "parquet", text), None, marks, report)
     assert str(caught.value.refusals[0].place).startswith("position ")
 
 
@@ -102,7 +103,7 @@ def test_an_empty_directory_is_refused_in_deltas_words(lake, refusals, delta_say
 
 def test_a_missing_directory_is_not_found(lake, engine, marks, report):
     with pytest.raises(CommandRefused) as caught:
-        engine.preview(Convert(str(lake.top / "none"), None, "parquet", None), marks, report)
+        engine.preview(Convert(str(lake.top / "none"), None, "parquet", None), None, marks, report)
     assert caught.value.refusals[0].code == "not_found"
 
 
@@ -202,8 +203,8 @@ def test_session_defaults_that_delta_refuses(lake, engine, runtime, marks, repor
     conf.set(mapping, "name")
     conf.set(tracking, "true")
     try:
-        found = engine.preview(Convert(str(path), None, "parquet", None, False), marks, report).refusals
-        without = engine.preview(Convert(str(path), None, "parquet", None, True), marks, report).refusals
+        found = engine.preview(Convert(str(path), None, "parquet", None, False), None, marks, report).refusals
+        without = engine.preview(Convert(str(path), None, "parquet", None, True), None, marks, report).refusals
         truth = delta_says(f"CONVERT TO DELTA parquet.`{path}`")
     finally:
         conf.remove(mapping)
@@ -219,11 +220,11 @@ def test_session_defaults_that_delta_refuses(lake, engine, runtime, marks, repor
 def test_a_reason_that_came_after_the_preview_ends_the_run(lake, engine, marks, report):
     path = lake.write("t/p=1")
     command = Convert(str(path), None, "parquet", "p int")
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     (path / "p=1" / "notes.txt").write_text("new")
     before = names(path)
     with pytest.raises(CommandRefused) as caught:
-        engine.run(command, preview, marks, report)
+        engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert caught.value.refusals[0].code == "stray_files"
     assert names(path) == before
 
@@ -231,10 +232,10 @@ def test_a_reason_that_came_after_the_preview_ends_the_run(lake, engine, marks, 
 def test_a_new_layout_after_the_preview_ends_the_run(lake, engine, marks, report):
     path = lake.write("t/p=1")
     command = Convert(str(path), None, "parquet", "p int")
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     lake.write("t/p=1/q=2")
     with pytest.raises(CommandRefused) as caught:
-        engine.run(command, preview, marks, report)
+        engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert {found.code for found in caught.value.refusals} == {"partition_mismatch"}
 
 
@@ -242,11 +243,11 @@ def test_a_failed_convert_leaves_the_directory_as_it_was(lake, engine, marks, re
     """The file turns bad between Levee's last look and Delta's: Delta fails, and leaves `_delta_log` behind."""
     path = lake.write("t")
     command = Convert(str(path), None, "parquet", None)
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     before = names(path)
     report.at["Spark started"] = lambda: (path / "part-0.parquet").write_bytes(b"no longer parquet")
     with pytest.raises(EngineFailed) as caught:
-        engine.run(command, preview, marks, report)
+        engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert caught.value.failure.condition == "DELTA_FAILED_READ_FILE_FOOTER"
     assert names(path) == before
 
@@ -255,14 +256,14 @@ def test_a_log_that_was_there_before_a_failure_stays(lake, engine, marks, report
     path = lake.write("t")
     (path / "_delta_log").mkdir()
     command = Convert(str(path), None, "parquet", None)
-    preview = engine.preview(command, marks, report)
+    preview = engine.preview(command, None, marks, report)
     report.at["Spark started"] = lambda: (path / "part-0.parquet").write_bytes(b"no longer parquet")
     with pytest.raises(EngineFailed):
-        engine.run(command, preview, marks, report)
+        engine.run(command, preview.as_json(), UNCHECKED, marks, report)
     assert (path / "_delta_log").is_dir()
 
 
 def test_an_inspection_survives_json(lake, engine, marks, report):
     path = lake.write("t/p=1")
-    found = engine.preview(Convert(str(path), None, "parquet", "p int"), marks, report)
+    found = engine.preview(Convert(str(path), None, "parquet", "p int"), None, marks, report)
     assert type(found).from_json(json.loads(json.dumps(found.as_json()))) == found

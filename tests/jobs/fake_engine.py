@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from console.supervisor.pids import ProcessId, identify
-from jobs.domain.engine import Engine, Marks, Report
+from jobs.domain.engine import Checked, Engine, Marks, Report
 from jobs.domain.errors import EngineCancelled, EngineFailure, EngineLost
-from jobs.domain.results import Inspection, Result
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 from jobs.points import Point
 from tests.jobs.append import Append, inspection
 
@@ -60,12 +62,12 @@ class FakeEngine:
         self._process = process
         self._asking, self._telling = threading.Lock(), threading.Lock()
 
-    def preview(self, command: Any, marks: Marks, report: Report) -> Inspection:
+    def preview(self, command: Any, version: int | None, marks: Marks, report: Report) -> Measure:
         report.stage("reading footers")
         self._work(getattr(command, "seconds", 0))
         return inspection(command.path)
 
-    def run(self, command: Any, preview: Inspection, marks: Marks, report: Report) -> Result:
+    def run(self, command: Any, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report) -> Result:
         if not isinstance(command, Append) and (Path(command.path) / "_delta_log" / f"{0:020d}.json").exists():
             return Result(version=None, operation=None, no_op=True, details={"text": "A Delta table already."})
         report.point(Point.VERSION_CHECKED)

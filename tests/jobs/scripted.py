@@ -2,12 +2,13 @@
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.domain.engine import Marks, Report
+from jobs.domain.engine import Checked, Marks, Report
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure, EngineLost
+from jobs.domain.measures import Measure
 from jobs.domain.results import Inspection, Result
 from tests.jobs import fake_table
 from tests.jobs.append import inspection
@@ -33,11 +34,11 @@ class ScriptedEngine:
         self.executors = True
         self.ended_hard = threading.Event()
 
-    def preview(self, command: Any, marks: Marks, report: Report) -> Inspection:
+    def preview(self, command: Any, version: int | None, marks: Marks, report: Report) -> Measure:
         self.before(report)
         return self.found(command.path)
 
-    def run(self, command: Any, preview: Inspection, marks: Marks, report: Report) -> Result:
+    def run(self, command: Any, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report) -> Result:
         report.stage("writing files")
         self.before(report)
         mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})

@@ -2,12 +2,13 @@
 
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
-from jobs.domain.engine import Report
+from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Inspection, Result
 from jobs.engine import spark_engine
 from jobs.engine.history import latest
@@ -17,11 +18,13 @@ from tests.jobs import append
 from tests.jobs.append import Append, inspection
 
 
-def preview_append(session: SparkSession, command: Any, report: Report) -> Inspection:
+def preview_append(session: SparkSession, command: Any, version: int | None, report: Report) -> Inspection:
     return inspection(command.path)
 
 
-def run_append(session: SparkSession, command: Any, preview: Inspection, report: Report) -> Result:
+def run_append(
+    session: SparkSession, command: Any, preview: Mapping[str, Any], checked: Checked, report: Report
+) -> Result:
     """Appends `rows` numbers. The session's marks make it idempotent and traceable, as for every command."""
     report.point(Point.VERSION_CHECKED)
     report.point(Point.SPARK_STARTED)

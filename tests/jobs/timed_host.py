@@ -25,10 +25,10 @@ def timed(make: Callable[[str, str], EngineHost]) -> Callable[[str, str], Engine
 def _timed_engine(engine: Any) -> Engine:
     run = engine.run
 
-    def timed_run(command: Any, preview: Any, marks: Any, report: Any) -> Any:
+    def timed_run(command: Any, preview: Any, checked: Any, marks: Any, report: Any) -> Any:
         began = time.perf_counter()
         try:
-            return run(command, preview, marks, report)
+            return run(command, preview, checked, marks, report)
         finally:
             _write(marks.job, time.perf_counter() - began)
 
