@@ -104,6 +104,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 # Two homes on one host share its cookie jar, ports notwithstanding: each home has cookies of its own.
 SESSION_COOKIE_NAME = f"levee_session_{ENV.port}"
 CSRF_COOKIE_NAME = f"levee_csrf_{ENV.port}"
+DEVICE_COOKIE_NAME = f"levee_device_{ENV.port}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "console.errors.csrf_failure"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.test import Client
@@ -41,4 +42,13 @@ def browser(person: Person) -> Client:
     """A signed-in browser."""
     client = Client()
     client.force_login(person)
+    return client
+
+
+def confirmed_browser(person: Person) -> Client:
+    """A signed-in browser whose password was given just now."""
+    client = browser(person)
+    session = client.session
+    session["confirmed_at"] = time.time()
+    session.save()
     return client

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from typing import Any, ClassVar
 
-from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -28,11 +27,11 @@ from console.accounts.serializers import (
     PersonSerializer,
     TokenSerializer,
 )
+from console.accounts.step_up import require_recent
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.rest import ListQuery, body_of, cursor_asked, limit_asked, listed, query_of
 from tables.keyset import Key, page
-from tables.models import Table
 
 BY_NAME = (Key("name"), Key("id"))
 BY_ID = (Key("id"),)
@@ -63,11 +62,14 @@ class Tokens(APIView):
 
 
 def _check_scopes(request: Request, scopes: set[TokenScope]) -> None:
-    if TokenScope.APPROVE in scopes:
+    if TokenScope.APPROVE in scopes and isinstance(request.auth, Token):
         detail = (
-            "The scope approve is given at the command line: manage.py person add NAME --token LABEL --scope approve"
+            "The scope approve is given in the browser after the password, or at the command line: "
+            "manage.py person add NAME --token LABEL --scope approve"
         )
         raise Problem(403, "step_up_required", detail)
+    if TokenScope.APPROVE in scopes:
+        require_recent(request)
     if isinstance(request.auth, Token) and not scopes <= set(request.auth.scopes):
         raise Problem(403, "forbidden", "A token makes no token with more scopes than its own.")
 
@@ -98,7 +100,6 @@ class People(APIView):
     @extend_schema(operation_id="people_add", request=NewPerson, responses={201: PersonSerializer})
     def post(self, request: Request) -> Response:
         """Without a password they can use tokens only; a given one must be changed at the first sign-in."""
-        _require_everything(request)
         given = body_of(request, NewPerson)
         person = services.add_person(
             Actor.of(request), given["name"], given.get("password"), must_change_password="password" in given
@@ -118,7 +119,6 @@ class PersonDetail(APIView):
     @extend_schema(operation_id="people_change", request=PersonChange, responses=PersonSerializer)
     def patch(self, request: Request, person_id: uuid.UUID) -> Response:
         """Keeps somebody out, tokens and sessions included, or lets them in again."""
-        _require_everything(request)
         given = body_of(request, PersonChange)
         services.set_active(Actor.of(request), get_object_or_404(Person, pk=person_id), given["is_active"])
         return Response(_person_now(person_id))
@@ -127,12 +127,6 @@ class PersonDetail(APIView):
 def _person_now(person_id: uuid.UUID) -> Any:
     people = Person.objects.prefetch_related("grants__root", "grants__table")
     return PersonSerializer(get_object_or_404(people, pk=person_id)).data
-
-
-def _require_everything(request: Request) -> None:
-    """People are of the whole console: an admin of one root adds nobody."""
-    if not person_of(request).scopes(Permission.PEOPLE_MANAGE).everything:
-        raise Problem(403, "forbidden", "People are managed by admins of everything.")
 
 
 class Grants(APIView):
@@ -157,11 +151,8 @@ class Grants(APIView):
         if person is None:
             detail = f"nobody is named {given['person']}"
             raise Problem(400, "invalid", detail, fields={"person": detail})
-        scope = scope_of(given["on"])
-        _require_admin_of(request, scope)
-        with transaction.atomic():
-            known = set(person.grants.values_list("pk", flat=True))
-            made = services.grant(Actor.of(request), person, Role(given["role"]), scope)
+        known = set(person.grants.values_list("pk", flat=True))
+        made = services.grant(Actor.of(request), person, Role(given["role"]), scope_of(given["on"]))
         return Response(_grant_now(made.pk), status=200 if made.pk in known else 201)
 
 
@@ -174,20 +165,9 @@ class GrantDetail(APIView):
     def delete(self, request: Request, grant_id: uuid.UUID) -> Response:
         """Takes the role away, at once."""
         held = get_object_or_404(Grant.objects.select_related("person", "root", "table"), pk=grant_id)
-        _require_admin_of(request, services.Scope(root_id=held.root_id, table_id=held.table_id))
         services.remove_grant(Actor.of(request), held)
         return Response(status=204)
 
 
 def _grant_now(grant_id: uuid.UUID) -> Any:
     return GrantSerializer(Grant.objects.select_related("person", "root", "table", "granted_by").get(pk=grant_id)).data
-
-
-def _require_admin_of(request: Request, scope: services.Scope) -> None:
-    """A role is given and taken by an admin of the place where it holds, or of more."""
-    own = person_of(request).scopes(Permission.PEOPLE_MANAGE)
-    allowed = own.everything or scope.root_id in own.roots or scope.table_id in own.tables
-    if not allowed and scope.table_id is not None:
-        allowed = Table.objects.filter(pk=scope.table_id, root_id__in=own.roots).exists()
-    if not allowed:
-        raise Problem(403, "forbidden", "Roles are given and taken by admins of the place where they hold.")

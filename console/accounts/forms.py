@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from django import forms
 
-from console.accounts.models import Person
 from console.accounts.roles import TokenScope
+
+
+class ConfirmForm(forms.Form):
+    """The password of the person who is signed in."""
+
+    password = forms.CharField(
+        label="Your password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
+    )
 
 
 class ChangePasswordForm(forms.Form):
@@ -23,15 +30,6 @@ class ChangePasswordForm(forms.Form):
         label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
 
-    def __init__(self, person: Person, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.person = person
-
-    def clean_old_password(self) -> str:
-        if not self.person.check_password(self.cleaned_data["old_password"]):
-            raise forms.ValidationError("That is not your password now.")
-        return str(self.cleaned_data["old_password"])
-
     def clean_new_password_again(self) -> str:
         again = str(self.cleaned_data["new_password_again"])
         if again != self.cleaned_data.get("new_password"):
@@ -44,7 +42,8 @@ class TokenForm(forms.Form):
 
     label = forms.CharField(max_length=100, label="What it is for")
     scopes = forms.MultipleChoiceField(
-        choices=[(s.value, s.value) for s in (TokenScope.READ, TokenScope.REQUEST, TokenScope.ADMIN)],
+        choices=[(s.value, s.value) for s in TokenScope],
         initial=["read", "request"],
+        help_text="With approve it lives 90 days, otherwise a year; making one asks for your password again.",
         widget=forms.CheckboxSelectMultiple,
     )

@@ -15,7 +15,7 @@ from django.db.models.functions import Lower, Now
 from console.accounts.roles import MAY, Permission, Role, TokenScope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Person(AbstractBaseUser):
     name = models.CharField(max_length=64)
     is_active = models.BooleanField(default=True)
     must_change_password = models.BooleanField(default=False)
+    access_epoch = models.IntegerField(default=0)  # raised by whatever ends the person's sessions
     theme = models.CharField(max_length=5, choices=Theme.choices, default=Theme.AUTO)
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
@@ -78,6 +79,15 @@ class Person(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.name
+
+    def get_session_auth_hash(self) -> str:
+        """What a session carries of its person: another password or another epoch, and the session is over."""
+        return f"{super().get_session_auth_hash()}.{self.access_epoch}"
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        """The same under the earlier secret keys."""
+        for earlier in super().get_session_auth_fallback_hash():
+            yield f"{earlier}.{self.access_epoch}"
 
     @cached_property
     def granted(self) -> list[Grant]:
@@ -173,6 +183,23 @@ class Token(models.Model):
 
     def allows(self, scope: TokenScope) -> bool:
         return scope.value in self.scopes
+
+
+class PasswordAttempt(models.Model):
+    """A password being tried, or one that was wrong: the name as typed, and where it came from. Gone when it counts no more."""
+
+    name = models.CharField(max_length=64)  # in lower case, of somebody or of nobody
+    source = models.CharField(max_length=80)  # address:…, device:… or session:…
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "name", "-at"], name="password_attempt_source"),
+            models.Index(fields=["at"], name="password_attempt_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.source}"
 
 
 def as_json(grant: Grant) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.accounts.services import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, Scope
 from console.errors import Problem
 from tables.locations import LocationError, canonical, real_root
 from tables.models import Root, Table

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import secrets
-import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.accounts import attempts
 from console.accounts.authentication import new_secret
+from console.accounts.authority import EVERYTHING, Scope, require_admin_of, require_admin_of_everything
 from console.accounts.models import Grant, Person, Token, as_json
 from console.accounts.roles import Role, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.audit.services import record
+from console.audit.services import record, refuse
 from console.errors import Problem
 
 TOKEN_LIFE = timedelta(days=365)
 APPROVING_TOKEN_LIFE = timedelta(days=90)
 FIRST_NAME = "admin"
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where a grant holds; at most one of the two ids is set, neither means everything."""
-
-    root_id: uuid.UUID | None = None
-    table_id: uuid.UUID | None = None
-
-    @property
-    def kind(self) -> Grant.Scope:
-        if self.root_id:
-            return Grant.Scope.ROOT
-        return Grant.Scope.TABLE if self.table_id else Grant.Scope.EVERYTHING
-
-
-EVERYTHING = Scope()
 
 
 def first_person() -> str | None:
@@ -61,7 +46,9 @@ def first_person() -> str | None:
 
 
 def add_person(actor: Actor, name: str, password: str | None, *, must_change_password: bool = False) -> Person:
-    """Adds a person; without a password they can use tokens only. Raises Problem 400 `invalid`."""
+    """Adds a person; without a password they can use tokens only. Raises Problem 400 `invalid`, 403 `forbidden`."""
+    with refusals_on_record(actor, Action.PERSON_ADD, "unknown", name):
+        require_admin_of_everything(actor)
     person = Person(name=name, created_by=actor.person, must_change_password=must_change_password)
     set_password(person, password)
     try:
@@ -87,55 +74,107 @@ def set_password(person: Person, password: str | None) -> None:
 
 
 def change_password(actor: Actor, person: Person, password: str) -> None:
-    """A new password; ends the duty to change it. Raises Problem 400 `invalid`."""
+    """A new password; ends the duty to change it, and every session of the person. Raises Problem 400 `invalid`."""
     set_password(person, password)
     person.must_change_password = False
     with transaction.atomic():
         record(actor, Action.PASSWORD_CHANGE, ObjectKind.PERSON, person.id, person.name)
         person.save(update_fields=["password", "must_change_password"])
+        _end_sessions(person)
+
+
+def change_own_password(actor: Actor, person: Person, old: str, new: str) -> None:
+    """The same for somebody who knows the old one. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
+    _require_password(actor, Action.PASSWORD_CHANGE, person, old)
+    change_password(actor, person, new)
+
+
+def confirm_password(actor: Actor, person: Person, password: str) -> None:
+    """The password again, in a session. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
+    _require_password(actor, Action.SESSION_CONFIRM, person, password)
+    record(actor, Action.SESSION_CONFIRM, ObjectKind.PERSON, person.id, person.name)
+
+
+def _require_password(actor: Actor, action: Action, person: Person, password: str) -> None:
+    with refusals_on_record(actor, action, person.id, person.name):
+        if not attempts.check_password(actor, person, password):
+            raise Problem(403, "wrong_password", "That is not your password. Nothing was changed.")
+
+
+@contextmanager
+def refusals_on_record(actor: Actor, action: Action, person_id: object, name: str) -> Iterator[None]:
+    """Where a person's act is refused, the refusal is an event too. For the outside of a transaction."""
+    try:
+        yield
+    except Problem as problem:
+        if problem.status not in {403, 409, 429}:
+            raise
+        refuse(actor, action, ObjectKind.PERSON, person_id, name, problem)
+
+
+def _end_sessions(person: Person) -> None:
+    """Ends every session that the person has. Part of the act's transaction."""
+    Person.objects.filter(pk=person.pk).update(access_epoch=F("access_epoch") + 1)
+    person.refresh_from_db(fields=["access_epoch"])
 
 
 def grant(actor: Actor, person: Person, role: Role, scope: Scope) -> Grant:
-    """Grants a role on a scope; the same grant twice is one."""
+    """Grants a role on a scope; the same grant twice is one. Ends the person's sessions. Raises Problem 403 `forbidden`."""
     wanted = {"person": person, "role": role, "scope": scope.kind, "root_id": scope.root_id, "table_id": scope.table_id}
-    with transaction.atomic():
+    with refusals_on_record(actor, Action.GRANT_ADD, person.id, person.name), transaction.atomic():
+        require_admin_of(actor, scope)
         made, fresh = Grant.objects.get_or_create(**wanted, defaults={"granted_by": actor.person})
         if fresh:
             record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name, after=as_json(made))
+            _end_sessions(person)
     person.__dict__.pop("granted", None)
     return made
 
 
 def remove_grant(actor: Actor, held: Grant) -> None:
-    """Takes a role away. Raises Problem 409 `last_admin` for the last one who could give roles."""
-    with transaction.atomic():
+    """Takes a role away, and ends the person's sessions.
+
+    Raises Problem 403 `forbidden`, and 409 `last_admin` for the last one who could give roles everywhere.
+    """
+    person = held.person
+    with refusals_on_record(actor, Action.GRANT_REMOVE, person.id, person.name), transaction.atomic():
+        require_admin_of(actor, Scope(root_id=held.root_id, table_id=held.table_id))
         _keep_an_admin(without_grant=held)
         if Grant.objects.filter(pk=held.pk).exists():
-            record(
-                actor, Action.GRANT_REMOVE, ObjectKind.PERSON, held.person.id, held.person.name, before=as_json(held)
-            )
+            record(actor, Action.GRANT_REMOVE, ObjectKind.PERSON, person.id, person.name, before=as_json(held))
             Grant.objects.filter(pk=held.pk).delete()
+            _end_sessions(person)
+    person.__dict__.pop("granted", None)
 
 
 def set_active(actor: Actor, person: Person, active: bool) -> None:
-    """Lets a person in, or keeps them out at once, tokens and sessions included. Raises Problem 409 `last_admin`."""
-    with transaction.atomic():
+    """Lets a person in, or keeps them out at once, tokens and sessions included.
+
+    Raises Problem 403 `forbidden`, 409 `last_admin`.
+    """
+    with refusals_on_record(actor, Action.PERSON_CHANGE, person.id, person.name), transaction.atomic():
+        require_admin_of_everything(actor)
         if not active:
             _keep_an_admin(without_person=person)
         if Person.objects.filter(pk=person.pk, is_active=not active).exists():
             before, after = {"is_active": not active}, {"is_active": active}
             record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, before=before, after=after)
             Person.objects.filter(pk=person.pk).update(is_active=active)
+            _end_sessions(person)
     person.is_active = active
 
 
 def _keep_an_admin(*, without_grant: Grant | None = None, without_person: Person | None = None) -> None:
-    """Somebody must stay who can give roles. The rows are locked, so that two admins can't remove each other at once."""
-    held = Grant.objects.filter(role=Role.ADMIN, scope=Grant.Scope.EVERYTHING, person__is_active=True)
-    admins = list(held.select_for_update(of=("self",)).order_by("pk"))
-    left = [g for g in admins if (without_grant is None or g.pk != without_grant.pk)]
-    left = [g for g in left if without_person is None or g.person_id != without_person.pk]
-    if admins and not left:
+    """Somebody must stay who can give roles everywhere. Two admins can't remove each other at once."""
+    held = Grant.objects.filter(role=Role.ADMIN, scope=Grant.Scope.EVERYTHING)
+    # Locked first and counted by a statement of its own: whoever waited here counts what the other one has left.
+    list(held.select_for_update().order_by("pk").values_list("pk"))
+    admins = left = held.filter(person__is_active=True)
+    if without_grant is not None:
+        left = left.exclude(pk=without_grant.pk)
+    if without_person is not None:
+        left = left.exclude(person=without_person)
+    if admins.exists() and not left.exists():
         detail = "This is the last admin of everything; make somebody else one first. Nothing was changed."
         raise Problem(409, "last_admin", detail)
 

@@ -1,9 +1,16 @@
 """`/tokens`, `/people`, `/grants`."""
 
-import pytest
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
+import pytest
+from django.db import connection
+
+from console.accounts import services
 from console.accounts.models import Grant, Person, Token
+from console.audit.actor import Actor
 from console.audit.models import Event
+from console.errors import Problem
 from tests import factories
 from tests.clients import Caller, browser, caller
 
@@ -134,6 +141,34 @@ def test_the_last_admin_stays():
         assert (answer.status_code, answer.json()["code"]) == (409, "last_admin")
     factories.GrantFactory(role="admin")
     assert admin.delete(f"/grants/{held.pk}").status_code == 204
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_admins_who_remove_each_other_at_once_leave_one():
+    one, two = factories.person_with("admin"), factories.person_with("admin")
+    start = Barrier(2)
+
+    def close(actor, target):
+        start.wait()
+        try:
+            services.set_active(Actor.acting_for(actor), target, False)
+        except Problem as problem:
+            return problem.code
+        finally:
+            connection.close()
+        return None
+
+    with ThreadPoolExecutor(2) as threads:
+        codes = list(threads.map(close, (one, two), (two, one)))
+    assert sorted(codes, key=str) == [None, "last_admin"]
+    assert Person.objects.filter(is_active=True).count() == 1
+
+
+def test_a_refusal_to_manage_people_is_on_record():
+    admin = caller("admin", root=factories.RootFactory(name="lake"))
+    assert admin.post("/people", {"name": "mallory"}).status_code == 403
+    event = Event.objects.get(action="person.add", object_name="mallory")
+    assert (event.outcome, event.reason.split(":")[0]) == ("refused", "forbidden")
 
 
 def test_an_admin_of_one_root_gives_roles_there_only():

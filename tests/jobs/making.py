@@ -8,9 +8,10 @@ from pathlib import Path
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person
 from console.accounts.roles import Role
-from console.accounts.services import EVERYTHING, grant
+from console.accounts.services import grant
 from console.audit.actor import Actor
 from console.supervisor.pids import boot_id
 from jobs.claims import Holder

@@ -1,0 +1,106 @@
+"""How often a password may be tried, so that nobody guesses one and no stranger locks anybody out.
+
+Wrong passwords count against where they come from: a name from an address, an address as a whole, and apart from both the
+devices and sessions that are already the person's own. Who guesses elsewhere never fills the person's own measure.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.utils import timezone
+
+from console.accounts.devices import known_device
+from console.accounts.models import PasswordAttempt, Person
+from console.audit.actor import Actor
+from console.errors import Problem
+from console.logs import log, request_address
+
+WINDOW = timedelta(minutes=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a password comes from. `most` wrong ones for one name in the window, `most_in_all` whatever the name (None: any)."""
+
+    key: str
+    most: int
+    most_in_all: int | None = None
+
+
+def source_of_sign_in(request: HttpRequest, name: str) -> Source:
+    """The person's own device, else the network it comes from."""
+    device = known_device(request, name)
+    if device is not None:
+        return Source(f"device:{device}", most=10)
+    return Source(f"address:{network_of(request_address.get())}", most=5, most_in_all=30)
+
+
+def source_of_session(actor: Actor) -> Source:
+    """A session in which the person is asked again: whoever took it over guesses here and nowhere else."""
+    return Source(f"session:{actor.session}", most=5)
+
+
+def network_of(address: str) -> str:
+    """The address; of IPv6 the /64, which one subscriber has as a whole."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
+
+
+def admit(name: str, source: Source) -> PasswordAttempt:
+    """Notes an attempt before its password is looked at. Raises Problem 429 `too_many_attempts` when there were too many.
+
+    Noted first and counted afterwards, so that attempts at the same moment see each other and never exceed the limit.
+    """
+    PasswordAttempt.objects.filter(at__lt=Now() - WINDOW).delete()
+    attempt = PasswordAttempt.objects.create(name=name.lower()[:64], source=source.key)
+    until = _closed_until(attempt, source)
+    if until is not None:
+        attempt.delete()
+        log.warning("too_many_attempts", name=name[:64], source=source.key)
+        raise _too_many(until)
+    return attempt
+
+
+def succeeded(attempt: PasswordAttempt) -> None:
+    """The password was right: earlier wrong ones for this name from this place count no more."""
+    PasswordAttempt.objects.filter(name=attempt.name, source=attempt.source).delete()
+
+
+def _closed_until(attempt: PasswordAttempt, source: Source) -> datetime | None:
+    others = PasswordAttempt.objects.filter(source=source.key).exclude(pk=attempt.pk).order_by("-at")
+    closed = [_end(others.filter(name=attempt.name), source.most)]
+    if source.most_in_all is not None:
+        closed.append(_end(others, source.most_in_all))
+    return max((end for end in closed if end is not None), default=None)
+
+
+def _end(others: QuerySet[PasswordAttempt], most: int) -> datetime | None:
+    """When the oldest of the newest `most` stops to count; None while there are fewer."""
+    newest = list(others.values_list("at", flat=True)[:most])
+    return newest[-1] + WINDOW if len(newest) == most else None
+
+
+def _too_many(until: datetime) -> Problem:
+    seconds = max(1, round((until - timezone.now()).total_seconds()))
+    minutes = -(-seconds // 60)
+    wait = f"{minutes} minute{'s' if minutes != 1 else ''}"
+    detail = f"Too many wrong passwords from here. Try again in {wait}, at {until:%H:%M:%S} UTC."
+    return Problem(429, "too_many_attempts", detail, retry_after=seconds, try_again_at=until.isoformat())
+
+
+def check_password(actor: Actor, person: Person, password: str) -> bool:
+    """Whether it is the signed-in person's password. Raises Problem 429 `too_many_attempts`."""
+    attempt = admit(person.name, source_of_session(actor))
+    if not person.check_password(password):
+        return False
+    succeeded(attempt)
+    return True

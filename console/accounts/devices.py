@@ -1,0 +1,39 @@
+"""The device cookie: a browser in which a person has signed in before is told apart from strangers who guess.
+
+It proves nothing but that: who has it still needs the password. It is signed, and bound to one name.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+from console.accounts.models import Person
+
+LIFE_SECONDS = 180 * 24 * 3600
+_SALT = "levee.device"
+
+
+def remember(request: HttpRequest, response: HttpResponse, person: Person) -> None:
+    """Marks the browser as known to this person."""
+    value = signing.dumps({"name": person.name.lower(), "id": secrets.token_hex(16)}, salt=_SALT)
+    response.set_cookie(
+        settings.DEVICE_COOKIE_NAME,
+        value,
+        max_age=LIFE_SECONDS,
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure(),
+    )
+
+
+def known_device(request: HttpRequest, name: str) -> str | None:
+    """The id of the device when this person has signed in with it, else None: also for a cookie that was tampered with."""
+    try:
+        given = signing.loads(request.COOKIES.get(settings.DEVICE_COOKIE_NAME, ""), salt=_SALT, max_age=LIFE_SECONDS)
+    except signing.BadSignature:
+        return None
+    return given["id"] if given["name"] == name.lower() else None
