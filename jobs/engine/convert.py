@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 
 from jobs.domain.catalog_entry import data_schema, partition_fields
 from jobs.domain.commands import Convert
@@ -17,7 +17,7 @@ from jobs.domain.partitions import PartitionField, parse_schema, print_schema
 from jobs.domain.results import Inspection, Note, Result
 from jobs.engine.by_catalog import by_catalog
 from jobs.engine.catalog import filled, is_stale, name_parts, register_delta, register_parquet
-from jobs.engine.history import FirstCommit, first_commit, latest
+from jobs.engine.history import first_commit, latest, recorded
 from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
 from jobs.engine.leftovers import remove_empty_log
 from jobs.engine.quoting import path_table, quoted_name
@@ -189,18 +189,7 @@ def _result(session: SparkSession, path: str, settings: dict[str, Any], changes:
         **settings,
         "text": VACUUM.format(path=path),
     }
-    return _recorded(commit, details)
-
-
-def _recorded(commit: Row | FirstCommit, details: dict[str, Any]) -> Result:
-    return Result(
-        version=commit.version,
-        operation=commit.operation,
-        operation_parameters=dict(commit.operationParameters or {}),
-        operation_metrics=dict(commit.operationMetrics or {}),
-        read_version=commit.readVersion if commit.readVersion is not None and commit.readVersion >= 0 else None,
-        details=details,
-    )
+    return recorded(commit, details)
 
 
 def _file_changes(changes: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +215,7 @@ def _already(session: SparkSession, command: Convert, path: str, report: Report)
     before = latest(session, path).version
     session.sql(statement(replace(command, partition_schema=None), path)).collect()
     commit = latest(session, path)
-    return _no_op(report) if commit.version == before else _recorded(commit, {"text": MERGED})
+    return _no_op(report) if commit.version == before else recorded(commit, {"text": MERGED})
 
 
 def _no_op(report: Report) -> Result:

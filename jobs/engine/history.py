@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
+from jobs.domain.results import Result
 from jobs.engine import storage
 from jobs.engine.quoting import path_table
+from jobs.engine.session import USER_METADATA
 from jobs.engine.walk import DELTA_LOG
 
-FIRST = f"{DELTA_LOG}/{0:020}.json"
 # An action is one line with one key; a commit's own description comes among the first.
 INFO, ADD = b'{"commitInfo":', b'{"add":'
 
 
 @dataclass(slots=True)
-class FirstCommit:
-    """Version 0 as its own file tells it, named as the columns of DESCRIBE HISTORY; `num_added` counts the files it adds."""
+class Commit:
+    """A version as its own file tells it, named as the columns of DESCRIBE HISTORY; `num_added` counts the files it adds."""
 
     version: int = 0
     operation: str | None = None
@@ -31,14 +32,19 @@ class FirstCommit:
     num_added: int = 0
 
 
-def first_commit(path: str) -> FirstCommit:
+def first_commit(path: str) -> Commit:
     """Version 0 of the table at `path`, read line by line.
 
     A convert's commit is always version 0. DESCRIBE HISTORY and a snapshot would tell the same for two Spark jobs over all of
     its files, which is a tenth of the convert. Raises FileNotFoundError when there is no such version.
     """
-    commit = FirstCommit()
-    for line in storage.opened(path).lines(FIRST):
+    return read_commit(path, 0)
+
+
+def read_commit(path: str, version: int) -> Commit:
+    """One version of the table at `path`. Raises FileNotFoundError when its file isn't there."""
+    commit = Commit(version)
+    for line in storage.opened(path).lines(f"{DELTA_LOG}/{version:020}.json"):
         if line.startswith(ADD):
             commit.num_added += 1
         elif line.startswith(INFO):
@@ -46,12 +52,55 @@ def first_commit(path: str) -> FirstCommit:
     return commit
 
 
+def commits_after(path: str, version: int) -> Iterator[Commit]:
+    """The versions that follow one, oldest first, up to the newest. Nothing else of the log is read."""
+    while True:
+        version += 1
+        try:
+            yield read_commit(path, version)
+        except FileNotFoundError:
+            return
+
+
+def commits_before(path: str, version: int) -> Iterator[Commit]:
+    """A version and those before it, newest first, as far as their files are kept."""
+    for older in range(version, -1, -1):
+        try:
+            yield read_commit(path, older)
+        except FileNotFoundError:
+            return
+
+
+def is_own(session: SparkSession, commit: Commit) -> bool:
+    """Whether the commit carries the mark of the session's job, whichever attempt wrote it."""
+    mine = json.loads(str(session.conf.get(USER_METADATA)))
+    try:
+        found = json.loads(commit.userMetadata or "null")
+    except ValueError:  # another program's own words
+        return False
+    return isinstance(found, dict) and found.get("job") == mine["job"]
+
+
+def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows: int | None = None) -> Result:
+    """What Delta recorded of a run, as its result."""
+    read = commit.readVersion
+    return Result(
+        version=commit.version,
+        operation=commit.operation,
+        operation_parameters=dict(commit.operationParameters or {}),
+        operation_metrics=dict(commit.operationMetrics or {}),
+        num_affected_rows=num_affected_rows,
+        read_version=read if read is not None and read >= 0 else None,
+        details=details,
+    )
+
+
 def latest(session: SparkSession, path: str) -> Row:
     """The newest row of DESCRIBE HISTORY. Raises what Delta raises when there is no table."""
     return session.sql(f"DESCRIBE HISTORY {path_table('delta', path)} LIMIT 1").collect()[0]
 
 
-def _describe(commit: FirstCommit, info: Mapping[str, Any]) -> None:
+def _describe(commit: Commit, info: Mapping[str, Any]) -> None:
     commit.operation = info.get("operation")
     commit.operationParameters = _texts(info.get("operationParameters"))
     commit.operationMetrics = _texts(info.get("operationMetrics"))

@@ -26,7 +26,7 @@ def refuse_outside(session: SparkSession, table: Any, path: str) -> None:
     Raises CommandRefused `outside_roots`, which names the first thing found.
     """
     data_path = table.deltaLog().dataPath()
-    _refuse_redirect(data_path, path)
+    refuse_redirect(data_path, path)
     files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
     _refuse_any(files.select("path", "deletionVector"), data_path.toString())
     refuse_links(path)
@@ -63,7 +63,7 @@ def _leads_out(path: Column, data_path: str) -> Column:
     return decoded.rlike(CLIMBS) | (decoded.rlike(ABSOLUTE) & ~own)
 
 
-def _refuse_redirect(data_path: Any, path: str) -> None:
+def refuse_redirect(data_path: Any, path: str) -> None:
     """Delta follows a table's redirect before anybody asks; then its object lies elsewhere."""
     found = data_path.toUri().getPath() if path.startswith("/") else data_path.toString()
     if found.rstrip("/") != path.rstrip("/"):

@@ -8,12 +8,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.domain.commands import Convert
+from jobs.domain.commands import Convert, Delete, Restore
 from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.engine.convert import preview_convert, run_convert
+from jobs.engine.delete import preview_delete, run_delete
 from jobs.engine.inspect import inspect
+from jobs.engine.restore import preview_restore, run_restore
 from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.table_v2 import read_table
 
@@ -26,7 +28,11 @@ class Runner:
     run: Callable[[SparkSession, Any, Mapping[str, Any], Checked, Report], Result]
 
 
-RUNNERS: dict[str, Runner] = {Convert.kind: Runner(preview_convert, run_convert)}
+RUNNERS: dict[str, Runner] = {
+    Convert.kind: Runner(preview_convert, run_convert),
+    Delete.kind: Runner(preview_delete, run_delete),
+    Restore.kind: Runner(preview_restore, run_restore),
+}
 
 Question = Mapping[str, Any]
 

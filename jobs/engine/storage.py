@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
@@ -45,6 +46,10 @@ class Local:
         """The lines of a text file, one at a time."""
         with open(self.place(relative), "rb") as file:
             yield from file
+
+    def missing(self, places: Iterable[str]) -> list[str]:
+        """Which of these full paths are no file any more, in their order."""
+        return [place for place in places if not Path(place).is_file()]
 
 
 def _kind(entry: os.DirEntry[str]) -> str:
@@ -87,6 +92,13 @@ class Remote:
     def lines(self, relative: str) -> Iterator[bytes]:
         with self.files.open_input_stream(f"{self.base}/{relative}") as file:
             yield from io.BufferedReader(file)
+
+    def missing(self, places: Iterable[str]) -> list[str]:
+        from pyarrow import fs
+
+        wanted = list(places)
+        infos = self.files.get_file_info([self.base + place.removeprefix(self.root) for place in wanted])
+        return [place for place, info in zip(wanted, infos, strict=True) if info.type != fs.FileType.File]
 
 
 Storage = Local | Remote

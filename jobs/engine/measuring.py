@@ -1,0 +1,107 @@
+"""Rows counted and hashed by really reading them, in whatever order and files they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, VariantType
+
+from jobs.engine.cells import SIMPLE
+from jobs.engine.quoting import quoted
+
+# A row's hash has 64 bits. Its halves are summed apart: sums of them fit a bigint for two thousand million rows of a file.
+HALF = 32
+LOW = (1 << HALF) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Rows of a frame; `rows_hash`, `files` and `bytes` are as in `jobs.domain.measures.Matched`."""
+
+    rows: int
+    rows_hash: str | None
+    files: Mapping[str, int]
+    bytes: int
+
+
+def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
+    """Reads every row of a frame over one table, in one aggregation by file.
+
+    Two frames with the same rows, however often each comes, have the same hash, whatever files hold them. None without `hashed`,
+    and where a column has no hash. Without a hash nothing but the files' own row counts has to be read.
+    """
+    row = row_hash(frame.schema) if hashed else None
+    # By this function, for a table may have a column of the same name.
+    file = frame.metadataColumn("_metadata")
+    figures = [F.count(F.lit(1)).alias("rows"), F.max(file.getField("file_size")).alias("bytes")]
+    sums = [] if row is None else _sums(row)
+    found = frame.groupBy(file.getField("file_path").alias("file")).agg(*figures, *sums).collect()
+    return Measured(
+        rows=sum(part["rows"] for part in found),
+        rows_hash=None if row is None else str(sum(_sum(part) for part in found)),
+        files={local(part["file"]): part["rows"] for part in found},
+        bytes=sum(part["bytes"] for part in found),
+    )
+
+
+def local(uri: str) -> str:
+    """The decoded absolute path of a file's URI, with its scheme unless it is this machine's."""
+    plain = unquote(uri)
+    return "/" + plain.removeprefix("file:").lstrip("/") if plain.startswith("file:") else plain
+
+
+def row_hash(schema: StructType) -> Column | None:
+    """A 64-bit hash of a row over all of its columns, the same for equal rows; None where a column has none.
+
+    NaN equals NaN and -0.0 equals 0.0, as Spark compares them. Entries of a map come in any order.
+    """
+    if not all(_has_hash(field.dataType) for field in schema.fields):
+        return None
+    return F.xxhash64(*[part for field in schema.fields for part in _parts(F.col(quoted(field.name)), field.dataType)])
+
+
+def _has_hash(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return all(_has_hash(field.dataType) for field in kind.fields)
+    if isinstance(kind, ArrayType):
+        return _has_hash(kind.elementType)
+    if isinstance(kind, MapType):
+        return _has_hash(kind.keyType) and _has_hash(kind.valueType)
+    return isinstance(kind, SIMPLE) and not isinstance(kind, VariantType)
+
+
+def _parts(value: Column, kind: DataType) -> list[Column]:
+    """What is hashed of a value. Spark's hash passes over NULL, so that (1, NULL) would equal (NULL, 1): that it is NULL is told."""
+    if isinstance(kind, StructType):
+        fields = [part for field in kind.fields for part in _parts(value.getField(field.name), field.dataType)]
+        return [value.isNull(), *fields]
+    if isinstance(kind, ArrayType):
+        elements = F.transform(value, lambda element: F.xxhash64(*_parts(element, kind.elementType)))
+        return [value.isNull(), F.size(value), elements]
+    if isinstance(kind, MapType):
+        return [value.isNull(), F.size(value), _entries(value, kind)]
+    # A collation's hash takes texts that it deems equal for one.
+    binary = isinstance(kind, StringType) and kind.collation != "UTF8_BINARY"
+    return [value.isNull(), value.cast("binary") if binary else value]
+
+
+def _entries(value: Column, kind: MapType) -> Column:
+    """The hashes of a map's entries in order: entries themselves can't be ordered where they hold another map."""
+
+    def entry(pair: Column) -> Column:
+        return F.xxhash64(*_parts(pair.getField("key"), kind.keyType), *_parts(pair.getField("value"), kind.valueType))
+
+    return F.array_sort(F.transform(F.map_entries(value), entry))
+
+
+def _sums(row: Column) -> list[Column]:
+    return [F.sum(F.shiftright(row, HALF)).alias("high"), F.sum(row.bitwiseAND(F.lit(LOW))).alias("low")]
+
+
+def _sum(part: Row) -> int:
+    """The sum of the whole hashes, exact: it fits decimal(38,0)."""
+    return (int(part["high"]) << HALF) + int(part["low"])

@@ -1,0 +1,53 @@
+"""The files that a version of a table needs in storage, and which of them are gone."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from jobs.engine import storage
+from jobs.engine.inside import VECTOR_ID
+from jobs.engine.measuring import local
+
+# Delta writes the id of a vector's file in Z85; Python reads the same code with other letters.
+Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+LETTERS = str.maketrans(Z85, B85)
+INLINE, ABSOLUTE = "i", "p"
+
+
+def missing_files(session: SparkSession, path: str, then: Any, now: Any) -> list[str]:
+    """Files that Delta's object `then` needs, `now` doesn't, and storage no longer has: absolute decoded paths, in order."""
+    needed = stored_files(session, path, then) - stored_files(session, path, now)
+    return storage.opened(path).missing(sorted(needed))
+
+
+def stored_files(session: SparkSession, path: str, table: Any) -> set[str]:
+    """Data files and files of deletion vectors of Delta's object."""
+    files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
+    found = files.select("path", "deletionVector.storageType", "deletionVector.pathOrInlineDv").collect()
+    return {file for row in found for file in _files(path.rstrip("/"), row)}
+
+
+def _files(path: str, row: Row) -> Iterable[str]:
+    yield _absolute(path, local(row["path"]))
+    kind, stored = row["storageType"], row["pathOrInlineDv"]
+    if kind == ABSOLUTE:
+        yield _absolute(path, local(stored))
+    elif kind is not None and kind != INLINE:
+        yield f"{path}/{vector_file(stored)}"
+
+
+def _absolute(path: str, file: str) -> str:
+    return file if file.startswith("/") or "://" in file else f"{path}/{file}"
+
+
+def vector_file(stored: str) -> str:
+    """The file of a deletion vector as the log names it: perhaps a directory, then 20 characters of a UUID."""
+    prefix, code = stored[:-VECTOR_ID], stored[-VECTOR_ID:]
+    name = f"deletion_vector_{uuid.UUID(bytes=base64.b85decode(code.translate(LETTERS)))}.bin"
+    return f"{prefix}/{name}" if prefix else name
