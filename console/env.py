@@ -34,13 +34,15 @@ class Env:
     spark_master: str | None
     spark_conf: Path | None
     secret_key_text: str | None
+    audit_heads: Path  # the directory outside the database that signed heads are written to
 
     @classmethod
     def read(cls, values: Mapping[str, str] = os.environ) -> Env:
         """The environment's values. Raises SettingError."""
         conf = values.get("LEVEE_SPARK_CONF")
+        home = Path(values.get("LEVEE_HOME") or BASE_DIR / ".levee").absolute()
         return cls(
-            home=Path(values.get("LEVEE_HOME") or BASE_DIR / ".levee").absolute(),
+            home=home,
             port=_port(values.get("LEVEE_PORT") or "8000"),
             database_url=values.get("LEVEE_DATABASE_URL") or None,
             database_admin_url=values.get("LEVEE_DATABASE_ADMIN_URL") or None,
@@ -48,6 +50,7 @@ class Env:
             spark_master=values.get("LEVEE_SPARK_MASTER") or None,
             spark_conf=_file("LEVEE_SPARK_CONF", conf) if conf else None,
             secret_key_text=values.get("LEVEE_SECRET_KEY") or None,
+            audit_heads=Path(values.get("LEVEE_AUDIT_HEADS") or home / "audit").absolute(),
         )
 
     @cached_property

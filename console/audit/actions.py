@@ -37,6 +37,11 @@ class Action(models.TextChoices):
     JOB_RETRY = "job.retry"
     JOB_END = "job.end"
     JOB_LATE_COMMIT = "job.late_commit"
+    COMMIT_UNEXPLAINED = "commit.unexplained"
+    COMMIT_ACKNOWLEDGE = "commit.acknowledge"
+    AUDIT_READ = "audit.read"
+    AUDIT_EXPORT = "audit.export"
+    AUDIT_VERIFY = "audit.verify"
     WORKER_DRAIN = "worker.drain"
     WORKER_RESTART = "worker.restart"
 
@@ -63,3 +68,4 @@ class ObjectKind(models.TextChoices):
     JOB = "job"
     WORKER = "worker"
     PATH = "path"
+    AUDIT = "audit"

@@ -29,11 +29,13 @@ def record(
     after: Mapping[str, Any] | None = None,
     job: uuid.UUID | None = None,
     digest: str | None = None,
+    table: uuid.UUID | None = None,
     table_version: int | None = None,
 ) -> Event:
     """Appends one event. Raises Problem 503 `audit_unavailable` when it can't be written: the caller's act must not happen.
 
-    Secrets never enter `before`, `after` or `reason`; callers pass what their model declares as auditable.
+    Secrets never enter `before`, `after` or `reason`; callers pass what their model declares as auditable. `table` needs saying only
+    where neither the object is the table nor the job's row is written already: the database knows the others.
     """
     event = Event(
         actor_kind=actor.kind,
@@ -52,6 +54,7 @@ def record(
         after=after,
         job=job,
         digest=digest,
+        table_id=table,
         table_version=table_version,
         request_id=actor.request_id,
     )

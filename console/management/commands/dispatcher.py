@@ -1,4 +1,4 @@
-"""`manage.py dispatcher`: the process that wakes, reconciles and tidies."""
+"""`manage.py dispatcher`: the process that wakes, reconciles, tidies and keeps the audit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from jobs.audit_keeping import kept
 from jobs.dispatch import run_for_ever
 from jobs.models import Worker
 from jobs.worker import WorkerProcess
@@ -23,5 +24,6 @@ class Command(BaseCommand):
             signal.signal(name, lambda *_: stop.set())
         worker = WorkerProcess("dispatcher", Worker.Kind.DISPATCHER, host=None)
         worker.begin()
-        run_for_ever(stop)
+        with kept(stop):
+            run_for_ever(stop)
         worker.stop()

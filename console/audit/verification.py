@@ -1,0 +1,222 @@
+"""Verifying the audit: every link follows the one before, holds its event unchanged, and agrees with every exported head."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from console.audit import heads
+from console.audit.chain import START, link_hash
+from console.audit.heads import HeadsFile, SignedHead
+from console.audit.models import Head, Seal, Verification
+
+SLICE = 10_000
+KEPT_FINDINGS = 200
+
+_ROWS = """
+    select s.sequence, s.event, s.previous, s.hash, e.hash, audit.row_hash(e)
+    from audit.seal s left join audit.event e on e.id = s.event
+    where s.sequence > %s order by s.sequence limit %s
+"""
+# One statement, one snapshot: an event that is being sealed meanwhile is in one of the two.
+_UNSEALED = """
+    select e.id, e.action, e.at from audit.event e
+    where not exists (select from audit.seal s where s.event = e.id)
+      and not exists (select from audit.pending p where p.event = e.id)
+    order by e.at limit 20
+"""
+_COUNTS = "select (select count(*) from audit.event), (select count(*) from audit.seal) + (select count(*) from audit.pending)"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that differs. From `sequence` on the audit isn't what it was; None where no sequence tells."""
+
+    kind: str
+    sequence: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link as it is stored, with its event's stored hash and the hash that the event's row has now (None: no row)."""
+
+    sequence: int
+    event: uuid.UUID
+    previous: str
+    hash: str
+    event_hash: str | None
+    computed: str | None
+
+
+class Walk:
+    """A walk along the chain from one link on.
+
+    `trusted` is the last sequence at which a head and the chain agreed, `suspect` the first one since at which anything differed.
+    """
+
+    def __init__(self, last: int, link: str, exported: HeadsFile, key: str) -> None:
+        self.last, self.hash, self.heads, self.key = last, link, exported.heads, key
+        self.trusted = last
+        self.suspect: int | None = None
+        self.checked = 0
+
+    def take(self, link: Link) -> Iterator[Finding]:
+        """What is wrong with the next link."""
+        for finding in (*self._place(link), *_content(link)):
+            self.suspect = self.suspect or finding.sequence
+            yield finding
+        head = self.heads.get(link.sequence)
+        if head is not None:
+            yield from self._against(head, link)
+        self.last, self.hash = link.sequence, link.hash
+        self.checked += 1
+
+    def _place(self, link: Link) -> Iterator[Finding]:
+        if link.sequence != self.last + 1:
+            missing = (
+                f"#{self.last + 1}" if link.sequence == self.last + 2 else f"#{self.last + 1} to #{link.sequence - 1}"
+            )
+            yield Finding("gap", self.last + 1, f"{missing} missing: the chain goes on with #{link.sequence}.")
+        elif link.previous != self.hash:
+            yield Finding(
+                "link_broken", link.sequence, f"#{link.sequence} doesn't follow #{self.last} as it is stored."
+            )
+
+    def _against(self, head: SignedHead, link: Link) -> Iterator[Finding]:
+        if not head.is_signed_by(self.key):
+            yield Finding(
+                "head_forged", head.sequence, f"The exported head #{head.sequence} isn't signed by this home's key."
+            )
+        elif head.hash != link.hash:
+            since = self.suspect or self.trusted + 1
+            text = f"#{link.sequence} isn't what was exported: all since #{since} may have been rewritten."
+            yield Finding("head_differs", since, text)
+        else:
+            self.trusted, self.suspect = link.sequence, None
+
+
+def _content(link: Link) -> Iterator[Finding]:
+    if link.event_hash is None:
+        yield Finding("event_gone", link.sequence, f"The event of #{link.sequence} ({link.event}) is gone.")
+    elif link.computed != link.event_hash:
+        yield Finding("event_changed", link.sequence, f"The event of #{link.sequence} isn't what was recorded.")
+    elif link.hash != link_hash(link.sequence, link.previous, link.event, link.event_hash):
+        yield Finding("seal_changed", link.sequence, f"#{link.sequence} and its event don't belong together.")
+
+
+Checks = Callable[[], Iterable[Finding]]
+
+
+def verify(asked_by: str, since: int = 0, key: str | None = None, more: Checks = tuple) -> Verification:
+    """The chain after the link `since`, in one go, and what `more` checks. The result is kept as a row."""
+    run = begin(asked_by, since)
+    while run.finished_at is None:
+        advance(run, key, more)
+    return run
+
+
+def begin(asked_by: str, since: int = 0) -> Verification:
+    """A verification that has looked at nothing yet; it begins after the link `since`, which it takes as given."""
+    before = Seal.objects.filter(sequence=since).values_list("hash", flat=True).first() if since else START
+    row = Verification(asked_by=asked_by, first=since + 1, last=since, hash=before or START)
+    row.save(force_insert=True)
+    return row
+
+
+def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> None:
+    """One slice more; with the last one, what no single link shows, and the end. Heads are read first: what they name is sealed.
+
+    `key` is the public key that heads must be signed with, this home's unless told.
+    """
+    started = time.perf_counter()
+    exported, key = heads.exported(), key or heads.public_key()
+    walk = Walk(run.last, run.hash, exported, key)
+    found: list[Finding] = []
+    rows = _links(run.last)
+    for link in rows:
+        found += walk.take(link)
+    ended = len(rows) < SLICE
+    if ended:
+        found += [*_ends(walk, exported, key), *more()]
+    _keep(run, walk, found, time.perf_counter() - started, ended)
+
+
+def _links(after: int) -> list[Link]:
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS, [after, SLICE])
+        return [Link(*row) for row in cursor]
+
+
+def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
+    """What only the whole shows: a cut tail, heads that are lost or forged, events that are in no chain."""
+    beyond = {sequence: head for sequence, head in exported.heads.items() if sequence > walk.last}
+    yield from _cut(walk.last, beyond, key)
+    stored = Head.objects.values_list("sequence", flat=True)
+    lost = [sequence for sequence in stored if sequence not in exported.heads]
+    if lost:
+        text = f"{len(lost):,} signed heads, #{min(lost)} first, are no longer in the file outside the database."
+        yield Finding("head_lost", min(lost), text)
+    yield from unsealed()
+
+
+def _cut(last: int, beyond: Mapping[int, SignedHead], key: str) -> Iterator[Finding]:
+    signed = [sequence for sequence, head in beyond.items() if head.is_signed_by(key)]
+    if signed:
+        text = f"The chain ends at #{last}, but a head of #{max(signed)} was exported: what came after #{last} is gone."
+        yield Finding("tail_cut", last + 1, text)
+    elif beyond:
+        yield Finding("head_forged", min(beyond), f"The exported head #{min(beyond)} isn't signed by this home's key.")
+
+
+def unsealed() -> Iterator[Finding]:
+    """Events that are neither in the chain nor waiting for it: nobody but the table's owner can make such."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS)
+        events, known = cursor.fetchone()
+        if events <= known:
+            return
+        cursor.execute(_UNSEALED)
+        for event, action, at in cursor.fetchall():
+            yield Finding("unsealed", None, f"The event {event} ({action}, {at:%Y-%m-%d %H:%M:%S} UTC) is in no chain.")
+
+
+def _keep(run: Verification, walk: Walk, found: list[Finding], seconds: float, ended: bool) -> None:
+    run.last, run.hash = walk.last, walk.hash
+    run.checked += walk.checked
+    run.seconds = round(run.seconds + seconds, 3)
+    run.finished_at = Now() if ended else None
+    run.problem_count += len(found)
+    run.problems = [*run.problems, *map(asdict, found)][:KEPT_FINDINGS]
+    run.save(update_fields=["last", "hash", "checked", "seconds", "finished_at", "problems", "problem_count"])
+    if ended:
+        run.refresh_from_db(fields=["finished_at"])
+
+
+def first_wrong(run: Verification) -> int | None:
+    """From which sequence on something differs; None when nothing does, or no sequence tells."""
+    return min((p["sequence"] for p in run.problems if p["sequence"] is not None), default=None)
+
+
+def as_json(run: Verification) -> dict[str, Any]:
+    """A verification as API and command line give it."""
+    return {
+        "whole": run.first <= 1,
+        "first": run.first,
+        "last": run.last,
+        "checked": run.checked,
+        "seconds": run.seconds,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "asked_by": run.asked_by,
+        "ok": run.finished_at is not None and not run.problem_count,
+        "problem_count": run.problem_count,
+        "first_wrong": first_wrong(run),
+        "problems": run.problems,
+    }

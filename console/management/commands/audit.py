@@ -1,0 +1,59 @@
+"""`manage.py audit verify`: whether the audit is what it was, from the host's command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import transaction
+
+from console.audit import heads, verification
+from console.audit.actor import Actor
+from console.audit.models import Verification
+from console.management.troubles import in_one_line
+from jobs.agreement import differences
+from jobs.audit_keeping import record_verification
+
+WHO = "command line"
+
+
+class Command(BaseCommand):
+    help = (
+        "Verifies the audit's chain, its exported heads, and that tables and jobs agree with it. Ends with 1 when not."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        acts = parser.add_subparsers(dest="act", required=True)
+        verify = acts.add_parser("verify", help=self.help)
+        verify.add_argument("--since", type=int, default=0, metavar="SEQUENCE", help="take the links up to it as given")
+        verify.add_argument("--public-key", metavar="HEX", help="the key that heads must be signed with (this home's)")
+        verify.add_argument("--json", action="store_true", help="print the result as JSON")
+        acts.add_parser("public-key", help="Prints the key that heads are signed with, to be kept elsewhere.")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        if options["act"] == "public-key":
+            self.stdout.write(heads.public_key())
+            return
+        with in_one_line():
+            run = verification.verify(WHO, options["since"], options["public_key"], differences)
+            with transaction.atomic():
+                record_verification(Actor.system(WHO), run)
+        self._print(run, as_json=options["json"])
+        if run.problem_count:
+            sys.exit(1)
+
+    def _print(self, run: Verification, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps(verification.as_json(run), cls=DjangoJSONEncoder, indent=1))
+            return
+        for problem in run.problems:
+            self.stdout.write(f"{problem['kind']}: {problem['text']}")
+        wrong = verification.first_wrong(run)
+        where = f", from #{wrong} on" if wrong else ""
+        said = f"{run.problem_count:,} differences{where}" if run.problem_count else "nothing differs"
+        self.stdout.write(f"#{run.first} to #{run.last}: {run.checked:,} events in {run.seconds:.1f} s, {said}")
