@@ -16,9 +16,9 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed, query_of, wait_of
-from jobs import queries, services
+from jobs import queries, requests, services
 from jobs.models import Job, JobEvent, LogLine
-from jobs.representation import job_json, jobs_json
+from jobs.representation import job_json, job_json_now, jobs_json
 from jobs.serializers import (
     BODIES,
     AnyCommand,
@@ -67,13 +67,11 @@ class Jobs(APIView):
         kind = body_of(request, AnyCommand)["command"]
         body, as_command = BODIES[kind]
         given = body_of(request, body)
-        made = services.request_convert(
-            Actor.of(request), as_command(given), given["reason"], idempotency_key=_idempotency_key(request)
-        )
+        made = requests.request(Actor.of(request), as_command(given), given["reason"], idempotency_key(request))
         return Response(job_json(made.job), status=201 if made.fresh else 200)
 
 
-def _idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
@@ -96,7 +94,7 @@ class JobDetail(APIView):
             wait(job, seconds, any_change=until == "state")
             person = Person.objects.get(pk=person.pk)  # their roles may have changed meanwhile
             job = queries.job_for(person, job_id)
-        return Response(job_json(job))
+        return Response(job_json_now(job))
 
 
 class JobEvents(APIView):
@@ -134,7 +132,7 @@ class JobCancel(APIView):
         body_of(request, NoBody)
         job = queries.job_for(person_of(request), job_id)
         services.cancel(Actor.of(request), job)
-        return Response(_now(job))
+        return Response(job_now(job))
 
 
 class JobWithdraw(APIView):
@@ -147,8 +145,9 @@ class JobWithdraw(APIView):
         body_of(request, NoBody)
         job = queries.job_for(person_of(request), job_id)
         services.withdraw(Actor.of(request), job)
-        return Response(_now(job))
+        return Response(job_now(job))
 
 
-def _now(job: Job) -> dict[str, Any]:
+def job_now(job: Job) -> dict[str, Any]:
+    """The job as it is after an act."""
     return job_json(Job.objects.select_related("table", "requested_by").get(pk=job.pk))

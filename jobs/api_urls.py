@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import api, previews_api, reads_api, rows_api, workers_api
+from jobs import api, previews_api, reads_api, review_api, rows_api, workers_api
 
 urlpatterns = [
     path("jobs", api.Jobs.as_view(), name="api_jobs"),
@@ -9,6 +9,12 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/log", api.JobLog.as_view(), name="api_job_log"),
     path("jobs/<uuid:job_id>/cancel", api.JobCancel.as_view(), name="api_job_cancel"),
     path("jobs/<uuid:job_id>/withdraw", api.JobWithdraw.as_view(), name="api_job_withdraw"),
+    path("jobs/<uuid:job_id>/approve", review_api.JobApprove.as_view(), name="api_job_approve"),
+    path("jobs/<uuid:job_id>/reject", review_api.JobReject.as_view(), name="api_job_reject"),
+    path("jobs/<uuid:job_id>/comment", review_api.JobComment.as_view(), name="api_job_comment"),
+    path("jobs/<uuid:job_id>/edit", review_api.JobEdit.as_view(), name="api_job_edit"),
+    path("jobs/<uuid:job_id>/undo", review_api.JobUndo.as_view(), name="api_job_undo"),
+    path("jobs/<uuid:job_id>/sample", review_api.JobSample.as_view(), name="api_job_sample"),
     path("conversions/inspect", reads_api.Inspect.as_view(), name="api_inspect"),
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),

@@ -13,10 +13,12 @@ from django.db.models import Q
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from jobs import policies
 from jobs.domain.commands import COMMANDS
-from jobs.domain.states import MAX_ATTEMPTS, State, table_state
+from jobs.domain.states import MAX_ATTEMPTS, Cause, State, table_state
 from jobs.models import Attempt, Job, Read
 from jobs.timing import timing
+from jobs.transitions import move
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,11 @@ _CONVERTS_LOCK = 7_311_204
 
 _RUN = """
 with candidate as (
-    select j.id, j.location, j.command from jobs_job j
+    select j.id, j.location, j.command, coalesce((j.policy->>'required_approvals')::int, 0) as required from jobs_job j
     where j.state = 'queued' and j.expires_at > clock_timestamp()
       and (j.command, j.schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
-      and coalesce((j.policy->>'required_approvals')::int, 0) = 0
+      and (coalesce((j.policy->>'required_approvals')::int, 0) = 0
+           or jobs_approvals(j.id, j.digest) >= (j.policy->>'required_approvals')::int)
       and (%(converts)s or j.command <> 'convert')
       and not exists (
           select 1 from jobs_tablelease l where l.location = j.location
@@ -77,7 +80,10 @@ with candidate as (
     insert into jobs_jobevent (job_id, at, kind, who, source, target, attempt, text, table_text)
     select job_id, clock_timestamp(), 'running', %(worker)s, 'queued', 'running', number, %(started)s, %(meaning)s from attempted
 )
-select a.job_id, a.id, a.token, a.number from candidate left join attempted a on true
+select a.job_id, a.id, a.token, a.number, exists (
+    select 1 from jobs_policyrule r where r.command = candidate.command and r.enabled and r.removed_at is null
+    and r.required_approvals > candidate.required)
+from candidate left join attempted a on true
 """
 
 _PREVIEW = """
@@ -134,11 +140,28 @@ def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
             return None  # nothing is queued: most wake-ups end here, and take no lock
         name = "pg_advisory_xact_lock" if converts else "pg_advisory_xact_lock_shared"
         cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
+        before = transaction.savepoint()
         cursor.execute(_RUN, _values(holder) | {"converts": converts})
         found: tuple[Any, ...] | None = cursor.fetchone()
-        if found is not None and found[0] is not None:
-            _record_start(found[0], holder)
+        if found is None or found[0] is None:
+            return found
+        if found[-1] and _lacks_approvals(found[0]):
+            transaction.savepoint_rollback(before)
+            _send_back(found[0], holder)
+            return (None,) * len(found)
+        _record_start(found[0], holder)
     return found
+
+
+def _lacks_approvals(job_id: uuid.UUID) -> bool:
+    """Whether a rule has become stricter since the request: the larger number counts."""
+    job = Job.objects.select_related("table").get(pk=job_id)
+    return policies.approvals(job) < policies.required(job)
+
+
+def _send_back(job_id: uuid.UUID, holder: Holder) -> None:
+    text = "A rule asks for more approvals now than when it was queued: it waits for them."
+    move(Job.objects.get(pk=job_id), State.AWAITING_APPROVAL, Cause.WORKER, holder.worker, text=text)
 
 
 def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
@@ -186,6 +209,6 @@ def _values(holder: Holder) -> dict[str, Any]:
 def _claim(row: tuple[Any, ...] | None, kind: str) -> Claim | None:
     if row is None:
         return None
-    job_id, attempt_id, token, number = row
+    job_id, attempt_id, token, number = row[:4]
     job = Job.objects.select_related("table", "requested_by").get(pk=job_id)
     return Claim(job=job, attempt_id=attempt_id, token=token, number=number, kind=kind)

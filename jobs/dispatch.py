@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from console.errors import Problem
 from console.logs import log
-from jobs import broker
+from jobs import broker, quorum
 from jobs.domain.states import Cause, State, sources
 from jobs.late import find_late_commits
 from jobs.models import DispatcherRound, Job, Read
@@ -71,6 +71,7 @@ def _expire(job: Job) -> bool:
 
 ROUNDS = (
     Round("wake", lambda: timing().wake, wake_waiting),
+    Round("quorum", lambda: timing().wake, quorum.send_back),
     Round("reconcile", lambda: timing().reconcile, reconcile),
     Round("late_commits", lambda: timing().reconcile, find_late_commits),
     Round("tidy", lambda: timing().housekeeping, tidy),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import connection
+
 from jobs.domain.policy import Case, Policy, Rule, Scope, TableClass, decide
 from jobs.models import Job, PolicyRule
 
@@ -53,3 +55,16 @@ def share_of(preview: Mapping[str, Any]) -> float | None:
 def policy_of(job: Job, preview: Mapping[str, Any]) -> Policy:
     """What a job needs by today's rules."""
     return decide(rules_now(job.command), case_of(job, preview))
+
+
+def approvals(job: Job) -> int:
+    """The approvals of the job's digest that count now: the database's own count (`jobs_approvals`)."""
+    with connection.cursor() as cursor:
+        cursor.execute("select jobs_approvals(%s, %s)", [job.pk, job.digest])
+        return int(cursor.fetchone()[0])
+
+
+def required(job: Job) -> int:
+    """How many it needs: what its request said, or what today's rules say, whichever is more."""
+    stored = int(job.policy.get("required_approvals", 0))
+    return max(stored, policy_of(job, job.preview or {}).required_approvals)

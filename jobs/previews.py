@@ -1,22 +1,29 @@
-"""What a delete would touch, from the log alone: the catalog is brought in step, then its live files are asked."""
+"""What a delete would touch, asked before anything is asked for: from the log at once, or counted by Spark as a read."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
+
+from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.errors import Problem
+from console.audit.services import record
+from jobs import reads
 from jobs.domain.errors import CommandRefused
-from jobs.domain.predicates import to_text
-from jobs.predicates import parse, schema_of
-from jobs.preview.prediction import predict
+from jobs.domain.predicates import Node, to_text
+from jobs.domain.predicates.stored import to_json
+from jobs.models import Read, Worker
+from jobs.preview.delete import from_log, shown
+from jobs.preview.problems import problem_of_refused
+from jobs.preview.subject import Subject, subject_of
 from jobs.row_reads import table_with_rows
-from jobs.table_predicates import refused_predicate
-from tables import after_jobs
-from tables.deltalog import Snapshot
-from tables.deltalog.schema import SchemaError, parse_schema
+from jobs.services import require_person
 from tables.models import Table
+
+MATCHED = "matched"
 
 
 def preview(actor: Actor, table_id: uuid.UUID, text: str | None) -> dict[str, Any]:
@@ -25,46 +32,69 @@ def preview(actor: Actor, table_id: uuid.UUID, text: str | None) -> dict[str, An
     Statistics tell of values, so it takes the right to rows. Raises Http404; Problem 403 `forbidden`, 400 `predicate_refused`, 422
     `append_only`, `not_delta`, `unreadable`.
     """
-    table = after_jobs.sync(table_with_rows(actor, table_id).pk)
-    snapshot = _snapshot(table)
+    table = table_with_rows(actor, table_id)
+    subject, node = _asked(table, text)
+    return _named(table, node) | _from_log(subject, node)
+
+
+def ask_exact(actor: Actor, table_id: uuid.UUID, text: str | None) -> Read:
+    """The read by which Spark counts the matching rows at the newest version. Counting tells of rows: it is an event.
+
+    Raises as `preview` does, and Problem 503 `audit_unavailable`.
+    """
+    table = table_with_rows(actor, table_id)
+    subject, node = _asked(table, text)
+    log = _named(table, node) | _from_log(subject, node)
+    tree = None if node is None else to_json(node)
+    question = {"path": table.path, "tree": tree, "version": subject.version, "preview": log}
+    after = {"read": MATCHED, "predicate": log["predicate"]}
+    with transaction.atomic():
+        record(
+            actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table.pk, table.name,
+            after=after, table_version=subject.version,
+        )  # fmt: skip
+        person = require_person(actor)
+        return reads.ask(person, MATCHED, Worker.Kind.INTERACTIVE, question, table, subject.version)
+
+
+def answered(read: Read) -> dict[str, Any]:
+    """The log's preview with Spark's count in it, as the API has it."""
+    log: Mapping[str, Any] = read.question["preview"]
+    found = read.answer or {}
+    whole = log["class"] == "whole_table" or found["rows"] >= found["rows_total"]
+    rewrites = log["branch"] == "rewrite"
+    return {
+        **log,
+        "table": read.table_id,
+        "class": "whole_table" if whole else "ordinary",
+        "branch": log["branch"] if found["rows"] else "nothing",
+        "files_matched": found["files"],
+        "files_to_rewrite": found["files"] if rewrites else 0,
+        "bytes_matched": found["bytes"],
+        "bytes_to_rewrite": found["bytes"] if rewrites else 0,
+        "rows_matched": found["rows"],
+        "rows_matched_exact": True,
+        "rows_total": found["rows_total"],
+        "rows_hash": found["rows_hash"],
+        "notes": [],
+        "speed": "spark",
+    }
+
+
+def _asked(table: Table, text: str | None) -> tuple[Subject, Node | None]:
     try:
-        struct = parse_schema(snapshot.metadata.schema_json if snapshot.metadata else "")
-    except SchemaError as error:
-        raise _unreadable(str(error)) from None
-    schema = schema_of(struct)
-    try:
-        node = None if text is None else parse(text, schema)
-        found = predict(snapshot, struct, schema, node)
+        subject = subject_of(table.pk)
+        return subject, None if text is None else subject.read(text)
     except CommandRefused as refused:
-        raise _problem(refused) from None
-    return {"table": table.pk, "predicate": None if node is None else to_text(node), **found.as_json()}
+        raise problem_of_refused(refused) from None
 
 
-def _snapshot(table: Table) -> Snapshot:
-    """The live files, where they are certain: a file that is missing from the list could hold matching rows."""
-    if table.missing_since is not None:
-        raise Problem(422, "unreadable", "The table’s directory is gone, so nothing can be said about its rows.")
-    if table.sync_error:
-        raise _unreadable(table.sync_error)
-    if not table.is_delta:
-        raise Problem(422, "not_delta", "This is no Delta table: rows are deleted from Delta tables only.")
-    snapshot = after_jobs.live_files(table)
-    if snapshot is None:
-        raise _unreadable("its live files aren’t known")
-    if not snapshot.complete:
-        raise _unreadable("a part of it is missing or corrupt")
-    if needs := snapshot.understanding.needs:
-        raise _unreadable(f"it needs {', '.join(needs)}, which Levee doesn’t know")
-    return snapshot
+def _from_log(subject: Subject, node: Node | None) -> dict[str, Any]:
+    try:
+        return shown(from_log(subject, node).values)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
 
 
-def _unreadable(why: str) -> Problem:
-    return Problem(422, "unreadable", f"The log can’t be read with certainty: {why.rstrip('.')}.")
-
-
-def _problem(refused: CommandRefused) -> Problem:
-    first = refused.refusals[0]
-    if first.code != "append_only":
-        return refused_predicate(refused)
-    engine = first.engine.as_json() if first.engine else None
-    return Problem(422, first.code, f"{first.message} {first.remedy}", engine=engine)
+def _named(table: Table, node: Node | None) -> dict[str, Any]:
+    return {"table": str(table.pk), "predicate": None if node is None else to_text(node)}

@@ -12,9 +12,11 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.rest import Body, Text, body_of
+from console.rest import Body, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
 from jobs.predicates import MAX_LENGTH
-from jobs.previews import preview
+from jobs.preview_serializers import ConsequenceSerializer
+from jobs.previews import ask_exact, preview
+from jobs.reads_api import answered
 
 
 class PreviewBody(Body):
@@ -27,6 +29,12 @@ class PreviewBody(Body):
         max_length=MAX_LENGTH,
         help_text="null, and nothing else, is the whole table.",
     )
+
+
+class PreviewQuery(WaitQuery):
+    """How it is measured."""
+
+    exact = serializers.BooleanField(required=False, default=False, help_text="Spark counts the rows: a read.")
 
 
 class PreviewSerializer(serializers.Serializer[Any]):
@@ -47,7 +55,12 @@ class PreviewSerializer(serializers.Serializer[Any]):
     rows_least = serializers.IntegerField(allow_null=True)
     partitions = serializers.IntegerField(allow_null=True, help_text="Partitions that may hold matching rows.")
     measured_at_version = serializers.IntegerField()
-    speed = serializers.ChoiceField(["log"])
+    rows_total = serializers.IntegerField(allow_null=True)
+    rows_copied = serializers.IntegerField(allow_null=True)
+    rows_hash = serializers.CharField(allow_null=True)
+    table_id = serializers.CharField(help_text="The id in the table's own metadata.")
+    consequences = ConsequenceSerializer(many=True)
+    speed = serializers.ChoiceField(["log", "spark"])
     notes = serializers.ListField(child=serializers.CharField())
 
     def get_fields(self) -> dict[str, Any]:
@@ -56,12 +69,20 @@ class PreviewSerializer(serializers.Serializer[Any]):
 
 
 class Previews(APIView):
-    """What a delete would touch, from the log at once; nothing is changed and Spark isn't asked."""
+    """What a delete would touch, from the log at once, or with `?exact=true` counted by Spark as a read. Nothing is changed."""
 
     asks: ClassVar[dict[str, Permission]] = {"POST": Permission.TABLE_ROWS}
 
-    @extend_schema(operation_id="previews", request=PreviewBody, responses={200: PreviewSerializer})
+    @extend_schema(
+        operation_id="previews",
+        parameters=[PreviewQuery],
+        request=PreviewBody,
+        responses={200: PreviewSerializer, 202: ReadSerializer},
+    )
     def post(self, request: Request) -> Response:
         """The files, bytes and rows that may match, and the branch Delta will take and why."""
+        seconds, exact = wait_of(request), query_of(request, PreviewQuery)["exact"]
         given = body_of(request, PreviewBody)
+        if exact:
+            return answered(ask_exact(Actor.of(request), given["table"], given["predicate"]), seconds)
         return Response(preview(Actor.of(request), given["table"], given["predicate"]))

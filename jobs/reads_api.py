@@ -24,7 +24,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
 from console.rest import Body, NoBody, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
-from jobs import locating, reads, row_reads
+from jobs import locating, previews, reads, row_reads
 from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
 from jobs.serializers import InspectionSerializer
@@ -33,7 +33,7 @@ from tables import queries
 AT = re.compile(r"^@(v[0-9]{1,18}|[0-9]{17})$")
 MAX_VERSION = 2**63 - 1
 # The right that the question took must still be there for its answer.
-NEEDS = dict.fromkeys(row_reads.KINDS, Permission.TABLE_ROWS)
+NEEDS = dict.fromkeys((*row_reads.KINDS, previews.MATCHED), Permission.TABLE_ROWS)
 
 
 class InspectBody(Body):
@@ -170,4 +170,9 @@ def answered(read: Read, seconds: float, *, at_once: bool = False) -> Response:
 
 
 def _shown(read: Read) -> Any:
-    return InspectionSerializer(read.answer).data if read.kind == "inspect" else read.answer
+    match read.kind:
+        case "inspect":
+            return InspectionSerializer(read.answer).data
+        case previews.MATCHED:
+            return previews.answered(read)
+    return read.answer

@@ -7,18 +7,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db.models import F, Func, JSONField, Prefetch, Value, prefetch_related_objects
+from django.utils import timezone
 
 from jobs.domain.policy import APPROVER
 from jobs.domain.states import State, table_state
-from jobs.models import Attempt, Job
+from jobs.handling import handling_of
+from jobs.models import Attempt, Decision, Job
 from jobs.queries import state_sentence
 from jobs.serializers import PREVIEWS, JobSerializer
 
 RUNS = Prefetch("attempts", Attempt.objects.filter(kind=Attempt.Kind.RUN).order_by("claimed_at"), to_attr="runs")
 
 
+WAITS = frozenset({State.AWAITING_APPROVAL, State.QUEUED})
 # What a job needs isn't known before its preview has ended.
 UNDECIDED = {"required_approvals": 0, "role": APPROVER, "reasons": []}
+
+
+DECISIONS = Prefetch("decisions", Decision.objects.select_related("person"), to_attr="decided")
 
 
 class Without(Func):
@@ -34,9 +40,16 @@ def job_json(job: Job) -> dict[str, Any]:
     return jobs_json([job])[0]
 
 
+def job_json_now(job: Job) -> dict[str, Any]:
+    """The same; while it waits, its drift is what the log says now."""
+    if job.state in WAITS and (drift := handling_of(job.command).look(job)) is not None:
+        job.drift, job.drift_at = drift.as_json(), timezone.now()
+    return job_json(job)
+
+
 def jobs_json(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    """Several jobs; two queries."""
-    prefetch_related_objects(jobs, RUNS)
+    """Several jobs; three queries."""
+    prefetch_related_objects(jobs, RUNS, DECISIONS)
     previews = _previews(job.pk for job in jobs)
     return [dict(JobSerializer(_values(job, previews.get(job.pk))).data) for job in jobs]
 
@@ -70,9 +83,9 @@ def _values(job: Job, preview: Any) -> dict[str, Any]:
         "base_version": job.base_version,
         "expires_at": job.expires_at,
         "policy": job.policy or UNDECIDED,
-        "approvals": [],
+        "approvals": job.decided,  # type: ignore[attr-defined]  # prefetched by DECISIONS
         "preview": _shown_preview(job.command, preview),
-        "drift": None,
+        "drift": job.drift and {**job.drift, "checked_at": job.drift_at},
         "progress": {"stage": None, "done": None, "total": None, **job.progress},
         "attempts": job.runs,  # type: ignore[attr-defined]  # prefetched by RUNS
         "result": job.result,

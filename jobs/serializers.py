@@ -8,10 +8,14 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.rest import Body, ListQuery, Text, WaitQuery
+from console.rest import Body, ListQuery, Text, WaitQuery, Whole
 from console.rest import Flag as StrictFlag
-from jobs.domain.commands import Convert
+from jobs.domain.commands import Command, Convert, Delete, Restore
 from jobs.domain.states import State
+from jobs.predicates import MAX_LENGTH
+from jobs.preview_serializers import DeletePreviewSerializer, RestorePreviewSerializer
+
+MOST = 2**63 - 1  # of a version
 
 
 class ConvertBody(Body):
@@ -41,9 +45,37 @@ def _convert(given: Mapping[str, Any]) -> Convert:
     )
 
 
+class DeleteBody(Body):
+    """DELETE of the rows of a Delta table that match a predicate."""
+
+    command = serializers.ChoiceField([Delete.kind])
+    table = serializers.UUIDField()
+    predicate = Text(allow_null=True, max_length=MAX_LENGTH, help_text="null, and nothing else, is the whole table.")
+    reason = Text(max_length=2000, allow_blank=True)
+
+
+def _delete(given: Mapping[str, Any]) -> Delete:
+    return Delete(table=str(given["table"]), predicate=given["predicate"])
+
+
+class RestoreBody(Body):
+    """RESTORE of a Delta table to one of its versions."""
+
+    command = serializers.ChoiceField([Restore.kind])
+    table = serializers.UUIDField()
+    version = Whole(min_value=0, max_value=MOST)
+    reason = Text(max_length=2000, allow_blank=True)
+
+
+def _restore(given: Mapping[str, Any]) -> Restore:
+    return Restore(table=str(given["table"]), version=given["version"])
+
+
 # One entry per command: its body, and how the body's values become the command.
-BODIES: Mapping[str, tuple[type[Body], Callable[[Mapping[str, Any]], Convert]]] = {
+BODIES: Mapping[str, tuple[type[Body], Callable[[Mapping[str, Any]], Command]]] = {
     Convert.kind: (ConvertBody, _convert),
+    Delete.kind: (DeleteBody, _delete),
+    Restore.kind: (RestoreBody, _restore),
 }
 
 
@@ -130,7 +162,11 @@ class InspectionSerializer(serializers.Serializer[Any]):
     already_delta = serializers.BooleanField()
 
 
-PREVIEWS: Mapping[str, type[serializers.Serializer[Any]]] = {Convert.kind: InspectionSerializer}
+PREVIEWS: Mapping[str, type[serializers.Serializer[Any]]] = {
+    Convert.kind: InspectionSerializer,
+    Delete.kind: DeletePreviewSerializer,
+    Restore.kind: RestorePreviewSerializer,
+}
 
 
 class TableRefSerializer(serializers.Serializer[Any]):
@@ -143,6 +179,26 @@ class PolicySerializer(serializers.Serializer[Any]):
     required_approvals = serializers.IntegerField()
     role = serializers.CharField()
     reasons = serializers.ListField(child=serializers.CharField())
+
+
+class ApprovalSerializer(serializers.Serializer[Any]):
+    """One person's decision on one digest. An edit voids it."""
+
+    by = serializers.CharField(source="person.name")
+    decision = serializers.ChoiceField(["approve", "reject"])
+    digest = serializers.CharField()
+    decided_at = serializers.DateTimeField()
+    comment = serializers.CharField()
+    voided_at = serializers.DateTimeField(allow_null=True)
+
+
+class DriftSerializer(serializers.Serializer[Any]):
+    """How far the table has moved since the preview: now while it waits, else at the check before the run."""
+
+    head_version = serializers.IntegerField(allow_null=True)
+    verdict = serializers.ChoiceField(["unmoved", "same_files", "same_rows", "moved"])
+    why = serializers.CharField()
+    checked_at = serializers.DateTimeField(allow_null=True)
 
 
 class StageSerializer(serializers.Serializer[Any]):
@@ -213,9 +269,9 @@ class JobSerializer(serializers.Serializer[Any]):
     base_version = serializers.IntegerField(allow_null=True)
     expires_at = serializers.DateTimeField()
     policy = PolicySerializer()
-    approvals = serializers.ListField(child=serializers.JSONField())
+    approvals = ApprovalSerializer(many=True)
     preview = serializers.JSONField(allow_null=True)
-    drift = serializers.JSONField(allow_null=True)
+    drift = DriftSerializer(allow_null=True)
     progress = ProgressSerializer()
     attempts = AttemptSerializer(many=True)
     result = ResultSerializer(allow_null=True)

@@ -18,7 +18,7 @@ from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.health import worker_state
-from jobs import locating, queries, reads, services, worker_services
+from jobs import locating, queries, reads, requests, services, worker_services
 from jobs.domain.commands import Convert
 from jobs.domain.partitions import TYPE_NAMES
 from jobs.forms import JobFilterForm
@@ -157,7 +157,7 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
         collect_stats=collect_stats,
     )
     try:
-        made = services.request_convert(Actor.of(request), command, reason)
+        made = requests.request_convert(Actor.of(request), command, reason)
     except Problem as problem:
         if problem.status not in {400, 409}:
             raise

@@ -67,7 +67,7 @@ class Restore:
 Command = Convert | Delete | Restore
 
 # Open: a command registers itself here, and in the policies and engines that know it.
-COMMANDS: dict[str, type[Command]] = {Convert.kind: Convert}
+COMMANDS: dict[str, type[Command]] = {Convert.kind: Convert, Delete.kind: Delete, Restore.kind: Restore}
 
 
 def command_to_json(command: Command) -> dict[str, Any]:

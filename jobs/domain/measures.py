@@ -22,6 +22,7 @@ class Matched:
     rows_total: int
     rows_hash: str | None
     files: Mapping[str, int]
+    bytes: int | None = None  # the sizes of those files, added up
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from jobs.handling.base import Drift, Handling, Measured, Verdict
 from jobs.handling.convert import ConvertHandling
+from jobs.handling.delete import DeleteHandling
+from jobs.handling.restore import RestoreHandling
 
-HANDLINGS: dict[str, Handling] = {"convert": ConvertHandling()}
+HANDLINGS: dict[str, Handling] = {
+    "convert": ConvertHandling(),
+    "delete": DeleteHandling(),
+    "restore": RestoreHandling(),
+}
 
 __all__ = ["HANDLINGS", "Drift", "Handling", "Measured", "Verdict", "handling_of"]
 

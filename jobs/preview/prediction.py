@@ -69,10 +69,15 @@ def predict(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | Non
     `struct` is the snapshot's schema and `schema` the same for predicates, against which `node` was resolved. The snapshot must have
     its files. Raises CommandRefused (`append_only`).
     """
+    return see(snapshot, struct, schema, node)[0]
+
+
+def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Prediction, pa.Table]:
+    """`predict`, and the live files that may hold matching rows. Raises CommandRefused (`append_only`)."""
     refuse_append_only(snapshot)
     files = files_of(snapshot, struct, schema)
     outcome = everything(files) if node is None else match(node, files)
-    return _summed(snapshot, files, outcome, node)
+    return _summed(snapshot, files, outcome, node), files.table.filter(outcome.true)
 
 
 def refuse_append_only(snapshot: Snapshot) -> None:

@@ -16,7 +16,7 @@ from console.accounts.models import Person
 from console.audit.actions import ActorKind
 from console.audit.actor import Actor
 from console.errors import Problem
-from jobs import broker, services
+from jobs import broker, requests, services
 from jobs.domain.commands import Convert
 from jobs.models import Job, Worker
 from jobs.points import Point, reached
@@ -66,7 +66,7 @@ def do_append_many(paths: list[str]) -> dict:
 def do_convert(path: str) -> dict:
     table(path)
     command = Convert(path=path, name=None, source_format="parquet", partition_schema=None)
-    return {"job": str(services.request_convert(actor(), command, "a test asks").job.pk)}
+    return {"job": str(requests.request_convert(actor(), command, "a test asks").job.pk)}
 
 
 def do_cancel(job: str) -> dict:

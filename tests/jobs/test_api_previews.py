@@ -43,11 +43,13 @@ def test_it_answers_at_once_from_the_log(make):
     found = answer.json()
     assert found.pop("why")
     assert found.pop("notes")
+    assert {said["code"] for said in found.pop("consequences")} == {"readable_until", "bytes_stay"}
     assert found == {
         "table": str(table.pk), "predicate": "n > 15 AND country IN ('DE')", "class": "ordinary", "branch": "rewrite",
         "files_total": 2, "files_matched": 1, "files_whole": 0, "bytes_matched": 200, "files_to_rewrite": 1,
         "bytes_to_rewrite": 200, "rows_matched": 20, "rows_matched_exact": False, "rows_least": 0, "partitions": 1,
-        "measured_at_version": 0, "speed": "log",
+        "measured_at_version": 0, "speed": "log", "rows_total": 30, "rows_copied": None, "rows_hash": None,
+        "table_id": "5b7e3a8e-0000-4000-8000-000000000001",
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from console.accounts.services import FIRST_NAME, first_person
 from console.audit.actor import Actor
 from jobs.domain.commands import Convert
 from jobs.models import Job
-from jobs.services import request_convert
+from jobs.requests import request_convert
 from tables.models import Root
 from tables.sample import CONVERSIONS, ROOT_NAME, Conversion
 from tables.services import ensure_sample

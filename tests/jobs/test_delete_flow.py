@@ -1,0 +1,432 @@
+"""A delete from its request to its undo: previewed, approved, checked for drift, run, proven, taken back."""
+
+import threading
+import uuid
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from console.accounts.authority import EVERYTHING
+from console.accounts.models import Grant, Person
+from console.accounts.roles import Role
+from console.accounts.services import grant
+from console.audit.actor import Actor
+from console.audit.models import Event
+from console.errors import Problem
+from jobs import quorum, reviews
+from jobs.claims import claim_preview, claim_run
+from jobs.domain.states import State
+from jobs.execution import Execution, work
+from jobs.models import Decision, Job, PolicyRule
+from jobs.requests import request_delete, request_restore
+from tables.models import Table
+from tests.jobs import making, small_delta
+from tests.jobs.small_delta import SmallEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROWS = [{"id": n, "p": "FR" if n % 2 else "DE"} for n in range(10)]
+
+
+@pytest.fixture
+def engine():
+    return SmallEngine()
+
+
+@pytest.fixture(autouse=True)
+def quick(timing, no_wakes):
+    return timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+
+
+@pytest.fixture
+def sales(lake, tmp_path):
+    path = tmp_path / "lake" / "sales"
+    small_delta.create(path, ROWS)
+    return Table.objects.create(root=lake, path=str(path), name="sales", format=Table.Format.DELTA)
+
+
+@pytest.fixture
+def place(sales):
+    from pathlib import Path
+
+    return Path(sales.path)
+
+
+def actor(who: Person) -> Actor:
+    return Actor.acting_for(who)
+
+
+def approver(name: str) -> Person:
+    made = Person.objects.create(name=name)
+    grant(Actor.system("tests"), made, Role.APPROVER, EVERYTHING)
+    return Person.objects.get(pk=made.pk)
+
+
+@pytest.fixture
+def anna(db):
+    return approver("anna")
+
+
+def worked(engine, claiming) -> Any:
+    claim = claiming(making.holder())
+    assert claim is not None, "there is nothing to claim"
+    work(Execution(claim, engine, threading.Event(), engine.end_hard))
+    return Job.objects.select_related("table").get(pk=claim.job.pk)
+
+
+def asked(engine, olga, sales, predicate="p = 'FR' AND id < 5") -> Any:
+    request_delete(actor(olga), sales.pk, predicate, "too old")
+    return worked(engine, claim_preview)
+
+
+def approved(engine, olga, anna, sales, predicate="p = 'FR' AND id < 5") -> Any:
+    job = asked(engine, olga, sales, predicate)
+    reviews.approve(actor(anna), job, job.digest, "go")
+    return Job.objects.select_related("table").get(pk=job.pk)
+
+
+def code_of(act) -> str:
+    with pytest.raises(Problem) as found:
+        act()
+    return found.value.code
+
+
+# --- request and preview ----------------------------------------------------------------------------------------------
+
+
+def test_a_request_has_the_logs_preview_at_once_and_no_digest(olga, sales):
+    job: Any = request_delete(actor(olga), sales.pk, "p = 'FR' and id<5", "too old").job
+    assert (job.state, job.digest) == ("previewing", None)
+    assert job.preview["speed"] == "log"
+    assert (job.preview["rows_matched"], job.preview["rows_matched_exact"]) == (5, False)
+    assert job.parameters["predicate"] == "p = 'FR' AND id < 5"
+
+
+def test_spark_counts_it_and_it_waits_for_a_second_person(engine, olga, sales):
+    job = asked(engine, olga, sales)
+    assert job.state == State.AWAITING_APPROVAL
+    assert (job.preview["rows_matched"], job.preview["rows_matched_exact"]) == (2, True)
+    assert (job.preview["branch"], job.preview["rows_copied"], job.preview["rows_total"]) == ("rewrite", 3, 10)
+    assert job.base_version == 0
+    assert job.policy["required_approvals"] == 1
+    assert "second person" in job.policy["reasons"][0]
+    assert {c["code"] for c in job.preview["consequences"]} == {"readable_until", "bytes_stay"}
+
+
+def test_one_whose_exact_count_is_every_row_is_of_the_whole_table(engine, olga, sales):
+    assert asked(engine, olga, sales, "id < 100").preview["class"] == "whole_table"
+    assert asked(engine, olga, sales, None).preview["class"] == "whole_table"
+    assert asked(engine, olga, sales, "id < 9").preview["class"] == "ordinary"
+
+
+def test_nothing_that_matches_ends_it_without_approval(engine, olga, sales):
+    job = asked(engine, olga, sales, "p = 'FR' AND id = 2")
+    assert (job.state, job.no_op, job.version) == ("succeeded", True, None)
+    job = asked(engine, olga, sales, "id > 99")
+    assert (job.state, job.no_op, job.preview["branch"]) == ("succeeded", True, "nothing")
+
+
+def test_a_bad_predicate_is_refused_before_there_is_a_job(olga, sales):
+    assert code_of(lambda: request_delete(actor(olga), sales.pk, "id = (select 1)", "why")) == "predicate_refused"
+    assert code_of(lambda: request_delete(actor(olga), sales.pk, "1 = 1", "why")) == "predicate_refused"
+    assert not Job.objects.exists()
+
+
+def test_an_append_only_table_is_refused_in_deltas_words(olga, lake, tmp_path):
+    path = tmp_path / "lake" / "kept"
+    small_delta.create(path, ROWS, {"delta.appendOnly": "true"})
+    kept = Table.objects.create(root=lake, path=str(path), name="kept", format=Table.Format.DELTA)
+    with pytest.raises(Problem) as found:
+        request_delete(actor(olga), kept.pk, "id = 1", "why")
+    engine: Any = found.value.engine
+    assert (found.value.code, engine["condition"]) == ("append_only", "DELTA_CANNOT_MODIFY_APPEND_ONLY")
+
+
+def test_the_same_open_request_is_refused_however_it_is_spelt(olga, sales):
+    request_delete(actor(olga), sales.pk, "id < 5", "why")
+    assert code_of(lambda: request_delete(actor(olga), sales.pk, "  id<5 ", "again")) == "already_open"
+
+
+def test_a_viewer_may_not_ask_and_the_refusal_is_on_record(sales):
+    viewer = Person.objects.create(name="vera")
+    grant(Actor.system("tests"), viewer, Role.VIEWER, EVERYTHING)
+    assert code_of(lambda: request_delete(actor(viewer), sales.pk, "id < 5", "why")) == "forbidden"
+    assert Event.objects.filter(action="job.request", outcome="refused", actor_name="vera").exists()
+
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+
+
+def test_one_approval_queues_it_and_it_runs(engine, olga, anna, sales, place):
+    job = approved(engine, olga, anna, sales)
+    assert job.state == State.QUEUED
+    job = worked(engine, claim_run)
+    assert (job.state, job.version, job.result["num_affected_rows"]) == ("succeeded", 1, 2)
+    assert job.drift["verdict"] == "unmoved"
+    assert not job.result["drifted"]
+    assert [row["id"] for row in small_delta.rows_of(place)] == [0, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_nobody_approves_their_own(engine, olga, sales):
+    grant(Actor.system("tests"), olga, Role.APPROVER, EVERYTHING)
+    job = asked(engine, Person.objects.get(pk=olga.pk), sales)
+    assert code_of(lambda: reviews.approve(actor(olga), job, job.digest)) == "not_your_own"
+    assert Event.objects.filter(action="job.approve", outcome="refused").exists()
+    with pytest.raises(IntegrityError, match="own request"), transaction.atomic():
+        Decision.objects.create(job=job, person=olga, decision="approve", digest=job.digest)
+
+
+def test_nobody_approves_twice_or_what_has_changed(engine, olga, anna, sales):
+    PolicyRule.objects.filter(command="delete", enabled=True).update(required_approvals=2)
+    job = asked(engine, olga, sales)
+    assert code_of(lambda: reviews.approve(actor(anna), job, "0" * 64)) == "stale"
+    reviews.approve(actor(anna), job, job.digest)
+    assert code_of(lambda: reviews.approve(actor(anna), job, job.digest)) == "already_decided"
+    assert Job.objects.get(pk=job.pk).state == State.AWAITING_APPROVAL
+    with pytest.raises(IntegrityError, match="changed since"), transaction.atomic():
+        Decision.objects.create(job=job, person=approver("ben"), decision="approve", digest="0" * 64)
+
+
+def test_an_operator_may_not_approve(engine, olga, sales):
+    other = making.person("otto")
+    job = asked(engine, olga, sales)
+    assert code_of(lambda: reviews.approve(actor(other), job, job.digest)) == "forbidden"
+
+
+def test_one_no_ends_it_even_when_it_is_queued(engine, olga, anna, sales, place):
+    job = approved(engine, olga, anna, sales)
+    reviews.reject(actor(approver("ben")), job, job.digest, "not this month")
+    job.refresh_from_db()
+    assert job.state == State.REJECTED
+    assert claim_run(making.holder()) is None
+    assert small_delta.head(place) == 0
+
+
+def test_an_edit_voids_approvals_and_previews_again(engine, olga, anna, sales):
+    job = approved(engine, olga, anna, sales)
+    old = job.digest
+    reviews.edit(actor(olga), job, "p = 'FR' AND id < 3", "fewer")
+    job.refresh_from_db()
+    assert (job.state, job.digest, job.revision) == ("previewing", None, 2)
+    job = worked(engine, claim_preview)
+    assert (job.state, job.preview["rows_matched"]) == ("awaiting_approval", 1)
+    assert job.digest != old
+    assert job.decisions.get().voided_at is not None
+    assert code_of(lambda: reviews.approve(actor(anna), job, old)) == "stale"
+    reviews.approve(actor(anna), job, job.digest)
+
+
+def test_an_edit_back_gives_no_old_approval_back(engine, olga, anna, sales):
+    job = approved(engine, olga, anna, sales)
+    first = job.parameters["predicate"], job.digest
+    reviews.edit(actor(olga), job, "id = 1", "other")
+    worked(engine, claim_preview)
+    reviews.edit(actor(olga), Job.objects.get(pk=job.pk), first[0], "too old")
+    job = worked(engine, claim_preview)
+    assert job.parameters["predicate"] == first[0]
+    assert job.digest != first[1]
+    assert job.state == State.AWAITING_APPROVAL
+
+
+def test_a_decision_is_never_changed_or_removed(engine, olga, anna, sales):
+    job = approved(engine, olga, anna, sales)
+    decision = job.decisions.get()
+    with pytest.raises(Exception, match="never changed"), transaction.atomic():
+        Decision.objects.filter(pk=decision.pk).update(comment="other words")
+    with pytest.raises(Exception, match="never changed"), transaction.atomic():
+        decision.delete()
+
+
+def test_the_database_lets_nothing_run_without_its_quorum(engine, olga, sales):
+    job = asked(engine, olga, sales)
+    with pytest.raises(IntegrityError, match="quorum"), transaction.atomic():
+        Job.objects.filter(pk=job.pk).update(state="queued")
+
+
+def test_a_role_taken_away_ends_its_approval(engine, olga, anna, sales):
+    job = approved(engine, olga, anna, sales)
+    Grant.objects.filter(person=anna).delete()
+    assert claim_run(making.holder()) is None
+    assert quorum.send_back() == 1
+    job.refresh_from_db()
+    assert job.state == State.AWAITING_APPROVAL
+
+
+def test_a_disabled_person_no_longer_counts(engine, olga, anna, sales):
+    approved(engine, olga, anna, sales)
+    Person.objects.filter(pk=anna.pk).update(is_active=False)
+    assert claim_run(making.holder()) is None
+
+
+def test_somebody_whom_the_requester_made_or_raised_since_does_not_count(engine, olga, sales):
+    job = asked(engine, olga, sales)
+    straw = Person.objects.create(name="straw", created_by=olga)
+    grant(Actor.system("tests"), straw, Role.APPROVER, EVERYTHING)
+    reviews.approve(actor(Person.objects.get(pk=straw.pk)), job, job.digest)
+    raised = Person.objects.create(name="raised")
+    grant(Actor.system("tests"), olga, Role.ADMIN, EVERYTHING)
+    grant(actor(Person.objects.get(pk=olga.pk)), raised, Role.APPROVER, EVERYTHING)
+    reviews.approve(actor(Person.objects.get(pk=raised.pk)), job, job.digest)
+    job.refresh_from_db()
+    assert job.state == State.AWAITING_APPROVAL
+
+
+def test_a_rule_that_became_stricter_counts_at_the_claim(engine, olga, anna, sales):
+    job = approved(engine, olga, anna, sales)
+    PolicyRule.objects.filter(command="delete", enabled=True).update(required_approvals=2)
+    assert claim_run(making.holder()) is None
+    job.refresh_from_db()
+    assert job.state == State.AWAITING_APPROVAL
+    reviews.approve(actor(approver("ben")), job, job.digest)
+    assert worked(engine, claim_run).state == State.SUCCEEDED
+
+
+def test_a_rule_that_became_milder_lowers_nothing_that_is_open(engine, olga, anna, sales):
+    PolicyRule.objects.filter(command="delete", enabled=True).update(required_approvals=2)
+    job = asked(engine, olga, sales)
+    PolicyRule.objects.filter(command="delete").update(enabled=False)
+    reviews.approve(actor(anna), job, job.digest)
+    job.refresh_from_db()
+    assert job.state == State.AWAITING_APPROVAL
+
+
+def test_a_rule_for_whole_tables_asks_for_two(engine, olga, anna, sales):
+    PolicyRule.objects.filter(table_class="whole_table").update(enabled=True)
+    assert asked(engine, olga, sales, None).policy["required_approvals"] == 2
+    assert asked(engine, olga, sales, "id < 5").policy["required_approvals"] == 1
+
+
+def test_a_comment_is_an_event_of_the_job(engine, olga, anna, sales):
+    job = asked(engine, olga, sales)
+    reviews.comment(actor(anna), job, "Why not last month’s?")
+    assert job.events.filter(kind="comment", who="anna", text="Why not last month’s?").exists()
+
+
+# --- drift ------------------------------------------------------------------------------------------------------------
+
+
+def test_other_files_elsewhere_are_no_drift(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales)
+    small_delta.append(place, [{"id": 77, "p": "DE"}])
+    job = worked(engine, claim_run)
+    assert (job.state, job.drift["verdict"], job.version) == ("succeeded", "same_files", 2)
+
+
+def test_the_same_rows_in_other_files_are_counted_again_and_run(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales)
+    small_delta.compact(place)
+    measured = engine.measured
+    job = worked(engine, claim_run)
+    assert (job.state, job.drift["verdict"]) == ("succeeded", "same_rows")
+    assert engine.measured == measured + 1
+
+
+def test_another_matching_row_makes_it_stale(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales)
+    small_delta.append(place, [{"id": 3, "p": "FR"}])
+    job = worked(engine, claim_run)
+    assert (job.state, job.drift["verdict"], job.error["code"]) == ("stale", "moved", "stale")
+    assert small_delta.head(place) == 1
+
+
+def test_any_movement_makes_a_whole_table_stale(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales, None)
+    small_delta.append(place, [{"id": 77, "p": "XX"}])
+    assert worked(engine, claim_run).state == State.STALE
+    assert len(small_delta.rows_of(place)) == 11
+
+
+def test_a_movement_after_the_check_fails_a_whole_table(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales, None)
+    engine.before_commit = lambda: small_delta.append(place, [{"id": 77, "p": "XX"}]) and None
+    job = worked(engine, claim_run)
+    assert job.state in (State.FAILED, State.STALE)
+    assert len(small_delta.rows_of(place)) == 11
+
+
+def test_a_commit_that_followed_another_version_is_said_to_have_drifted(engine, olga, anna, sales, place, monkeypatch):
+    approved(engine, olga, anna, sales)
+    run = engine.run
+    monkeypatch.setattr(
+        engine, "run", lambda *given: small_delta.append(place, [{"id": 78, "p": "DE"}]) and run(*given)
+    )
+    job = worked(engine, claim_run)
+    assert (job.state, job.result["drifted"]) == ("succeeded", True)
+
+
+def test_a_table_made_anew_at_the_same_path_is_another(engine, olga, anna, sales, place):
+    import shutil
+
+    approved(engine, olga, anna, sales)
+    shutil.rmtree(place)
+    small_delta.create(place, ROWS)
+    job = worked(engine, claim_run)
+    assert job.state == State.STALE
+    assert "Another table" in job.error["message"]
+
+
+def test_a_row_changed_behind_levee_is_not_run(engine, olga, anna, sales, place):
+    job = approved(engine, olga, anna, sales)
+    Job.objects.filter(pk=job.pk).update(parameters=job.parameters | {"tree": None, "predicate": None})
+    assert worked(engine, claim_run).state == State.STALE
+    assert small_delta.head(place) == 0
+
+
+# --- undo -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_undo_is_a_reviewed_restore_and_brings_the_rows_back(engine, olga, anna, sales, place):
+    before = small_delta.rows_of(place)
+    approved(engine, olga, anna, sales)
+    done = worked(engine, claim_run)
+    made = reviews.undo(actor(olga), done, "wrong ones").job
+    assert (made.command, made.parameters["version"], made.undoes_id) == ("restore", 0, done.pk)
+    undo = worked(engine, claim_preview)
+    assert (undo.state, undo.preview["rows_back"], undo.preview["rows_gone"]) == ("awaiting_approval", 5, 3)
+    assert [c["version"] for c in undo.preview["commits_undone"]] == [1]
+    reviews.approve(actor(anna), undo, undo.digest)
+    assert worked(engine, claim_run).version == 2
+    assert small_delta.rows_of(place) == before
+
+
+def test_later_commits_must_be_said_yes_to(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales)
+    done = worked(engine, claim_run)
+    small_delta.append(place, [{"id": 50, "p": "DE"}])
+    with pytest.raises(Problem) as found:
+        reviews.undo(actor(olga), done, "wrong ones")
+    assert (found.value.code, found.value.extra["commits"]) == ("later_commits", [2])
+    assert reviews.undo(actor(olga), done, "wrong ones", [2]).job.parameters["accepted_commits"] == [2]
+
+
+def test_there_is_nothing_to_undo_of_what_committed_nothing(engine, olga, sales):
+    job = asked(engine, olga, sales, "id > 99")
+    assert code_of(lambda: reviews.undo(actor(olga), job, "why")) == "nothing_to_undo"
+
+
+def test_a_restore_of_a_version_whose_files_are_gone_is_refused(engine, olga, anna, sales, place):
+    approved(engine, olga, anna, sales)
+    worked(engine, claim_run)
+    for name in set(small_delta.live(place, 0)) - set(small_delta.live(place)):
+        (place / name).unlink()
+    request_restore(actor(olga), sales.pk, 0, "back")
+    job = worked(engine, claim_preview)
+    assert (job.state, job.error["code"]) == ("failed", "version_gone")
+
+
+def test_a_restore_to_the_newest_version_does_nothing(engine, olga, sales):
+    request_restore(actor(olga), sales.pk, 0, "back")
+    job = worked(engine, claim_preview)
+    assert (job.state, job.no_op) == ("succeeded", True)
+
+
+def test_a_version_that_never_was_is_refused(olga, sales):
+    assert code_of(lambda: request_restore(actor(olga), sales.pk, 7, "back")) == "invalid"
+
+
+def test_an_unknown_table_is_not_found(olga):
+    from django.http import Http404
+
+    with pytest.raises(Http404):
+        request_delete(actor(olga), uuid.uuid4(), "id = 1", "why")
