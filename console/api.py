@@ -20,6 +20,7 @@ class Schema(SpectacularAPIView):
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),
+    path("", include("jobs.policy_api_urls")),
     path("", include("tables.api")),
     path("", include("console.accounts.api_urls")),
     path("schema/", Schema.as_view(), name="api_schema"),

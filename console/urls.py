@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
     path("tables/", include("tables.urls")),
+    path("policies/", include("jobs.policy_urls")),
     path("", include("jobs.urls")),
     path("api/v1/", include("console.api")),
 ]

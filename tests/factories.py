@@ -21,7 +21,7 @@ from jobs.domain.digest import sha256_of
 from jobs.domain.policy import Policy
 from jobs.domain.results import Inspection, Result
 from jobs.domain.states import CLAIMED, ENDED, State
-from jobs.models import Attempt, Job, JobEvent, Read, Worker
+from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Worker
 from tables.models import Root, Table
 
 PASSWORD = "correct horse battery staple"
@@ -79,6 +79,17 @@ class GrantFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # 
     scope = factory.LazyAttribute(
         lambda o: "root" if getattr(o, "root", None) else "table" if getattr(o, "table", None) else "everything"
     )
+
+
+class PolicyRuleFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # the package is untyped
+    """A rule about deletes, on everything unless told, that asks for one approval."""
+
+    class Meta:
+        model = PolicyRule
+
+    name = factory.Sequence(lambda n: f"rule {n}")
+    command = "delete"
+    required_approvals = 1
 
 
 class WorkerFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # the package is untyped

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.contrib.auth.password_validation import validate_password
@@ -21,7 +20,8 @@ from console.accounts.models import Grant, Person, Token, as_json
 from console.accounts.roles import Role, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.audit.services import record, refuse
+from console.audit.refusals import refusals_on_record
+from console.audit.services import record
 from console.errors import Problem
 
 TOKEN_LIFE = timedelta(days=365)
@@ -47,7 +47,7 @@ def first_person() -> str | None:
 
 def add_person(actor: Actor, name: str, password: str | None, *, must_change_password: bool = False) -> Person:
     """Adds a person; without a password they can use tokens only. Raises Problem 400 `invalid`, 403 `forbidden`."""
-    with refusals_on_record(actor, Action.PERSON_ADD, "unknown", name):
+    with refusals_on_record(actor, Action.PERSON_ADD, ObjectKind.PERSON, "unknown", name):
         require_admin_of_everything(actor)
     person = Person(name=name, created_by=actor.person, must_change_password=must_change_password)
     set_password(person, password)
@@ -96,20 +96,9 @@ def confirm_password(actor: Actor, person: Person, password: str) -> None:
 
 
 def _require_password(actor: Actor, action: Action, person: Person, password: str) -> None:
-    with refusals_on_record(actor, action, person.id, person.name):
+    with refusals_on_record(actor, action, ObjectKind.PERSON, person.id, person.name):
         if not attempts.check_password(actor, person, password):
             raise Problem(403, "wrong_password", "That is not your password. Nothing was changed.")
-
-
-@contextmanager
-def refusals_on_record(actor: Actor, action: Action, person_id: object, name: str) -> Iterator[None]:
-    """Where a person's act is refused, the refusal is an event too. For the outside of a transaction."""
-    try:
-        yield
-    except Problem as problem:
-        if problem.status not in {403, 409, 429}:
-            raise
-        refuse(actor, action, ObjectKind.PERSON, person_id, name, problem)
 
 
 def _end_sessions(person: Person) -> None:
@@ -121,7 +110,7 @@ def _end_sessions(person: Person) -> None:
 def grant(actor: Actor, person: Person, role: Role, scope: Scope) -> Grant:
     """Grants a role on a scope; the same grant twice is one. Ends the person's sessions. Raises Problem 403 `forbidden`."""
     wanted = {"person": person, "role": role, "scope": scope.kind, "root_id": scope.root_id, "table_id": scope.table_id}
-    with refusals_on_record(actor, Action.GRANT_ADD, person.id, person.name), transaction.atomic():
+    with refusals_on_record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name), transaction.atomic():
         require_admin_of(actor, scope)
         made, fresh = Grant.objects.get_or_create(**wanted, defaults={"granted_by": actor.person})
         if fresh:
@@ -137,7 +126,10 @@ def remove_grant(actor: Actor, held: Grant) -> None:
     Raises Problem 403 `forbidden`, and 409 `last_admin` for the last one who could give roles everywhere.
     """
     person = held.person
-    with refusals_on_record(actor, Action.GRANT_REMOVE, person.id, person.name), transaction.atomic():
+    with (
+        refusals_on_record(actor, Action.GRANT_REMOVE, ObjectKind.PERSON, person.id, person.name),
+        transaction.atomic(),
+    ):
         require_admin_of(actor, Scope(root_id=held.root_id, table_id=held.table_id))
         _keep_an_admin(without_grant=held)
         if Grant.objects.filter(pk=held.pk).exists():
@@ -152,7 +144,10 @@ def set_active(actor: Actor, person: Person, active: bool) -> None:
 
     Raises Problem 403 `forbidden`, 409 `last_admin`.
     """
-    with refusals_on_record(actor, Action.PERSON_CHANGE, person.id, person.name), transaction.atomic():
+    with (
+        refusals_on_record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name),
+        transaction.atomic(),
+    ):
         require_admin_of_everything(actor)
         if not active:
             _keep_an_admin(without_person=person)

@@ -101,7 +101,12 @@ def decide(rules: Iterable[Rule], case: Case) -> Policy:
 
 
 def reason(rule: Rule) -> str:
-    """The rule in a sentence."""
+    """The rule by its name and in a sentence."""
+    return f"“{rule.name}”: {sentence(rule)}"
+
+
+def sentence(rule: Rule) -> str:
+    """What the rule asks for."""
     count = rule.required_approvals
     who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
     about = {
@@ -109,5 +114,6 @@ def reason(rule: Rule) -> str:
         TableClass.WHOLE_TABLE: f"a {rule.command} of a whole table",
         TableClass.ORDINARY: f"a {rule.command} of a part of a table",
     }[rule.table_class]
-    share = f" of {rule.min_share:.0%} of the rows or more" if rule.min_share is not None else ""
-    return f"“{rule.name}”: {about}{share} needs {who}."
+    share = f" of {100 * rule.min_share:.4g}% of the rows or more" if rule.min_share is not None else ""
+    tokens = "; a token’s approval doesn’t count" if rule.refuses_tokens else ""
+    return f"{about}{share} needs {who}{tokens}."

@@ -9,8 +9,25 @@ from tests.clients import browser, caller
 
 pytestmark = pytest.mark.django_db
 
-PAGES = {"/": 20, "/jobs/": 12, "/tables/": 20, "/people/": 10, "/workers/": 14, "/account/tokens/": 10}
-CALLS = {"/jobs": 8, "/tables": 8, "/people": 8, "/grants": 8, "/tokens": 6, "/workers": 12, "/roots": 6}
+PAGES = {
+    "/": 20,
+    "/jobs/": 12,
+    "/tables/": 20,
+    "/people/": 10,
+    "/policies/": 10,
+    "/workers/": 14,
+    "/account/tokens/": 10,
+}
+CALLS = {
+    "/jobs": 8,
+    "/tables": 8,
+    "/people": 8,
+    "/grants": 8,
+    "/policies": 8,
+    "/tokens": 6,
+    "/workers": 12,
+    "/roots": 6,
+}
 
 
 def everybody():
@@ -29,6 +46,8 @@ def more(person, number):
         factories.GrantFactory(table=job.table, role="viewer")
         factories.WorkerFactory()
         factories.token_row(person)
+        factories.PolicyRuleFactory(scope="root", root=job.table.root, changed_by=person)
+        factories.PolicyRuleFactory(scope="table", table=job.table)
 
 
 def queries(client, path):

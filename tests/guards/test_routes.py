@@ -77,6 +77,7 @@ def things(tmp_path):
             "read_id": factories.read(person, question=question, state=Read.State.ANSWERED, answer=factories.inspection(table.path)).pk,
             "worker_id": factories.WorkerFactory().pk,
             "token_id": factories.token_row(person).pk,
+            "policy_id": factories.PolicyRuleFactory(scope="root", root=root).pk,
             "person_id": other.pk,
             "grant_id": Grant.objects.get(person=other).pk,
             "version": 0,
@@ -156,5 +157,5 @@ def test_an_object_outside_the_scope_is_not_there(things):
     mine = things(factories.PersonFactory())
     client = Caller(person).client
     for method, address, _ in ADDRESSES:
-        if method and re.search("<uuid:(root|table|job|read|token)_id>", address):
+        if method and re.search("<uuid:(root|table|job|read|token|policy)_id>", address):
             assert call(client, method, filled(address, mine)).status_code == 404, address
