@@ -53,6 +53,7 @@ class Execution:
         self.command = command_from_json(self.job.command, self.job.schema_version, self.job.parameters)
         self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest)
         self.handling = handling_of(self.job.command)
+        self.checked = UNCHECKED
         self.report = RunReport()
 
     def _watch(self, limit: float) -> Watch:
@@ -151,7 +152,7 @@ class Execution:
             except Moved as moved:
                 self._end(State.STALE, error=outcomes.moved(moved.drift.why))
             except CommandRefused as refused:
-                self._end(State.FAILED, error=outcomes.refused(refused.refusals))
+                self._end(_refused_state(refused), error=outcomes.refused(refused.refusals))
             except EngineLost as lost:
                 self._unknown(f"The JVM was lost ({_first_line(lost)}).")
             except EngineCancelled:
@@ -172,6 +173,7 @@ class Execution:
         drift = self.handling.drift(self.job, self._measured)
         if drift is None:
             return UNCHECKED
+        self.checked = drift.checked
         self.job.drift = drift.as_json()
         mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
         self._recorded(lambda: mine.update(drift=self.job.drift, drift_at=Now()))
@@ -201,6 +203,8 @@ class Execution:
     def _failed(self, watch: Watch, failed: EngineFailed) -> None:
         if watch.why_cancelled:
             self._stopped(watch)  # what is stopped half-way may fail in many words
+        elif self.checked.strict and (drift := self.handling.look(self.job)) is not None and drift.moved:
+            self._end(State.STALE, error=outcomes.moved(drift.why))  # Delta may not try again on a later version
         else:
             self._end(State.FAILED, error=outcomes.engine_failed(failed.failure, outcomes.NOTHING))
 
@@ -273,6 +277,11 @@ class Execution:
                 wait = min(wait * 2, 5)
             else:
                 return
+
+
+def _refused_state(refused: CommandRefused) -> State:
+    """What was approved is gone rather than wrong: the table has moved."""
+    return State.STALE if refused.refusals[0].code == "stale" else State.FAILED
 
 
 def _first_line(failed: EngineFailed) -> str:

@@ -56,9 +56,23 @@ def _read_changes(session: SparkSession, question: Question, report: Report) -> 
     return read_changes(session, question)
 
 
+def _read_matched(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    """The rows that a delete would remove, counted: `path`, `tree` (None: all rows), `version`."""
+    command = Delete(table="", predicate=None, path=str(question["path"]), tree=question["tree"])
+    found = preview_delete(session, command, int(question["version"]), report)
+    return {
+        "rows": found.rows,
+        "rows_total": found.rows_total,
+        "rows_hash": found.rows_hash,
+        "files": len(found.files),
+        "bytes": found.bytes,
+    }
+
+
 READS: Mapping[str, Callable[[SparkSession, Question, Report], dict[str, Any]]] = {
     "inspect": _read_inspection,
     "deltatable": _read_table,
     "rows": _read_rows,
     "changes": _read_changes,
+    "matched": _read_matched,
 }
