@@ -1,10 +1,10 @@
-"""Forms of people and tokens."""
+"""Forms of people, grants and tokens."""
 
 from __future__ import annotations
 
 from django import forms
 
-from console.accounts.roles import TokenScope
+from console.accounts.roles import Role, TokenScope
 
 
 class ConfirmForm(forms.Form):
@@ -46,4 +46,27 @@ class TokenForm(forms.Form):
         initial=["read", "request"],
         help_text="With approve it lives 90 days, otherwise a year; making one asks for your password again.",
         widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class NewPersonForm(forms.Form):
+    """Somebody new; the first password is made for them."""
+
+    name = forms.CharField(
+        max_length=64,
+        help_text="Letters, digits and . _ @ + -",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+
+
+class GrantForm(forms.Form):
+    """A role, and where it holds."""
+
+    role = forms.ChoiceField(choices=[(r.value, r.value) for r in Role], initial=Role.VIEWER.value)
+    on = forms.CharField(
+        label="Where",
+        initial="everything",
+        max_length=4200,
+        help_text="everything, root:NAME or table:PATH",
+        widget=forms.TextInput(attrs={"list": "places", "autocomplete": "off"}),
     )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from console.accounts import session_views, views
+from console.accounts import people_views, session_views, views
 
 app_name = "accounts"
 
@@ -12,5 +12,10 @@ urlpatterns = [
     path("account/theme/", views.theme, name="theme"),
     path("account/tokens/", views.tokens, name="tokens"),
     path("account/tokens/<uuid:token_id>/revoke/", views.revoke_token, name="revoke_token"),
-    path("people/", views.people, name="people"),
+    path("people/", people_views.people, name="people"),
+    path("people/add/", people_views.person_add, name="person_add"),
+    path("people/<uuid:person_id>/", people_views.person, name="person"),
+    path("people/<uuid:person_id>/access/", people_views.person_access, name="person_access"),
+    path("people/<uuid:person_id>/grants/", people_views.grant_add, name="grant_add"),
+    path("people/<uuid:person_id>/grants/<uuid:grant_id>/remove/", people_views.grant_remove, name="grant_remove"),
 ]

@@ -1,4 +1,4 @@
-"""One's own theme and tokens, and the list of people."""
+"""One's own theme and tokens."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts import services, step_up
 from console.accounts.forms import TokenForm
 from console.accounts.models import Person, Token
 from console.accounts.permissions import Open, asks, person_of
-from console.accounts.roles import Permission, TokenScope
+from console.accounts.roles import TokenScope
 from console.accounts.session_views import next_page
 from console.audit.actor import Actor
 
@@ -58,11 +58,3 @@ def revoke_token(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
     token = get_object_or_404(Token, pk=token_id, person=person_of(request))
     services.revoke_token(Actor.of(request), token)
     return redirect("accounts:tokens")
-
-
-@asks(Permission.PEOPLE_MANAGE)
-@require_GET
-def people(request: HttpRequest) -> HttpResponse:
-    """Everybody and their grants."""
-    everybody = Person.objects.prefetch_related("grants__root", "grants__table").order_by("name")[:500]
-    return render(request, "accounts/people.html", {"people": everybody})

@@ -1,0 +1,135 @@
+"""The pages of people: adding somebody, roles and access, and what is refused in place."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from console.accounts.models import Grant, Person
+from console.audit.models import Event
+from tests import factories
+from tests.clients import browser
+
+pytestmark = pytest.mark.django_db
+
+
+def admin(**where):
+    person = factories.person_with("admin", **where)
+    return person, browser(person)
+
+
+def test_everybody_is_listed_with_roles_tokens_and_account():
+    _, client = admin()
+    eve = factories.person_with("viewer", root=factories.RootFactory(name="lake"))
+    factories.token_row(eve)
+    factories.token_row(eve, revoked_at="2020-01-01T00:00:00Z")
+    factories.PersonFactory(name="tom", is_active=False)
+    page = client.get("/people/").content.decode()
+    assert "root:lake" in page
+    assert "Closed" in page
+    row = re.search(rf">{eve.name}</a>.*?</tr>", page, re.S)
+    assert row
+    assert 'data-label="Tokens">1<' in row[0]
+
+
+def test_a_first_password_is_shown_once_and_must_be_changed():
+    _, client = admin()
+    answer = client.post("/people/add/", {"name": "eve"})
+    password = answer.context["first_password"]
+    assert answer.status_code == 200
+    assert password in answer.content.decode()
+    assert "no-store" in answer["Cache-Control"]
+    eve = Person.objects.get(name="eve")
+    assert password not in client.get(f"/people/{eve.pk}/").content.decode()
+    assert not any(password in str(vars(event)) for event in Event.objects.all())
+    own = Client()
+    assert own.post("/sign-in/", {"username": "eve", "password": password}).status_code == 302
+    assert own.get("/tables/")["Location"] == "/account/password/"
+
+
+@pytest.mark.parametrize("name", ["a b", "<b>", "", "x" * 65])
+def test_an_odd_name_is_refused_in_place(name):
+    _, client = admin()
+    answer = client.post("/people/add/", {"name": name})
+    assert answer.status_code == 400
+    assert b"lv-field-error" in answer.content
+
+
+def test_a_role_is_given_and_taken():
+    manager, client = admin()
+    factories.RootFactory(name="lake")
+    eve = factories.PersonFactory(name="eve")
+    given = client.post(f"/people/{eve.pk}/grants/", {"role": "approver", "on": "root:lake"})
+    assert given["Location"] == f"/people/{eve.pk}/"
+    held = eve.grants.get()
+    assert (held.role, held.scope_text, held.granted_by) == ("approver", "root:lake", manager)
+    assert client.post(f"/people/{eve.pk}/grants/{held.pk}/remove/").status_code == 302
+    assert not eve.grants.exists()
+
+
+def test_a_place_that_is_not_known_is_said_at_the_field():
+    _, client = admin()
+    eve = factories.PersonFactory()
+    answer = client.post(f"/people/{eve.pk}/grants/", {"role": "viewer", "on": "root:none"})
+    assert answer.status_code == 400
+    assert b"no root is named none" in answer.content
+
+
+def test_a_grant_is_taken_from_its_own_person_alone():
+    _, client = admin()
+    held, other = factories.GrantFactory(role="viewer"), factories.PersonFactory()
+    assert client.post(f"/people/{other.pk}/grants/{held.pk}/remove/").status_code == 404
+    assert Grant.objects.filter(pk=held.pk).exists()
+
+
+def test_an_account_is_closed_and_opened():
+    _, client = admin()
+    eve = factories.person_with("viewer")
+    own = browser(eve)
+    assert client.post(f"/people/{eve.pk}/access/", {"active": "false"}).status_code == 302
+    assert own.get("/tables/").status_code == 302
+    client.post(f"/people/{eve.pk}/access/", {"active": "true"})
+    assert Person.objects.get(pk=eve.pk).is_active
+
+
+def test_the_last_admin_stays_and_the_page_says_why():
+    manager, client = admin()
+    held = manager.grants.get()
+    for address, given in ((f"grants/{held.pk}/remove/", {}), ("access/", {"active": "false"})):
+        answer = client.post(f"/people/{manager.pk}/{address}", given)
+        assert answer.status_code == 409
+        assert b"last admin of everything" in answer.content
+    assert Event.objects.filter(outcome="refused", reason__startswith="last_admin").count() == 2
+
+
+def test_ones_own_new_role_keeps_ones_own_session():
+    manager, client = admin()
+    other = browser(manager)
+    assert client.post(f"/people/{manager.pk}/grants/", {"role": "viewer", "on": "everything"}).status_code == 302
+    assert client.get("/people/").status_code == 200
+    assert other.get("/people/").status_code == 302
+
+
+def test_an_admin_of_one_root_gives_roles_there_and_manages_nobody():
+    root = factories.RootFactory(name="lake")
+    _, client = admin(root=root)
+    eve = factories.person_with("viewer")
+    assert client.post(f"/people/{eve.pk}/grants/", {"role": "viewer", "on": "root:lake"}).status_code == 302
+    refusals = [
+        client.post(f"/people/{eve.pk}/grants/", {"role": "viewer", "on": "everything"}),
+        client.post(f"/people/{eve.pk}/grants/{eve.grants.get(scope='everything').pk}/remove/"),
+        client.post(f"/people/{eve.pk}/access/", {"active": "false"}),
+        client.post("/people/add/", {"name": "mallory"}),
+    ]
+    assert [answer.status_code for answer in refusals] == [403] * 4
+    page = client.get(f"/people/{eve.pk}/").content.decode()
+    assert page.count("Take away</button>") == 1
+    assert "Close the account" not in page
+    assert "Add a person" not in client.get("/people/").content.decode()
+
+
+def test_a_path_on_the_page_is_no_markup():
+    _, client = admin()
+    table = factories.TableFactory(path="/lake/<b>x</b>")
+    held = factories.GrantFactory(role="viewer", table=table)
+    assert b"<b>x</b>" not in client.get(f"/people/{held.person.pk}/").content
