@@ -23,5 +23,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("jobs.policy_api_urls")),
     path("", include("tables.api")),
     path("", include("console.accounts.api_urls")),
+    path("", include("console.audit.api_urls")),
     path("schema/", Schema.as_view(), name="api_schema"),
 ]

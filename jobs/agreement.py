@@ -68,7 +68,7 @@ def differences() -> Iterator[Finding]:
 def _rows(sql: str, *values: float) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, MOST])
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _finding(kind: str, text: str) -> Finding:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import api, previews_api, reads_api, review_api, rows_api, workers_api
+from jobs import api, audit_api, previews_api, reads_api, review_api, rows_api, workers_api
 
 urlpatterns = [
     path("jobs", api.Jobs.as_view(), name="api_jobs"),
@@ -22,6 +22,7 @@ urlpatterns = [
     path("previews", previews_api.Previews.as_view(), name="api_previews"),
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
     path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),
+    path("audit/verify", audit_api.AuditVerify.as_view(), name="api_audit_verify"),
     path("workers", workers_api.Workers.as_view(), name="api_workers"),
     path("workers/<uuid:worker_id>/drain", workers_api.WorkerDrain.as_view(), name="api_worker_drain"),
     path("workers/<uuid:worker_id>/restart", workers_api.WorkerRestart.as_view(), name="api_worker_restart"),

@@ -242,10 +242,13 @@ def _new_job(
 
 
 def _write(actor: Actor, job: Job, table: Callable[[], Table]) -> None:
-    """Audit first, then the row and its first event."""
-    after: Mapping[str, Any] = {"command": job.command, "parameters": job.parameters, "location": job.location}
-    record(actor, Action.JOB_REQUEST, ObjectKind.JOB, job.pk, str(job), reason=job.reason, after=after, job=job.pk)
+    """The table's entry, which a convert may make and record; then audit, row and first event."""
     job.table = table()
+    after: Mapping[str, Any] = {"command": job.command, "parameters": job.parameters, "location": job.location}
+    record(
+        actor, Action.JOB_REQUEST, ObjectKind.JOB, job.pk, str(job),
+        reason=job.reason, after=after, job=job.pk, table=job.table_id,
+    )  # fmt: skip
     job.save(force_insert=True)
     JobEvent.objects.create(
         job=job,

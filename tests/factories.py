@@ -15,7 +15,10 @@ from django.utils import timezone
 from console.accounts import services
 from console.accounts.models import Grant, Person, Token
 from console.accounts.roles import Role, TokenScope
+from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
+from console.audit.models import Event
+from console.audit.services import record
 from jobs.domain.commands import Convert, command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.policy import Policy
@@ -209,6 +212,11 @@ def attempt(of: Job, **changes: Any) -> Attempt:
         "worker": "spark@host", "host": "host", "boot_id": "boot", "pid": 4242, "start_ticks": 1,
     }  # fmt: skip
     return Attempt.objects.create(**{**values, **changes})
+
+
+def event(table: Table) -> Event:
+    """An audit event about the table."""
+    return record(Actor.system("tests"), Action.TABLE_SYNC, ObjectKind.TABLE, table.pk, table.name)
 
 
 def read(person: Person, **changes: Any) -> Read:

@@ -77,6 +77,7 @@ def things(tmp_path):
             "read_id": factories.read(person, question=question, state=Read.State.ANSWERED, answer=factories.inspection(table.path)).pk,
             "worker_id": factories.WorkerFactory().pk,
             "token_id": factories.token_row(person).pk,
+            "event_id": factories.event(table).pk,
             "policy_id": factories.PolicyRuleFactory(scope="root", root=root).pk,
             "person_id": other.pk,
             "grant_id": Grant.objects.get(person=other).pk,

@@ -1,0 +1,169 @@
+"""Reads of the audit for pages, API and export. An auditor finds everything, others what touches tables that they may see."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.http import Http404
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import ObjectKind
+from console.audit.models import Event
+from tables.keyset import Key, Page, page
+from tables.models import Table
+from tables.queries import within
+
+NEWEST = (Key("at", descending=True), Key("id", descending=True))
+OLDEST = (Key("at"), Key("id"))
+FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
+
+
+def visible_to(person: Person) -> QuerySet[Event]:
+    """The events that the person may read."""
+    audit = person.scopes(Permission.AUDIT_READ)
+    if audit.everything:
+        return Event.objects.all()
+    reads = person.scopes(Permission.TABLE_READ)
+    tables = (
+        Table.objects.filter(within(reads) | within(audit) if audit else within(reads))
+        if reads
+        else Table.objects.none()
+    )
+    if reads.everything:
+        return Event.objects.filter(table_id__isnull=False)
+    ids = tables.order_by().values_list("pk", flat=True)
+    few = list(ids[: FEW_TABLES + 1])
+    return Event.objects.filter(table_id__in=few if len(few) <= FEW_TABLES else ids)
+
+
+def sees_origins(person: Person) -> bool:
+    """Whether addresses and sessions of others are this person's business: an auditor's of everything."""
+    return person.scopes(Permission.AUDIT_READ).everything
+
+
+def event_for(person: Person, event_id: uuid.UUID) -> Event:
+    """One event with its link. Raises Http404 for a stranger."""
+    found = visible_to(person).select_related("seal").filter(pk=event_id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """How events are narrowed; empty texts narrow nothing.
+
+    `actor` is a name or a person's id; `object` is `kind:id`, an id, or a name; `table` is an id, a name or a path; `q` are words
+    of the reason, as in a search engine.
+    """
+
+    actor: str = ""
+    action: str = ""
+    object: str = ""
+    outcome: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    table: str = ""
+    job: uuid.UUID | None = None
+    q: str = ""
+
+    def given(self) -> dict[str, str]:
+        """What was asked for, as texts."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else str(value)
+            for name, value in values.items()
+            if value
+        }
+
+    def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
+        """The events that it leaves."""
+        return events.filter(_when(self) & _who(self.actor) & _what(self), *_words(self.q))
+
+
+def _when(wanted: Filter) -> Q:
+    since = Q(at__gte=wanted.since) if wanted.since else Q()
+    return since & Q(at__lt=wanted.until) if wanted.until else since
+
+
+def _who(text: str) -> Q:
+    if not text:
+        return Q()
+    known = uuid_of(text) or Person.objects.filter(name__iexact=text).values_list("pk", flat=True).first()
+    return Q(actor_id=known) if known else Q(actor_name=text)
+
+
+def _what(wanted: Filter) -> Q:
+    found = Q(action=wanted.action) if wanted.action else Q()
+    if wanted.outcome:
+        found &= Q(outcome=wanted.outcome)
+    if wanted.job:
+        found &= Q(job=wanted.job)
+    if wanted.table:
+        found &= Q(table_id=_table_id(wanted.table))
+    return found & _object(wanted.object)
+
+
+def _object(text: str) -> Q:
+    if not text:
+        return Q()
+    kind, colon, name = text.partition(":")
+    if colon and kind in ObjectKind.values:
+        return Q(object_kind=kind, object_id=name)
+    return Q(object_id=str(known)) if (known := uuid_of(text)) else Q(object_name=text)
+
+
+def _table_id(text: str) -> uuid.UUID:
+    """The id of the table that is meant; one that nothing has where none is."""
+    known = uuid_of(text)
+    if known is None:
+        known = (
+            Table.objects.filter(Q(catalog_name=text.lower()) | Q(path=text) | Q(name=text))
+            .values_list("pk", flat=True)
+            .first()
+        )
+    return known or uuid.UUID(int=0)
+
+
+def _words(text: str) -> Iterator[Any]:
+    """The condition that the index on reasons answers; its two parts are spelt as the index is."""
+    if text:
+        yield ~Q(reason="")
+        yield _Says(F("reason"), Value(text))
+
+
+class _Says(Func):
+    template = "to_tsvector('simple', %(expressions)s)"
+    arg_joiner = ") @@ websearch_to_tsquery('simple', "
+    output_field = BooleanField()
+
+
+def uuid_of(text: str) -> uuid.UUID | None:
+    """The text as an id; None when it is none."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def event_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Event]:
+    """Events, newest first, each with its link."""
+    return page(wanted.apply(visible_to(person)).select_related("seal"), NEWEST, limit, cursor)
+
+
+def of_job(person: Person, job: uuid.UUID, limit: int = 500) -> list[Event]:
+    """What a job has left in the audit, oldest first."""
+    return list(visible_to(person).filter(job=job).select_related("seal").order_by("at", "id")[:limit])
+
+
+def refused_lately(person: Person, most: int = 10_000) -> int:
+    """How many acts were refused in the last 7 days; counting ends at `most`."""
+    since = timezone.now() - timedelta(days=7)
+    return visible_to(person).filter(outcome="refused", at__gte=since).order_by()[:most].count()
