@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from jobs.engine.cells import SIMPLE
 from jobs.engine.quoting import quoted
@@ -84,9 +84,7 @@ def _parts(value: Column, kind: DataType) -> list[Column]:
         return [value.isNull(), F.size(value), elements]
     if isinstance(kind, MapType):
         return [value.isNull(), F.size(value), _entries(value, kind)]
-    # A collation's hash takes texts that it deems equal for one.
-    binary = isinstance(kind, StringType) and kind.collation != "UTF8_BINARY"
-    return [value.isNull(), value.cast("binary") if binary else value]
+    return [value.isNull(), value]
 
 
 def _entries(value: Column, kind: MapType) -> Column:
