@@ -16,10 +16,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory, override_settings
 
-from tests.journeys.samples import PAGES, Someone
+from tests.journeys.samples import PAGES
+from tests.journeys.samples_accounts import Someone
 
 DIST = Path(settings.BASE_DIR) / "frontend" / "dist"
-SIGNED_OUT = {"sign-in", "sign-in-refused", "error-500", "error-503"}
+SIGNED_OUT = {"sign-in", "sign-in-refused", "sign-in-closed", "error-500", "error-503"}
 CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 # The route that a page of this template stands at, for the navigation's mark.
 ROUTES = {
@@ -29,6 +30,9 @@ ROUTES = {
     "jobs/convert.html": "jobs:convert",
     "jobs/workers.html": "jobs:workers",
     "accounts/people.html": "accounts:people",
+    "accounts/person.html": "accounts:person",
+    "jobs/policies.html": "policies:list",
+    "jobs/policy.html": "policies:detail",
     "accounts/tokens.html": "accounts:tokens",
 }
 # Files keep their names: the build's manifest is a matter of collectstatic, not of templates.

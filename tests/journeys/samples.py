@@ -9,106 +9,17 @@ from typing import Any
 from django import forms
 
 from jobs import row_cells
+from tests.journeys import samples_accounts
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
 TABLE_ID = uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11")
 DIGEST = "9f2c41d7b80e4d6a91c3f7e2a05b8c4d1e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b"
-LONG_PATH = "/lake/landing/partner_feeds/order_returns_with_a_rather_long_directory_name_2025"
+LONG_PATH = samples_accounts.LONG_PATH
 
 
 def before(**distance: float) -> datetime:
     return NOW - timedelta(**distance)
-
-
-# ------------------------------------------------------------------ people
-NAV = dict.fromkeys(
-    ["table_read", "table_rows", "table_add", "job_request", "job_cancel_any", "people_manage", "worker_manage"], True
-)
-
-
-class Someone:
-    """A person as pages see one: the attributes of `console.accounts.models.Person`."""
-
-    is_authenticated = True
-    is_active = True
-    must_change_password = False
-    last_login = before(hours=2)
-    created_at = before(days=40)
-    nav = NAV
-
-    def __init__(self, name: str = "ines", theme: str = "auto", **facts: Any) -> None:
-        self.name, self.theme = name, theme
-        self.granted: list[dict[str, str]] = []
-        self.__dict__.update(facts)
-
-    def get_username(self) -> str:
-        return self.name
-
-
-PEOPLE = [
-    Someone(
-        "admin",
-        granted=[{"role": "admin", "scope_text": "everything"}, {"role": "operator", "scope_text": "everything"}],
-    ),
-    Someone(
-        "ines",
-        granted=[
-            {"role": "operator", "scope_text": "root:sample"},
-            {"role": "viewer", "scope_text": f"table:{LONG_PATH}"},
-        ],
-    ),
-    Someone(
-        "marc", must_change_password=True, last_login=None, granted=[{"role": "approver", "scope_text": "everything"}]
-    ),
-    Someone("tom", is_active=False),
-]
-TOKENS = [
-    {
-        "id": uuid.uuid4(),
-        "label": "airflow on node 3",
-        "prefix": "k3v9q2",
-        "scopes": ["read", "request"],
-        "last_used_at": before(minutes=3),
-        "expires_at": before(days=-80),
-        "revoked_at": None,
-    },
-    {
-        "id": uuid.uuid4(),
-        "label": "laptop",
-        "prefix": "m0t4x8",
-        "scopes": ["read"],
-        "last_used_at": None,
-        "expires_at": before(days=-300),
-        "revoked_at": before(days=2),
-    },
-]
-
-
-class SignIn(forms.Form):
-    username = forms.CharField(label="Name", widget=forms.TextInput({"autocomplete": "username"}))
-    password = forms.CharField(label="Password", widget=forms.PasswordInput({"autocomplete": "current-password"}))
-
-
-class NewPassword(forms.Form):
-    old = forms.CharField(label="Password until now", widget=forms.PasswordInput)
-    new = forms.CharField(label="New password", help_text="At least 12 characters.", widget=forms.PasswordInput)
-    again = forms.CharField(label="New password, again", widget=forms.PasswordInput)
-
-
-class NewToken(forms.Form):
-    label = forms.CharField(label="Label", help_text="What uses it, and where.")
-    scopes = forms.MultipleChoiceField(
-        label="Scopes",
-        choices=[("read", "read"), ("request", "request"), ("approve", "approve"), ("admin", "admin")],
-        initial=["read", "request"],
-        widget=forms.CheckboxSelectMultiple,
-    )
-    days = forms.ChoiceField(
-        label="Expires after",
-        choices=[("30", "30 days"), ("90", "90 days"), ("365", "1 year")],
-        widget=forms.Select,
-    )
 
 
 class JobFilters(forms.Form):
@@ -123,20 +34,6 @@ class JobFilters(forms.Form):
         widget=forms.Select,
     )
     by = forms.CharField(label="Asked by")
-
-
-def refused_sign_in() -> SignIn:
-    form = SignIn({"username": "ines", "password": "x"})
-    form.is_valid()
-    form.add_error(None, "Name and password don’t match.")
-    return form
-
-
-def refused_password() -> NewPassword:
-    form = NewPassword({"old": "", "new": "short", "again": "other"})
-    form.is_valid()
-    form.add_error("new", "This password is too short. It must contain at least 12 characters.")
-    return form
 
 
 # -------------------------------------------------------------- inspection
@@ -605,16 +502,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("home.html", HOME),
     "home-first": ("home.html", FIRST_HOME),
     "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
-    "sign-in": ("accounts/sign_in.html", {"form": SignIn(), "next": "/"}),
-    "sign-in-refused": ("accounts/sign_in.html", {"form": refused_sign_in(), "next": "/"}),
-    "password": ("accounts/change_password.html", {"form": NewPassword()}),
-    "password-refused": ("accounts/change_password.html", {"form": refused_password()}),
-    "tokens": (
-        "accounts/tokens.html",
-        {"tokens": TOKENS, "form": NewToken(), "new_token_text": "lv_k3v9q2_" + "a1b2c3d4" * 5},
-    ),
-    "tokens-none": ("accounts/tokens.html", {"tokens": [], "form": NewToken(), "new_token_text": ""}),
-    "people": ("accounts/people.html", {"people": PEOPLE}),
+    **samples_accounts.PAGES,
     "jobs": (
         "jobs/list.html",
         {

@@ -1,0 +1,171 @@
+"""Sample contexts for the pages of people, sessions, tokens and policies."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+
+from console.accounts.forms import ChangePasswordForm, ConfirmForm, GrantForm, NewPersonForm, TokenForm
+from console.accounts.roles import Permission
+from jobs.policy_forms import NewRuleForm, form_of
+from jobs.policy_services import Terms
+
+NOW = datetime.now(UTC)
+LONG_PATH = "/lake/landing/partner_feeds/order_returns_with_a_rather_long_directory_name_2025"
+NAV = {permission.value.replace(".", "_"): True for permission in Permission}
+
+
+def before(**distance: float) -> datetime:
+    return NOW - timedelta(**distance)
+
+
+class Someone:
+    """A person as pages see one: the attributes of `console.accounts.models.Person`."""
+
+    is_authenticated = True
+    is_active = True
+    must_change_password = False
+    last_login = before(hours=2)
+    created_at = before(days=40)
+    live_tokens = 0
+    nav = NAV
+
+    def __init__(self, name: str = "ines", theme: str = "auto", **facts: Any) -> None:
+        self.id = uuid.uuid4()
+        self.name, self.theme = name, theme
+        self.granted: list[dict[str, Any]] = []
+        self.__dict__.update(facts)
+
+    def get_username(self) -> str:
+        return self.name
+
+
+def grant(role: str, on: str, by: str | None = "admin") -> dict[str, Any]:
+    given = {"granted_at": before(days=12), "granted_by": {"name": by} if by else None}
+    return {"id": uuid.uuid4(), "role": role, "scope_text": on, **given}
+
+
+INES = Someone(
+    "ines", live_tokens=2, granted=[grant("operator", "root:sample"), grant("viewer", f"table:{LONG_PATH}", by=None)]
+)
+MARC = Someone("marc", must_change_password=True, last_login=None, granted=[grant("approver", "everything")])
+EVE = Someone("eve", must_change_password=True, last_login=None, created_at=before(seconds=2))
+PEOPLE = [
+    Someone("admin", granted=[grant("admin", "everything", by=None), grant("operator", "everything", by=None)]),
+    INES,
+    MARC,
+    Someone("tom", is_active=False),
+]
+TOKENS = [
+    {
+        "id": uuid.uuid4(),
+        "label": "airflow on node 3",
+        "prefix": "k3v9q2",
+        "scopes": ["read", "request"],
+        "last_used_at": before(minutes=3),
+        "expires_at": before(days=-80),
+        "revoked_at": None,
+    },
+    {
+        "id": uuid.uuid4(),
+        "label": "laptop",
+        "prefix": "m0t4x8",
+        "scopes": ["read"],
+        "last_used_at": None,
+        "expires_at": before(days=-300),
+        "revoked_at": before(days=2),
+    },
+]
+
+
+def refused(form: forms.Form, field: str | None, text: str) -> forms.Form:
+    """The form as it comes back with a fault at a field, or with one of the whole."""
+    form.errors.clear()
+    form.cleaned_data = {}
+    form.add_error(field, text)
+    return form
+
+
+def person_page(person: Someone, **more: Any) -> tuple[str, dict[str, Any]]:
+    grants = [{"grant": held, "may_remove": "everything" not in held["scope_text"]} for held in person.granted]
+    places = ["everything", "root:sample"]
+    context = {"person": person, "grants": grants, "form": GrantForm(), "places": places, "may_close": True}
+    return "accounts/person.html", context | more
+
+
+def rule(name: str, sentence: str, **facts: Any) -> dict[str, Any]:
+    usual = {
+        "id": uuid.uuid4(),
+        "on": "everything",
+        "enabled": True,
+        "version": 1,
+        "changed_at": before(days=3),
+        "changed_by": "",
+        "may_change": True,
+    }
+    return {"name": name, "sentence": sentence, **usual, **facts}
+
+
+RULES = [
+    rule("A convert writes only _delta_log", "a convert needs no approval."),
+    rule("A delete is seen by a second person", "a delete needs 1 approver."),
+    rule("A whole table is seen by two", "a delete of a whole table needs 2 approvers.", enabled=False),
+    rule(
+        "Much of the returns",
+        "a delete of a part of a table of 12.5% of the rows or more needs 3 approvers; a token’s approval doesn’t count.",
+        on=f"table:{LONG_PATH}",
+        version=4,
+        changed_by="admin",
+        may_change=False,
+    ),
+]
+TERMS = Terms("A delete is seen by a second person", 1, min_share=0.125, refuses_tokens=True)
+CLOSED = {"detail": "Too many wrong passwords from here. Try again in 12 minutes, at 14:07:31 UTC."}
+SIGN_IN = "accounts/sign_in.html"
+PAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "sign-in": (SIGN_IN, {"form": AuthenticationForm(), "next": "/"}),
+    "sign-in-refused": (
+        SIGN_IN,
+        {"form": refused(AuthenticationForm(data={}), None, "Name and password don’t match."), "next": "/"},
+    ),
+    "sign-in-closed": (SIGN_IN, {"form": AuthenticationForm(), "next": "/", "problem": CLOSED}),
+    "confirm": ("accounts/confirm.html", {"form": ConfirmForm(), "next": "/jobs/", "recent": False}),
+    "confirm-refused": (
+        "accounts/confirm.html",
+        {"form": refused(ConfirmForm({}), "password", CLOSED["detail"]), "next": "/jobs/", "recent": True},
+    ),
+    "password": ("accounts/change_password.html", {"form": ChangePasswordForm()}),
+    "password-refused": (
+        "accounts/change_password.html",
+        {"form": refused(ChangePasswordForm({}), "new_password", "This password is too short.")},
+    ),
+    "tokens": (
+        "accounts/tokens.html",
+        {"tokens": TOKENS, "form": TokenForm(), "new_token_text": "lv_k3v9q2_" + "a1b2c3d4" * 5},
+    ),
+    "tokens-none": ("accounts/tokens.html", {"tokens": [], "form": TokenForm(), "new_token_text": ""}),
+    "tokens-confirm": (
+        "accounts/tokens.html",
+        {"tokens": TOKENS, "form": TokenForm(), "confirm_url": "/confirm/?next=/account/tokens/"},
+    ),
+    "people": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": True}),
+    "people-of-a-root": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": False}),
+    "person": person_page(INES),
+    "person-new": person_page(EVE, first_password="pX3-9vQm_1aZk0Lw"),
+    "person-refused": person_page(
+        PEOPLE[0], refused="This is the last admin of everything; make somebody else one first. Nothing was changed."
+    ),
+    "policies": ("jobs/policies.html", {"rules": RULES, "may_add": True}),
+    "policies-none": ("jobs/policies.html", {"rules": [], "may_add": False}),
+    "policy-new": ("jobs/policy.html", {"form": NewRuleForm()}),
+    "policy-refused": (
+        "jobs/policy.html",
+        {"form": refused(NewRuleForm({"name": "x", "on": "root:none"}), "on", "no root is named none")},
+    ),
+    "policy": ("jobs/policy.html", {"form": form_of(TERMS), "rule": RULES[1], "command": "delete"}),
+    "policy-read": ("jobs/policy.html", {"form": form_of(TERMS), "rule": RULES[3], "command": "delete"}),
+}
