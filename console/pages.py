@@ -16,7 +16,7 @@ from console.accounts.permissions import Open, asks, person_of
 from console.health import worker_state
 from jobs import queries
 from jobs.models import Worker
-from tables import facets
+from tables import explanations, facets
 
 
 @asks(Open.SIGNED_IN)
@@ -29,6 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "running": queries.running(person),
         "recent": queries.ended_lately(person),
         "commits": queries.destructive_lately(person),
+        "unexplained": explanations.open_lately(person),
         "catalog": facets.totals_for(person),
         "only_person": Person.objects.count() == 1,
         "spark_state": worker_state(Worker.Kind.SPARK),

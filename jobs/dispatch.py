@@ -15,6 +15,7 @@ from console.errors import Problem
 from console.logs import log
 from jobs import broker, quorum
 from jobs.domain.states import Cause, State, sources
+from jobs.explaining import explain_commits
 from jobs.late import find_late_commits
 from jobs.models import DispatcherRound, Job, Read
 from jobs.reconcile import WHO, reconcile
@@ -74,6 +75,7 @@ ROUNDS = (
     Round("quorum", lambda: timing().wake, quorum.send_back),
     Round("reconcile", lambda: timing().reconcile, reconcile),
     Round("late_commits", lambda: timing().reconcile, find_late_commits),
+    Round("explain", lambda: timing().wake, explain_commits),
     Round("tidy", lambda: timing().housekeeping, tidy),
 )
 

@@ -23,7 +23,7 @@ from jobs.services import may_cancel
 from jobs.timing import timing
 from jobs.titles import title_of
 from tables.keyset import Key, Page, page
-from tables.models import DESTRUCTIVE, Commit
+from tables.models import DESTRUCTIVE, Commit, Explanation
 from tables.queries import visible_to as tables_visible_to
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
@@ -255,6 +255,10 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     found = list(commits.select_related("table").order_by("-committed_at")[:limit])
     jobs = Job.objects.filter(pk__in=[c.job for c in found if c.job]).select_related("requested_by")
     known = {(job.pk, job.location, job.version): job.requested_by.name for job in jobs}
+    asked = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    open_ones = set(
+        asked.filter(table__in=[c.table_id for c in found]).values_list("table_id", "incarnation", "version")
+    )
     return [
         {
             "table_name": commit.table.name,
@@ -264,6 +268,7 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
             "rows": commit.rows_removed,
             "files": commit.files_removed,
             "behind": known.get((commit.job, commit.table.path, commit.version)) if commit.job else None,
+            "is_open": (commit.table_id, commit.incarnation, commit.version) in open_ones,
             "at": commit.committed_at,
         }
         for commit in found

@@ -20,7 +20,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of, whole
-from tables import actions, descriptions, histories, layouts, naming, queries, services
+from tables import actions, descriptions, explanation_api, explanations, histories, layouts, naming, queries, services
 from tables.keyset import Key, page
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -173,7 +173,11 @@ _HISTORY = ("operation", "by", "since", "until", "before")
 
 def _with_reach(table: Table, commits: list[Commit]) -> list[dict[str, Any]]:
     reach = Reach(table).over(commits) if commits else []
-    return [commit_json(commit, there) for commit, there in zip(commits, reach, strict=True)]
+    known = explanations.of_commits(table, table.incarnation, [commit.version for commit in commits])
+    return [
+        commit_json(commit, there) | {"explanation": explanations.explanation_json(known.get(commit.version))}
+        for commit, there in zip(commits, reach, strict=True)
+    ]
 
 
 class CommitDetail(APIView):
@@ -186,7 +190,8 @@ class CommitDetail(APIView):
         table = _table(request, table_id)
         commit = histories.commit_at(table, version)
         there = Reach(table).of(commit)
-        return Response(commit_json(commit, there) | descriptions.commit_json(table, commit, there))
+        (line,) = _with_reach(table, [commit])
+        return Response(line | descriptions.commit_json(table, commit, there))
 
 
 class CommitFiles(APIView):
@@ -322,6 +327,7 @@ urlpatterns = [
     path(f"{_TABLE}/history", History.as_view()),
     path(f"{_TABLE}/commits/<int:version>", CommitDetail.as_view()),
     path(f"{_TABLE}/commits/<int:version>/files", CommitFiles.as_view()),
+    path(f"{_TABLE}/commits/<int:version>/acknowledge", explanation_api.Acknowledge.as_view()),
     path(f"{_TABLE}/reachability", Reachability.as_view()),
     path(f"{_TABLE}/compare", Compare.as_view()),
     path(f"{_TABLE}/schema", SchemaAt.as_view()),

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDay
 from django.http import Http404
 
 from tables.keyset import Key, Page, page
-from tables.models import DESTRUCTIVE, Commit, Schema, Table
+from tables.models import DESTRUCTIVE, Commit, Explanation, Schema, Table
 
 ORDER = (Key("version", descending=True),)
 STREAMING = "STREAMING UPDATE"
+UNEXPLAINED = "unexplained"
 SERIES_COMMITS = 5_000  # the newest ones that a drawing is made of
 SERIES_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """How a history is narrowed. `operation` is a name, or the groups `destructive` and `but_streaming`."""
+    """How a history is narrowed. `operation` is a name, or a group: `destructive`, `but_streaming`, `unexplained`."""
 
     operation: str = ""
     by: str = ""
@@ -44,13 +45,15 @@ def history_page(
     table: Table, wanted: Filter, limit: int, cursor: str = "", incarnation: int | None = None
 ) -> Page[Commit]:
     """One page of commits, newest first."""
-    return page(commits_of(table, incarnation).filter(_condition(wanted)), ORDER, limit, cursor)
+    return page(commits_of(table, incarnation).filter(_condition(table, wanted)), ORDER, limit, cursor)
 
 
-def _condition(wanted: Filter) -> Q:
+def _condition(table: Table, wanted: Filter) -> Q:
     condition = Q()
     if wanted.operation == "destructive":
         condition &= Q(operation__in=DESTRUCTIVE)
+    elif wanted.operation == UNEXPLAINED:
+        condition &= _unexplained(table)
     elif wanted.operation == "but_streaming":
         condition &= ~Q(operation=STREAMING)
     elif wanted.operation:
@@ -66,6 +69,12 @@ def _condition(wanted: Filter) -> Q:
     if wanted.before is not None:
         condition &= Q(version__lt=wanted.before)
     return condition
+
+
+def _unexplained(table: Table) -> Q:
+    """Commits that nobody has approved or acknowledged."""
+    found = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    return Q(version__in=found.filter(incarnation=OuterRef("incarnation")).values("version"))
 
 
 def commit_at(table: Table, version: int, incarnation: int | None = None) -> Commit:

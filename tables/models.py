@@ -236,6 +236,64 @@ class Commit(models.Model):
         return f"version {self.version}"
 
 
+class Explanation(models.Model):
+    """Who stands behind a commit that takes something away, or that claims a job: a job of Levee's, or nobody whom Levee knows.
+
+    Made by the sync that first sees the commit; the verdict needs jobs, and is written by them. A table's history from before
+    Levee knew the table has none.
+    """
+
+    class Verdict(models.TextChoices):
+        WAITING = "waiting"  # its job has not ended yet, or nobody has looked
+        APPROVED = "approved"
+        NEEDED_NONE = "needed_none"  # a job that needed no approval
+        NOBODY = "nobody"
+        UNAPPROVED = "unapproved"  # a job that lacked approvals
+        FORGED = "forged"  # it names a job that isn't its job
+
+    UNEXPLAINED = (Verdict.NOBODY, Verdict.UNAPPROVED, Verdict.FORGED)
+
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="explanations")
+    incarnation = models.PositiveIntegerField()
+    version = models.BigIntegerField()
+    effects = ArrayField(models.CharField(max_length=20))  # what it takes away: names of tables.effects
+    job = models.UUIDField(null=True)
+    verdict = models.CharField(max_length=11, choices=Verdict.choices, default=Verdict.WAITING)
+    why = models.TextField(blank=True, default="")
+    found_at = models.DateTimeField(db_default=Now())
+    judged_at = models.DateTimeField(null=True)
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField(blank=True, default="")  # of who acknowledged it
+
+    class Meta:
+        ordering = ["-found_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["table", "incarnation", "version"], name="explanation_once"),
+            models.CheckConstraint(
+                name="explanation_acknowledged",
+                condition=models.Q(acknowledged_at=None, acknowledged_by=None, reason="")
+                | models.Q(acknowledged_at__isnull=False, acknowledged_by__isnull=False) & ~models.Q(reason=""),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["found_at"], name="explanation_waiting", condition=models.Q(verdict="waiting")),
+            models.Index(
+                fields=["-found_at", "-id"],
+                name="explanation_open",
+                condition=models.Q(verdict__in=["nobody", "unapproved", "forged"], acknowledged_at=None),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: version {self.version}"
+
+    @property
+    def is_open(self) -> bool:
+        """Nobody explains it, and no person has acknowledged it."""
+        return self.verdict in self.UNEXPLAINED and self.acknowledged_at is None
+
+
 class Finding(models.Model):
     """A directory that a scan of a root found. Whether it is in the catalog is asked of the catalog, not kept here."""
 

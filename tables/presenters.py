@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,13 @@ from django.urls import NoReverseMatch, reverse
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import number, size
-from tables import drawings, health
+from tables import drawings, explanations, health
 from tables.deltalog.features import Demand
 from tables.deltalog.properties import Setting, settings, unset
 from tables.deltalog.reachability import Reach as VersionReach
 from tables.descriptions import demands_of
 from tables.health import SMALL_FILE_BYTES
-from tables.models import DESTRUCTIVE, Commit, Table
+from tables.models import DESTRUCTIVE, Commit, Explanation, Table
 from tables.queries import moved_to
 from tables.reach import CHANGE_FEED
 from tables.serializers import health_json
@@ -72,6 +72,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "may_tag": may(person, table, Permission.TAG_MANAGE),
         "convert_url": _convert_url(person, table),
         "moved_to": moved_to(person, table),
+        "unexplained": explanations.count_open(table),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
     }
 
@@ -174,24 +175,27 @@ class CommitRow:
     files: str
     bytes: str | None
     is_destructive: bool
-    is_unexplained: bool
+    explanation: Explanation | None
     predicate: str
 
 
-def commit_rows(commits: Sequence[Commit], reaches: Sequence[VersionReach]) -> list[CommitRow]:
-    return [_commit_row(commit, reach) for commit, reach in zip(commits, reaches, strict=True)]
+def commit_rows(
+    commits: Sequence[Commit], reaches: Sequence[VersionReach], known: Mapping[int, Explanation]
+) -> list[CommitRow]:
+    """The lines of a history; `known` has the explanations by version."""
+    rows = zip(commits, reaches, strict=True)
+    return [_commit_row(commit, reach, known.get(commit.version)) for commit, reach in rows]
 
 
-def _commit_row(commit: Commit, reach: VersionReach) -> CommitRow:
-    destructive = commit.operation in DESTRUCTIVE
+def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | None) -> CommitRow:
     return CommitRow(
         commit,
         reach,
         signed(commit.rows_changed),
         _files(commit),
         _signed_bytes(commit.bytes_added, commit.bytes_removed),
-        destructive,
-        destructive and commit.job is None,
+        commit.operation in DESTRUCTIVE,
+        explanation,
         predicate_of(commit),
     )
 

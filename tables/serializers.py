@@ -10,7 +10,7 @@ from rest_framework import serializers
 from console.rest import Body, ListQuery, Text
 from tables import health
 from tables.deltalog.reachability import Reach
-from tables.models import Commit, Finding, Root, Table
+from tables.models import Commit, Explanation, Finding, Root, Table
 
 
 class NewRoot(Body):
@@ -63,7 +63,9 @@ class TableQuery(ListQuery):
 
 
 class HistoryQuery(ListQuery):
-    operation = serializers.CharField(required=False, help_text="A name, or `destructive`, or `but_streaming`.")
+    operation = serializers.CharField(
+        required=False, help_text="A name, or `destructive`, `but_streaming`, `unexplained`."
+    )
     by = serializers.CharField(required=False, help_text="The user or the engine, as the log has it.")
     since = serializers.DateTimeField(required=False)
     until = serializers.DateTimeField(required=False)
@@ -152,6 +154,17 @@ class TableOut(TableRow):
     problems = serializers.ListField(child=serializers.DictField())
 
 
+class ExplanationOut(serializers.Serializer[Any]):
+    """Who stands behind a commit that takes something away; null for one that doesn't."""
+
+    verdict = serializers.ChoiceField(Explanation.Verdict.values)
+    effects = serializers.ListField(child=serializers.CharField())
+    why = serializers.CharField(allow_null=True)
+    acknowledged_at = serializers.DateTimeField(allow_null=True)
+    acknowledged_by = serializers.CharField(allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+
+
 class CommitOut(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     committed_at = serializers.DateTimeField(allow_null=True)
@@ -168,6 +181,7 @@ class CommitOut(serializers.Serializer[Any]):
     in_log = serializers.BooleanField()
     restorable = serializers.BooleanField()
     job = serializers.UUIDField(allow_null=True)
+    explanation = ExplanationOut(allow_null=True)
 
 
 def root_json(root: Root) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from tables import deltalog, discovery, facts, history
+from tables import deltalog, discovery, effects, facts, history
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
 from tables.deltalog.filenames import LOG, Kind, commit_version, parse
 from tables.locations import LocationError, NoSuchDirectory, resolve
@@ -50,8 +50,10 @@ def sync(table_id: uuid.UUID) -> Table:
         wait_for_turn(table_id)
         table = Table.objects.select_related("root", "schema").get(pk=table_id)
         before = (table.version, table.head_mark, table.format)
+        known = effects.known_now(table)
         table.sync_error = ""
         _read(table)
+        effects.ask_who(table, known)
         now = timezone.now()
         table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
         table.synced_at = table.synced_at if table.sync_error or table.missing_since else now

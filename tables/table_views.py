@@ -16,7 +16,18 @@ from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
-from tables import actions, descriptions, drawings, histories, layouts, naming, presenters, schemas, services
+from tables import (
+    actions,
+    descriptions,
+    drawings,
+    explanations,
+    histories,
+    layouts,
+    naming,
+    presenters,
+    schemas,
+    services,
+)  # fmt: skip
 from tables.forms import CompareForm, DescribeForm, HistoryForm, VersionForm
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -110,7 +121,8 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     lay = _incarnation(request, table)
     found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""), lay)
     reach = Reach(table)
-    rows = presenters.commit_rows(found.rows, reach.over(found.rows))
+    known = explanations.of_commits(table, lay, [commit.version for commit in found.rows])
+    rows = presenters.commit_rows(found.rows, reach.over(found.rows), known)
     context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay, **_days(table)}
     return _page(request, table, "history", **context, **_reachable(request, reach, found))
 
@@ -166,6 +178,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         "commit",
         commit=found,
         incarnation=lay,
+        explanation=explanations.of_commits(table, lay, [version]).get(version),
         title=presenters.title_of(found),
         rows_changed=presenters.signed(found.rows_changed),
         reach=reach,

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from tables import table_views, views
+from tables import explanation_views, table_views, views
 
 app_name = "tables"
 
@@ -13,6 +13,7 @@ urlpatterns = [
     path("<uuid:table_id>/schema/", table_views.schema, name="schema"),
     path("<uuid:table_id>/history/", table_views.history, name="history"),
     path("<uuid:table_id>/commits/<int:version>/", table_views.commit, name="commit"),
+    path("<uuid:table_id>/commits/<int:version>/acknowledge/", explanation_views.acknowledge, name="acknowledge"),
     path("<uuid:table_id>/protocol/", table_views.protocol, name="protocol"),
     path("<uuid:table_id>/layout/", table_views.layout, name="layout"),
     path("<uuid:table_id>/sync/", table_views.sync, name="sync"),

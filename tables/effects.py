@@ -1,0 +1,127 @@
+"""What a commit takes away from a table: rows, old versions, columns, time. Each such commit asks who stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from tables.deltalog.retention import deleted_file_retention, log_retention
+from tables.models import Commit, Explanation, Table
+
+DROPPED_COLUMNS = "dropped_columns"
+SHORTENED_RETENTION = "shortened_retention"
+OVERWRITE = "overwrite"
+REPLACE = "replace"
+OPERATIONS = {
+    "DELETE": "delete",
+    "TRUNCATE": "truncate",
+    "UPDATE": "update",
+    "MERGE": "merge",
+    "RESTORE": "restore",
+    "VACUUM START": "vacuum",
+    "CREATE OR REPLACE TABLE": REPLACE,
+    "CREATE OR REPLACE TABLE AS SELECT": REPLACE,
+    "REPLACE TABLE": REPLACE,
+    "REPLACE TABLE AS SELECT": REPLACE,
+}
+TEXTS = {
+    "delete": "deletes rows",
+    "truncate": "deletes every row",
+    "update": "changes rows",
+    "merge": "merges rows",
+    "restore": "restores an earlier version",
+    "vacuum": "removes old files",
+    REPLACE: "replaces the table",
+    OVERWRITE: "overwrites rows",
+    DROPPED_COLUMNS: "drops columns",
+    SHORTENED_RETENTION: "shortens how long old versions are kept",
+}
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalog knew of a table's history before a sync; `version` is None for one without a history."""
+
+    is_new: bool
+    incarnation: int
+    version: int | None
+
+
+def known_now(table: Table) -> Known:
+    """What is known before a sync reads on."""
+    return Known(table.synced_at is None, table.incarnation, table.version)
+
+
+def ask_who(table: Table, known: Known) -> None:
+    """An explanation to be found for each commit since `known` that takes something away or names a job.
+
+    A table's first sync asks nothing: what happened before Levee knew the table isn't Levee's to explain.
+    """
+    if known.is_new or table.version is None:
+        return
+    rows: list[Explanation] = []
+    for commit, effects in _new(table, known):
+        rows.append(
+            Explanation(
+                table=table, incarnation=commit.incarnation, version=commit.version, effects=effects, job=commit.job
+            )
+        )
+        if len(rows) == _BATCH:
+            Explanation.objects.bulk_create(rows, ignore_conflicts=True)
+            rows = []
+    Explanation.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _new(table: Table, known: Known) -> Iterator[tuple[Commit, list[str]]]:
+    commits = Commit.objects.filter(table=table, incarnation=table.incarnation)
+    before = None
+    if known.incarnation == table.incarnation and known.version is not None:
+        described = commits.filter(version__lte=known.version, properties__isnull=False)
+        before = described.select_related("schema").order_by("-version").first()
+        commits = commits.filter(version__gt=known.version)
+    for commit in commits.filter(_candidates()).select_related("schema").order_by("version").iterator(_BATCH):
+        effects = effects_of(commit, before)
+        before = commit if commit.properties is not None else before
+        if effects or commit.job is not None:
+            yield commit, effects
+
+
+def _candidates() -> Q:
+    overwrites = Q(operation_parameters__mode="Overwrite") | Q(operation_parameters__outputMode="Complete")
+    return Q(operation__in=OPERATIONS) | overwrites | Q(properties__isnull=False) | Q(job__isnull=False)
+
+
+def effects_of(commit: Commit, before: Commit | None) -> list[str]:
+    """What the commit takes away, given the last commit before it that described the table."""
+    found = [OPERATIONS[commit.operation]] if commit.operation in OPERATIONS else []
+    if commit.operation_parameters.get("mode") == "Overwrite" and not found:
+        found.append(OVERWRITE)
+    if commit.operation_parameters.get("outputMode") == "Complete":
+        found.append(OVERWRITE)
+    if before is not None and commit.properties is not None:
+        found += _described(commit, before)
+    return found
+
+
+def _described(commit: Commit, before: Commit) -> Iterator[str]:
+    if commit.schema and commit.operation != "RENAME COLUMN" and _columns(before) - _columns(commit):
+        yield DROPPED_COLUMNS
+    old, new = _texts(before), _texts(commit)
+    if deleted_file_retention(new) < deleted_file_retention(old) or log_retention(new) < log_retention(old):
+        yield SHORTENED_RETENTION
+
+
+def _columns(commit: Commit) -> set[str]:
+    return set(commit.schema.columns) if commit.schema else set()
+
+
+def _texts(commit: Commit) -> dict[str, str]:
+    return {name: value for name, value in (commit.properties or {}).items() if value is not None}
+
+
+def words_of(effects: list[str]) -> str:
+    """The effects as a clause: `deletes rows, drops columns`."""
+    return ", ".join(TEXTS[name] for name in effects)
