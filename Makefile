@@ -43,7 +43,7 @@ bench: ## Measure speed at full size and print the figures of docs/benchmarks.md
 
 soak: ## Start, kill and stop Levee over and over at full size (long)
 	@$(SETUP) bench
-	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak -s --timeout 0
+	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak tests/jobs/test_approvals_machine.py -s --timeout 0
 
 format: ## Put Python files into the house style
 	@$(SETUP) check
