@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test.testcases import LiveServerThread
 from playwright.sync_api import BrowserContext, Page
 
 from tests.journeys.sample_server import serving
@@ -74,3 +75,15 @@ def axe_findings() -> Callable[[Page], list[str]]:
         ]
 
     return run
+
+
+@pytest.fixture
+def server(transactional_db: None) -> Iterator[str]:
+    """The console in a thread, with its static files as WhiteNoise serves them."""
+    thread = LiveServerThread("127.0.0.1", static_handler=lambda application: application)  # type: ignore[arg-type]
+    thread.daemon = True
+    thread.start()
+    thread.is_ready.wait()
+    assert thread.error is None
+    yield f"http://127.0.0.1:{thread.port}"
+    thread.terminate()

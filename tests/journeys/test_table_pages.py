@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from django.test import Client
-from django.test.testcases import LiveServerThread
 from playwright.sync_api import BrowserContext, Page
 
 from console.accounts.models import Grant, Person
@@ -92,18 +91,6 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
 
 
 NAMED = {"sales": "sales/orders", "raw": "orders", "gone": "gone"}
-
-
-@pytest.fixture
-def server(transactional_db: None) -> Iterator[str]:
-    """The console in a thread, with its static files as WhiteNoise serves them."""
-    thread = LiveServerThread("127.0.0.1", static_handler=lambda application: application)  # type: ignore[arg-type]
-    thread.daemon = True
-    thread.start()
-    thread.is_ready.wait()
-    assert thread.error is None
-    yield f"http://127.0.0.1:{thread.port}"
-    thread.terminate()
 
 
 def sign_in(context: BrowserContext, address: str, person: Person, theme: str) -> None:
