@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
+from django_htmx.http import HttpResponseClientRedirect
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -127,7 +129,18 @@ class ProblemMiddleware:
             return None
         if request.path.startswith("/api/"):
             return problem_response(error)
-        return problem_page(request, error)
+        return _to_confirm(request, error) if "confirm_url" in error.extra else problem_page(request, error)
+
+
+def _to_confirm(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Away to the page that asks for the password, and from there back to where the person was; a swap goes there as a whole."""
+    came_from = urlsplit(request.headers.get("Referer", ""))
+    here = came_from.netloc == request.get_host()
+    back = urlunsplit(("", "", came_from.path, came_from.query, "")) if here else "/"
+    target = f"{problem.extra['confirm_url']}?{urlencode({'next': back})}"
+    if request.headers.get("HX-Request"):
+        return HttpResponseClientRedirect(target)
+    return HttpResponseRedirect(target)
 
 
 def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:

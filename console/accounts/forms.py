@@ -11,7 +11,9 @@ class ConfirmForm(forms.Form):
     """The password of the person who is signed in."""
 
     password = forms.CharField(
-        label="Your password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True})
+        strip=False,
+        label="Your password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
     )
 
 
@@ -19,15 +21,16 @@ class ChangePasswordForm(forms.Form):
     """The old password and a new one, twice."""
 
     old_password = forms.CharField(
-        label="Your password now", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        strip=False, label="Your password now", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )
     new_password = forms.CharField(
+        strip=False,
         label="New password",
         help_text="At least 12 characters, none of the well-known ones.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     new_password_again = forms.CharField(
-        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        strip=False, label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
 
     def clean_new_password_again(self) -> str:

@@ -110,6 +110,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
             services.confirm_password(Actor.of(request), person_of(request), form.cleaned_data["password"])
         except Problem as problem:
             return _confirm_page(request, form, back, problem)
+        request.session.cycle_key()
         step_up.confirm(request)
         return redirect(back)
     return _confirm_page(request, form, back)

@@ -29,7 +29,10 @@ def is_recent(request: HttpRequest | Request) -> bool:
 
 
 def require_recent(request: HttpRequest | Request) -> None:
-    """Raises Problem 403 `step_up_required` for a session without a recent password; what a token may, its scopes say."""
+    """Raises Problem 403 `step_up_required` for a session without a recent password; what a token may, its scopes say.
+
+    On a page the problem becomes a way to `/confirm/` and back to the page where the person was.
+    """
     if isinstance(getattr(request, "auth", None), Token) or is_recent(request):
         return
     detail = "Give your password again before this; it counts for 15 minutes. Nothing was done."

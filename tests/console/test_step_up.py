@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from console.accounts import services, step_up
@@ -11,7 +12,7 @@ from console.accounts.models import Person, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from console.errors import Problem
+from console.errors import Problem, ProblemMiddleware
 from tests import factories
 from tests.clients import Caller, browser, confirmed_browser
 
@@ -70,6 +71,48 @@ def test_a_wrong_password_counts_for_nothing_and_is_on_record():
     assert "confirmed_at" not in client.session
     event = Event.objects.get(action="session.confirm")
     assert (event.outcome, event.reason.split(":")[0]) == ("refused", "wrong_password")
+
+
+def test_the_session_has_another_key_afterwards():
+    client = browser(factories.PersonFactory())
+    before = client.session.session_key
+    client.post("/confirm/", {"password": factories.PASSWORD})
+    assert client.session.session_key != before
+    assert client.get("/account/tokens/").status_code == 200
+
+
+def test_a_password_is_taken_as_it_is_with_its_blanks():
+    person, new = factories.PersonFactory(), "  a password with blanks  "
+    client = browser(person)
+    given = {"old_password": factories.PASSWORD, "new_password": new, "new_password_again": new}
+    assert client.post("/account/password/", given).status_code == 302
+    assert client.post("/confirm/", {"password": new}).status_code == 302
+    assert client.post("/confirm/", {"password": new.strip()}).status_code == 403
+    assert Client().post("/sign-in/", {"username": person.name, "password": new}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("referer", "back"),
+    [
+        ("http://testserver/jobs/?state=open", "%2Fjobs%2F%3Fstate%3Dopen"),
+        ("https://evil.example/x", "%2F"),
+        ("", "%2F"),
+    ],
+)
+def test_a_page_that_needs_it_leads_there_and_back(referer, back):
+    request = RequestFactory().post("/jobs/x/approve/", headers={"referer": referer})
+    problem = Problem(403, "step_up_required", "Again.", confirm_url="/confirm/")
+    answer = ProblemMiddleware(lambda _: HttpResponse()).process_exception(request, problem)
+    assert answer is not None
+    assert (answer.status_code, answer["Location"]) == (302, f"/confirm/?next={back}")
+
+
+def test_a_swap_that_needs_it_goes_there_as_a_whole():
+    request = RequestFactory().post("/jobs/x/approve/", headers={"hx-request": "true"})
+    problem = Problem(403, "step_up_required", "Again.", confirm_url="/confirm/")
+    answer = ProblemMiddleware(lambda _: HttpResponse()).process_exception(request, problem)
+    assert answer is not None
+    assert (answer.status_code, answer["HX-Redirect"]) == (200, "/confirm/?next=%2F")
 
 
 def test_who_took_a_session_over_guesses_five_times():
