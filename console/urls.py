@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.accounts.urls")),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
+    path("audit/", include("console.audit.urls")),
     path("tables/", include("tables.urls")),
     path("policies/", include("jobs.policy_urls")),
     path("", include("jobs.urls")),

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import row_views, table_views, views
+from jobs import audit_views, row_views, table_views, views
 
 app_name = "jobs"
 
@@ -9,6 +9,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/", views.job_detail, name="detail"),
     path("jobs/<uuid:job_id>/live/", views.job_live, name="live"),
     path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="cancel"),
+    path("jobs/<uuid:job_id>/life/", audit_views.life, name="life"),
+    path("audit/verification/", audit_views.verify, name="verify"),
     path("convert/", views.convert, name="convert"),
     path("convert/again/", views.inspect_again, name="inspect_again"),
     path("convert/inspection/<uuid:read_id>/", views.inspection, name="inspection"),

@@ -34,6 +34,10 @@ ROUTES = {
     "jobs/policies.html": "policies:list",
     "jobs/policy.html": "policies:detail",
     "accounts/tokens.html": "accounts:tokens",
+    "audit/list.html": "audit:list",
+    "audit/event.html": "audit:event",
+    "audit/life.html": "jobs:life",
+    "audit/verification.html": "jobs:verify",
 }
 # Files keep their names: the build's manifest is a matter of collectstatic, not of templates.
 PLAIN_FILES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

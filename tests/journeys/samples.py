@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 
 from jobs import row_cells
-from tests.journeys import samples_accounts
+from tests.journeys import samples_accounts, samples_audit
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -396,6 +396,7 @@ COMMITS = [
         "rows": None,
         "files": 1,
         "behind": "",
+        "is_open": True,
         "at": before(days=2),
     },
 ]
@@ -503,6 +504,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home-first": ("home.html", FIRST_HOME),
     "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
     **samples_accounts.PAGES,
+    **samples_audit.PAGES,
     "jobs": (
         "jobs/list.html",
         {

@@ -1,0 +1,173 @@
+"""Events as pages show them: a sentence, a look, links to follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.models import Event, Seal
+from console.templatetags.levee import LevelLook
+
+PHRASES: Mapping[str, str] = {
+    Action.SIGN_IN: "signed in",
+    Action.SIGN_OUT: "signed out",
+    Action.SESSION_CONFIRM: "gave the password again",
+    Action.PASSWORD_CHANGE: "changed a password",
+    Action.PERSON_ADD: "added a person",
+    Action.PERSON_CHANGE: "changed a person",
+    Action.GRANT_ADD: "gave a role",
+    Action.GRANT_REMOVE: "took a role away",
+    Action.TOKEN_ADD: "made a token",
+    Action.TOKEN_REVOKE: "ended a token",
+    Action.POLICY_ADD: "added a rule",
+    Action.POLICY_CHANGE: "changed a rule",
+    Action.POLICY_REMOVE: "removed a rule",
+    Action.ROOT_ADD: "added a root",
+    Action.ROOT_SCAN: "had a root scanned",
+    Action.TABLE_ADD: "added the table",
+    Action.TABLE_CHANGE: "described the table",
+    Action.TABLE_HIDE: "hid the table",
+    Action.TABLE_SYNC: "had the log read",
+    Action.TABLE_NAME: "named the table",
+    Action.TABLE_READ_ROWS: "read rows",
+    Action.CONVERSION_INSPECT: "inspected a directory",
+    Action.JOB_REQUEST: "asked for it",
+    Action.JOB_APPROVE: "approved",
+    Action.JOB_REJECT: "rejected",
+    Action.JOB_COMMENT: "commented",
+    Action.JOB_EDIT: "edited the request",
+    Action.JOB_CANCEL: "cancelled",
+    Action.JOB_WITHDRAW: "withdrew the request",
+    Action.JOB_START: "began an attempt",
+    Action.JOB_RETRY: "found no commit; it starts over",
+    Action.JOB_END: "recorded the end",
+    Action.JOB_LATE_COMMIT: "found a commit after the end",
+    Action.COMMIT_UNEXPLAINED: "found a commit that nobody approved",
+    Action.COMMIT_ACKNOWLEDGE: "acknowledged a commit",
+    Action.AUDIT_READ: "read the audit",
+    Action.AUDIT_EXPORT: "exported the audit",
+    Action.AUDIT_VERIFY: "verified the audit",
+    Action.WORKER_DRAIN: "drained a worker",
+    Action.WORKER_RESTART: "restarted a worker",
+}
+TRIED: Mapping[str, str] = {  # what was refused, where it is refused often; the others say "was refused: …"
+    Action.SIGN_IN: "tried to sign in",
+    Action.SESSION_CONFIRM: "gave a wrong password",
+    Action.ROOT_SCAN: "tried to have a root scanned",
+    Action.TABLE_READ_ROWS: "tried to read rows",
+    Action.CONVERSION_INSPECT: "tried to inspect a directory",
+    Action.JOB_REQUEST: "tried to ask for it",
+    Action.JOB_APPROVE: "tried to approve",
+    Action.JOB_REJECT: "tried to reject",
+    Action.JOB_COMMENT: "tried to comment",
+    Action.JOB_EDIT: "tried to edit the request",
+    Action.JOB_CANCEL: "tried to cancel",
+    Action.JOB_WITHDRAW: "tried to withdraw the request",
+}
+LOOKS: Mapping[str, LevelLook] = {
+    Outcome.ALLOWED: LevelLook("ok", "circle-check", "allowed"),
+    Outcome.REFUSED: LevelLook("bad", "ban", "refused"),
+    Outcome.FAILED: LevelLook("bad", "circle-x", "failed"),
+}
+UNEXPLAINED = LevelLook("wait", "alert-triangle", "no approved job")
+_CODE = re.compile(r"([a-z_]{3,40}): ")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event as a row or a step of a story."""
+
+    event: Event
+    sequence: int | None
+    link: str
+    phrase: str
+    object_text: str
+    object_url: str
+    look: LevelLook
+    code: str
+    is_flagged: bool
+
+
+def lines(events: Iterable[Event]) -> list[Line]:
+    """The events as lines, in their order."""
+    return [line(event) for event in events]
+
+
+def line(event: Event) -> Line:
+    """One event as a line."""
+    link: Seal | None = getattr(event, "seal", None)
+    unexplained = event.action == Action.COMMIT_UNEXPLAINED
+    code = _CODE.match(event.reason) if event.outcome != Outcome.ALLOWED else None
+    return Line(
+        event,
+        link.sequence if link else None,
+        f"{link.hash[:4]}…{link.hash[-4:]}" if link else "",
+        _phrase(event),
+        _object_text(event),
+        _object_url(event),
+        UNEXPLAINED if unexplained else LOOKS[event.outcome],
+        code[1] if code else "",
+        unexplained,
+    )
+
+
+def _phrase(event: Event) -> str:
+    phrase = PHRASES.get(event.action, event.action)
+    return TRIED.get(event.action, f"was refused: {phrase}") if event.outcome == Outcome.REFUSED else phrase
+
+
+def _object_text(event: Event) -> str:
+    version = "" if event.table_version is None else f", version {event.table_version:,}"
+    if event.object_kind == ObjectKind.JOB:
+        return f"job {event.object_id[:8]}, {event.object_name}{version}"
+    return f"{event.object_name}{version}" if event.object_name else event.object_kind
+
+
+def _object_url(event: Event) -> str:
+    """The story of what the event is about."""
+    if event.job is not None:
+        return reverse("jobs:life", args=[event.job])
+    wanted = {"table": str(event.table_id)} if event.table_id else {"object": f"{event.object_kind}:{event.object_id}"}
+    return story_url(**wanted) if event.object_id else ""
+
+
+def story_url(**wanted: str) -> str:
+    """The list of events, narrowed."""
+    return f"{reverse('audit:list')}?{urlencode(wanted)}"
+
+
+def follow(event: Event) -> list[dict[str, str]]:
+    """Where one goes from an event: who did it, what it is about, its job."""
+    who = str(event.actor_id or event.actor_name)
+    found = [{"text": f"everything {event.actor_name} did", "url": story_url(actor=who)}]
+    if event.table_id:
+        found.append({"text": "everything that happened to this table", "url": story_url(table=str(event.table_id))})
+    if event.job:
+        found.append({"text": "the whole life of this job", "url": reverse("jobs:life", args=[event.job])})
+    elif event.object_id:
+        this = story_url(object=f"{event.object_kind}:{event.object_id}")
+        found.append({"text": f"everything about this {event.object_kind}", "url": this})
+    return found
+
+
+def facts(event: Event, *, origins: bool) -> list[dict[str, Any]]:
+    """What is on record beside the sentence; where it came from for auditors alone."""
+    rows: list[tuple[str, Any]] = [
+        ("Act", event.action), ("Outcome", event.outcome), ("Who", f"{event.actor_name} ({event.actor_kind})"),
+        ("Object", f"{event.object_kind} {event.object_id}"), ("Name then", event.object_name), ("Reason", event.reason),
+        ("Table version", event.table_version), ("Digest", event.digest),
+    ]  # fmt: skip
+    if origins:
+        rows += [
+            ("Address", event.address),
+            ("Session", event.session),
+            ("Request", event.request_id),
+            ("Token", event.token_id),
+        ]
+    return [{"name": name, "value": value} for name, value in rows if value not in (None, "")]
