@@ -1,5 +1,6 @@
 """Our Column and Spark's own reading of the same text mean the same: equal analysed plans, for thousands of texts."""
 
+import os
 import random
 from collections.abc import Iterator
 
@@ -16,7 +17,7 @@ from tests.jobs.predicates.making import DDL, SCHEMA, Maker
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
-TEXTS = 5_000
+TEXTS = 5_000 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 2_000
 BATCH = 100
 
 

@@ -5,9 +5,11 @@ Who wants the whole table says so by giving no predicate; `id = 5 OR 1 = 1` is a
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from jobs.domain.predicates import constants, literals, typenames
 from jobs.domain.predicates.casting import Fails, Undecided
-from jobs.domain.predicates.checking import Misfit
+from jobs.domain.predicates.checking import Misfit, type_of
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import (
@@ -51,27 +53,41 @@ def _check_part(node: Node, schema: Schema) -> None:
             raise Misfit(node, f"{'.'.join(path)} can’t be NULL, so this is {always} true", EVERYTHING)
         case Comparison(_, left, right) if left == right:
             raise Misfit(node, "both sides are the same", EVERYTHING)
-        case Comparison(operator, Column(path), right):
-            _check_range(node, schema.field(path).type, operator, right)
-        case Comparison(operator, left, Column(path)):
-            _check_range(node, schema.field(path).type, _FLIPPED.get(operator, operator), left)
-        case Between(_, low, high):
+        case Comparison(operator, left, right):
+            _check_range(node, left, operator, right, schema)
+            _check_range(node, right, _FLIPPED.get(operator, operator), left, schema)
+        case Between(operand, low, high):
+            _check_range(node, operand, ">=", low, schema, widest=True)
+            _check_range(node, operand, "<=", high, schema, widest=True)
             _check_bounds(node, low, high)
         case In(operand, options) if operand in options:
             raise Misfit(node, "the value is among its own options", EVERYTHING)
 
 
-def _check_range(node: Node, kind: str, operator: str, other: Node) -> None:
-    """Spark folds a comparison with a number that the column's type can't hold."""
+def _check_range(
+    node: Node, subject: Node, operator: str, other: Node, schema: Schema, *, widest: bool = False
+) -> None:
+    """Spark folds a comparison with a number that the type of whole numbers can't hold; beyond the widest even for NULL."""
     value = _constant(other)
-    if kind not in typenames.INTEGERS or value is None or not isinstance(value.value, int):
+    if value is None or isinstance(value.value, bool) or not isinstance(value.value, int | Decimal):
         return
-    if isinstance(value.value, bool) or literals.fits(value.value, kind):
+    kind = _holder(subject, schema, widest)
+    if kind is None or literals.fits(value.value, kind):
         return
     above = value.value > 0
     always = operator == "<>" or (operator in ("<", "<=") if above else operator in (">", ">="))
     said = "always" if always else "never"
     raise Misfit(node, f"{value.value} is beyond what {kind} holds, so this is {said} true", "Correct the value.")
+
+
+def _holder(subject: Node, schema: Schema, widest: bool) -> str | None:
+    """The integer type that bounds a column's values; the widest for what is computed. None for other values."""
+    if not columns(subject):
+        return None
+    kind = type_of(subject, schema)
+    if kind not in typenames.INTEGERS:
+        return None
+    return kind if isinstance(subject, Column) and not widest else typenames.INTEGERS[-1]
 
 
 def _check_bounds(node: Between, low: Node, high: Node) -> None:

@@ -34,10 +34,10 @@ def integer(digits: int) -> Literal:
     return decimal(Decimal(digits))
 
 
-def fits(value: int, type_name: str) -> bool:
-    """Whether an integer type holds the value."""
+def fits(value: int | Decimal, type_name: str) -> bool:
+    """Whether an integer type's numbers reach as far as the value."""
     bits = INTEGER_BITS[type_name]
-    return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return -(1 << (bits - 1)) <= value <= (1 << (bits - 1)) - 1
 
 
 def sized(digits: int, type_name: str) -> Literal:
