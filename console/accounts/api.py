@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from console.accounts import services
+from console.accounts import queries, services
 from console.accounts.models import Grant, Person, Token
 from console.accounts.permissions import Open, person_of
 from console.accounts.roles import Permission, Role, TokenScope
@@ -93,8 +93,7 @@ class People(APIView):
 
     @extend_schema(operation_id="people_list", parameters=[ListQuery], responses=PersonSerializer(many=True))
     def get(self, request: Request) -> Response:
-        people = Person.objects.prefetch_related("grants__root", "grants__table")
-        found = page(people, BY_NAME, limit_asked(request), cursor_asked(request))
+        found = page(queries.people(), BY_NAME, limit_asked(request), cursor_asked(request))
         return listed(request, found, PersonSerializer(found.rows, many=True).data)
 
     @extend_schema(operation_id="people_add", request=NewPerson, responses={201: PersonSerializer})
@@ -125,8 +124,7 @@ class PersonDetail(APIView):
 
 
 def _person_now(person_id: uuid.UUID) -> Any:
-    people = Person.objects.prefetch_related("grants__root", "grants__table")
-    return PersonSerializer(get_object_or_404(people, pk=person_id)).data
+    return PersonSerializer(get_object_or_404(queries.people(), pk=person_id)).data
 
 
 class Grants(APIView):

@@ -9,14 +9,12 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth import update_session_auth_hash
-from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from console.accounts import services
+from console.accounts import queries, services
 from console.accounts.forms import GrantForm, NewPersonForm
 from console.accounts.models import Grant, Person
 from console.accounts.permissions import asks, person_of
@@ -30,12 +28,6 @@ MOST = 500
 SHOWN_IN_PLACE = frozenset({400, 403, 409})
 
 
-def _people() -> QuerySet[Person]:
-    live = Q(tokens__revoked_at=None, tokens__expires_at__gt=Now())
-    counted = Person.objects.annotate(live_tokens=Count("tokens", filter=live))
-    return counted.prefetch_related("grants__root", "grants__table", "grants__granted_by")
-
-
 @asks(Permission.PEOPLE_MANAGE)
 @require_GET
 def people(request: HttpRequest) -> HttpResponse:
@@ -44,7 +36,7 @@ def people(request: HttpRequest) -> HttpResponse:
 
 
 def _people_page(request: HttpRequest, form: NewPersonForm, status: int = 200) -> HttpResponse:
-    context = {"people": _people().order_by("name")[:MOST], "form": form, "may_add": _manages_everybody(request)}
+    context = {"people": queries.people().order_by("name")[:MOST], "form": form, "may_add": _manages_everybody(request)}
     return render(request, "accounts/people.html", context, status=status)
 
 
@@ -84,7 +76,7 @@ def person(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
 
 
 def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, **more: Any) -> HttpResponse:
-    found = get_object_or_404(_people(), pk=person_id)
+    found = get_object_or_404(queries.people(), pk=person_id)
     manager = person_of(request)
     context = {
         "person": found,

@@ -50,6 +50,7 @@ class PersonSerializer(serializers.Serializer[Any]):
     is_active = serializers.BooleanField()
     must_change_password = serializers.BooleanField()
     created_at = serializers.DateTimeField()
+    live_tokens = serializers.IntegerField(help_text="How many of their tokens still work.")
     grants = HeldGrantSerializer(many=True, source="grants.all")
 
 

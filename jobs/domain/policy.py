@@ -114,6 +114,6 @@ def sentence(rule: Rule) -> str:
         TableClass.WHOLE_TABLE: f"a {rule.command} of a whole table",
         TableClass.ORDINARY: f"a {rule.command} of a part of a table",
     }[rule.table_class]
-    share = f" of {100 * rule.min_share:.4g}% of the rows or more" if rule.min_share is not None else ""
+    share = f" (from {100 * rule.min_share:.4g}% of the rows on)" if rule.min_share is not None else ""
     tokens = "; a token’s approval doesn’t count" if rule.refuses_tokens else ""
     return f"{about}{share} needs {who}{tokens}."

@@ -72,6 +72,7 @@ def test_an_admin_adds_somebody_and_gives_a_role():
     root = factories.RootFactory(name="lake")
     made = admin.post("/people", {"name": "eve", "password": "a fine long one"})
     assert (made.status_code, made.json()["must_change_password"], made.json()["grants"]) == (201, True, [])
+    assert (made.json()["live_tokens"], admin.get(f"/people/{admin.person.pk}").json()["live_tokens"]) == (0, 1)
     held = admin.post("/grants", {"person": "Eve", "role": "operator", "on": "root:lake"})
     assert (held.status_code, held.json()["on"], held.json()["granted_by"]) == (201, "root:lake", admin.person.name)
     assert admin.post("/grants", {"person": "eve", "role": "operator", "on": "root:lake"}).status_code == 200

@@ -102,7 +102,7 @@ def test_a_rule_that_does_not_apply_refuses_no_token():
         ),
         (
             {"min_share": 0.25, "table_class": TableClass.ORDINARY, "refuses_tokens": True},
-            "“seen by another”: a delete of a part of a table of 25% of the rows or more needs 1 approver; "
+            "“seen by another”: a delete of a part of a table (from 25% of the rows on) needs 1 approver; "
             "a token’s approval doesn’t count.",
         ),
     ],

@@ -116,7 +116,7 @@ RULES = [
     rule("A whole table is seen by two", "a delete of a whole table needs 2 approvers.", enabled=False),
     rule(
         "Much of the returns",
-        "a delete of a part of a table of 12.5% of the rows or more needs 3 approvers; a token’s approval doesn’t count.",
+        "a delete of a part of a table (from 12.5% of the rows on) needs 3 approvers; a token’s approval doesn’t count.",
         on=f"table:{LONG_PATH}",
         version=4,
         changed_by="admin",
