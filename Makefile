@@ -6,6 +6,9 @@ WORKERS ?= 2
 SETUP := $(PYTHON) -m console.setup --for
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# Tests that prove the same as every day, at full size.
+PROOFS := tests/jobs/test_approvals_machine.py tests/engine/test_predicates.py tests/engine/test_preview_soundness.py \
+	tests/engine/test_restore.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup test test-fast check bench soak format lock clean
@@ -43,7 +46,7 @@ bench: ## Measure speed at full size and print the figures of docs/benchmarks.md
 
 soak: ## Start, kill and stop Levee over and over at full size (long)
 	@$(SETUP) bench
-	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak tests/jobs/test_approvals_machine.py -s --timeout 0
+	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak $(PROOFS) -s --timeout 0
 
 format: ## Put Python files into the house style
 	@$(SETUP) check
