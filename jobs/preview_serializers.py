@@ -75,6 +75,7 @@ class RestorePreviewSerializer(serializers.Serializer[Any]):
     num_commits_undone = serializers.IntegerField()
     rows_back = serializers.IntegerField(allow_null=True)
     rows_gone = serializers.IntegerField(allow_null=True)
+    rows_exact = serializers.BooleanField(help_text="Compared row by row; else counted by files, which is more.")
     files_back = serializers.IntegerField()
     files_gone = serializers.IntegerField()
     bytes_back = serializers.IntegerField(allow_null=True)

@@ -58,9 +58,12 @@ def _job(request: Request, job_id: uuid.UUID) -> Job:
 
 
 class JobApprove(APIView):
-    """One person's approval. In a browser it takes a password given within 15 minutes, by token the scope `approve`."""
+    """One person's approval; who asked is told that it isn't theirs to give.
 
-    asks: ClassVar[dict[str, Any]] = {"POST": Permission.JOB_DECIDE}
+    In a browser it takes a password given within 15 minutes, by token the scope `approve`.
+    """
+
+    asks: ClassVar[dict[str, Any]] = {"POST": (Permission.JOB_DECIDE, Permission.JOB_REQUEST)}
 
     @extend_schema(operation_id="jobs_approve", request=DecisionBody, responses=JobSerializer)
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
@@ -75,7 +78,7 @@ class JobApprove(APIView):
 class JobReject(APIView):
     """One no ends a request, even when it is queued already."""
 
-    asks: ClassVar[dict[str, Any]] = {"POST": Permission.JOB_DECIDE}
+    asks: ClassVar[dict[str, Any]] = {"POST": (Permission.JOB_DECIDE, Permission.JOB_REQUEST)}
 
     @extend_schema(operation_id="jobs_reject", request=DecisionBody, responses=JobSerializer)
     def post(self, request: Request, job_id: uuid.UUID) -> Response:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from console.accounts.roles import Permission
+from console.accounts.roles import Permission, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
@@ -187,6 +187,8 @@ def _check_may_decide(actor: Actor, job: Job, action: Action) -> None:
     person = require_person(actor)
     if job.requested_by_id == person.pk or job.edits.filter(person=person).exists():
         problem = Problem(403, "not_your_own", "Nobody decides on their own request. Nothing was changed.")
+    elif actor.token is not None and not actor.token.allows(TokenScope.APPROVE):
+        problem = Problem(403, "forbidden", "This token lacks the scope approve.")
     elif not person.scopes(Permission.JOB_DECIDE).covers_table(job.table.root_id, job.table_id):
         problem = Problem(403, "forbidden", "Deciding about jobs on this table takes an approver of it.")
     else:

@@ -31,7 +31,8 @@ class Restorable:
 
     `missing_files` are files of that version that are no longer in storage (absolute decoded paths, at most 1,000 of them) and
     `missing_count` counts all. `rows` and `rows_hash` (as in Matched) are of the whole table at that version, read row by row;
-    None where files are missing, or where it was too large to be read for a preview (`unread_because` says so).
+    None where files are missing, or where it was too large to be read for a preview (`unread_because` says so). `rows_back` and
+    `rows_gone` are what the table gains and loses, row by row and not by files; None as well where the two schemas differ.
     """
 
     version: int
@@ -40,6 +41,8 @@ class Restorable:
     rows: int | None
     rows_hash: str | None
     unread_because: str | None = None
+    rows_back: int | None = None
+    rows_gone: int | None = None
 
 
 Measure = Inspection | Matched | Restorable

@@ -48,6 +48,26 @@ def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
     )
 
 
+def difference(before: DataFrame, after: DataFrame) -> tuple[int, int] | None:
+    """How many rows `after` has that `before` lacks, and the other way round, each as often as it comes.
+
+    Rows are told by their hashes. None where the schemas differ, or a column has no hash.
+    """
+    row = row_hash(after.schema) if before.schema == after.schema else None
+    if row is None:
+        return None
+    counted = [_by_hash(frame, row, name) for frame, name in ((before, "n_before"), (after, "n_after"))]
+    both = counted[0].join(counted[1], "row_hash", "full_outer")
+    more = F.coalesce(F.col("n_after"), F.lit(0)) - F.coalesce(F.col("n_before"), F.lit(0))
+    gained, lost = F.greatest(more, F.lit(0)), F.greatest(-more, F.lit(0))
+    found = both.agg(F.sum(gained).alias("gained"), F.sum(lost).alias("lost")).collect()[0]
+    return int(found["gained"] or 0), int(found["lost"] or 0)
+
+
+def _by_hash(frame: DataFrame, row: Column, name: str) -> DataFrame:
+    return frame.select(row.alias("row_hash")).groupBy("row_hash").agg(F.count(F.lit(1)).alias(name))
+
+
 def local(uri: str) -> str:
     """The decoded absolute path of a file's URI, with its scheme unless it is this machine's."""
     plain = unquote(uri)

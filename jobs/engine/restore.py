@@ -17,7 +17,7 @@ from jobs.domain.measures import Restorable
 from jobs.domain.results import Result
 from jobs.engine.errors import as_failure
 from jobs.engine.history import commits_after, is_own, recorded
-from jobs.engine.measuring import measure
+from jobs.engine.measuring import difference, measure
 from jobs.engine.stored_files import missing_files
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at
@@ -69,7 +69,9 @@ def preview_restore(session: SparkSession, command: Restore, version: int | None
         return Restorable(command.version, (), 0, None, None, unread_because=text)
     report.stage("reading rows")
     found = measure(rows_of(session, then))
-    return Restorable(command.version, (), 0, found.rows, found.rows_hash)
+    moved = difference(rows_of(session, table_at(session, command.path, version)), rows_of(session, then))
+    back, gone = moved or (None, None)
+    return Restorable(command.version, (), 0, found.rows, found.rows_hash, rows_back=back, rows_gone=gone)
 
 
 def run_restore(

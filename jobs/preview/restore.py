@@ -29,7 +29,8 @@ NAMED_COMMITS = 200
 def from_log(subject: Subject, version: int) -> dict[str, Any]:
     """What a restore to `version` would do by the log alone. Raises CommandRefused `version_gone`, `unreadable`.
 
-    Rows are those that a reader sees; None where a file doesn't say how many it has.
+    Rows are those that a reader sees, counted by files until Spark has compared them one by one: a file that was rewritten goes and
+    comes back with most of its rows. None where a file doesn't say how many it has.
     """
     with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
         target = _target(subject, version, Path(folder))
@@ -43,6 +44,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         "num_commits_undone": subject.version - version,
         "measured_at_version": subject.version,
         "missing_files": [],
+        "rows_exact": False,
         "consequences": of_restore(
             change_feed=subject.configuration.get(CHANGE_FEED, "").lower() == "true",
             retention=deleted_file_retention(subject.configuration),
@@ -54,7 +56,10 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
 
 def with_measure(values: dict[str, Any], found: Restorable) -> dict[str, Any]:
     """With what Spark read of the version: the rows that the restored table must have, and what is missing in storage."""
+    counted = {"rows_back": found.rows_back, "rows_gone": found.rows_gone} if found.rows_back is not None else {}
     return values | {
+        **counted,
+        "rows_exact": bool(counted),
         "missing_files": list(found.missing_files),
         "num_missing_files": found.missing_count,
         "rows_to": found.rows,

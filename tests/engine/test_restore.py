@@ -107,6 +107,23 @@ def test_what_a_version_held_is_read_before(spark, delete, look, tmp_path):
     assert len({look(path, version).rows_hash for version in (0, 1, 2)}) == 3
 
 
+def test_rows_that_move_with_their_files_neither_come_nor_go(spark, delete, look, tmp_path):
+    path = make(spark, tmp_path / "t")
+    delete(path, "id = 3 OR id = 20")
+    spark.createDataFrame([(99, 1)], "id long, p int").write.format("delta").mode("append").option(
+        "mergeSchema", "true"
+    ).save(str(path))
+    found = look(path, 0)
+    assert (found.rows_back, found.rows_gone) == (2, 1)
+
+
+def test_rows_of_another_schema_are_not_compared(spark, delete, look, tmp_path):
+    path = make(spark, tmp_path / "t")
+    delete(path, "id = 3")
+    spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS (more string)")
+    assert (look(path, 0).rows_back, look(path, 0).rows) == (None, 40)
+
+
 @pytest.mark.parametrize("properties", [{}, VECTORS], ids=["plain", "vectors"])
 def test_what_vacuum_has_removed_is_refused_before_it_starts(
     spark, delete, look, restore, vacuum, tmp_path, properties

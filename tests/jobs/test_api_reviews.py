@@ -112,6 +112,22 @@ def test_ones_own_request_is_not_ones_own_to_approve(sales):
     assert (answer.status_code, answer.json()["code"]) == (403, "not_your_own")
 
 
+def test_whoever_asked_is_told_so_even_without_the_role(operator, sales):
+    job = awaiting(operator, sales)
+    answer = operator.post(f"/jobs/{job['id']}/approve", {"digest": job["digest"]})
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_your_own")
+
+
+def test_a_token_to_ask_with_approves_nothing_though_its_owner_may(operator, sales):
+    both = caller("operator", "read", "request")
+    factories.GrantFactory(person=both.person, role="approver")
+    job = awaiting(operator, sales)
+    for act in ("approve", "reject"):
+        answer = both.post(f"/jobs/{job['id']}/{act}", {"digest": job["digest"]})
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert Job.objects.get(pk=job["id"]).state == "awaiting_approval"
+
+
 def test_a_token_without_the_scope_approves_nothing(operator, sales):
     job = awaiting(operator, sales)
     weak = caller("approver", "read", "request")
