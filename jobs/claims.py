@@ -15,6 +15,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from jobs import policies
 from jobs.domain.commands import COMMANDS
+from jobs.domain.errors import LeveeError
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State, table_state
 from jobs.models import Attempt, Job, Read
 from jobs.timing import timing
@@ -47,6 +48,12 @@ class Claim:
 
 # A convert nests: it looks above and below its directory, so converts are claimed one at a time; other claims share.
 _CONVERTS_LOCK = 7_311_204
+
+_LOCK = """
+select converts, case when converts then pg_advisory_xact_lock(%(lock)s)::text
+                      when not converts then pg_advisory_xact_lock_shared(%(lock)s)::text end
+from (select bool_or(command = 'convert') as converts from jobs_job where state = 'queued') queued
+"""
 
 _RUN = """
 with candidate as (
@@ -132,29 +139,38 @@ def claim_run(holder: Holder) -> Claim | None:
 
 
 def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
-    """None: no candidate. A row of nulls: its table was leased to a rival while this statement waited for it."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("select bool_or(command = 'convert') from jobs_job where state = 'queued'")
-        converts = cursor.fetchone()[0]
-        if converts is None:
-            return None  # nothing is queued: most wake-ups end here, and take no lock
-        name = "pg_advisory_xact_lock" if converts else "pg_advisory_xact_lock_shared"
-        cursor.execute(f"select {name}(%s)", [_CONVERTS_LOCK])
-        before = transaction.savepoint()
-        cursor.execute(_RUN, _values(holder) | {"converts": converts})
-        found: tuple[Any, ...] | None = cursor.fetchone()
-        if found is None or found[0] is None:
-            return found
-        if found[-1] and _lacks_approvals(found[0]):
-            transaction.savepoint_rollback(before)
-            _send_back(found[0], holder)
-            return (None,) * len(found)
-        _record_start(found[0], holder)
+    """None: no candidate. A row of nulls: its table was leased to a rival while this statement waited for it, or it was sent back."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_LOCK, {"lock": _CONVERTS_LOCK})
+            converts = cursor.fetchone()[0]
+            if converts is None:
+                return None  # nothing is queued: most wake-ups end here, and take no lock
+            cursor.execute(_RUN, _values(holder) | {"converts": converts})
+            found: tuple[Any, ...] | None = cursor.fetchone()
+            if found is not None and found[0] is not None:
+                _check_rules(found[0], stricter=found[-1])
+                _record_start(found[0], holder)
+    except _LacksApprovals as lacking:
+        _send_back(lacking.job_id, holder)
+        return (None,) * 5
     return found
 
 
+class _LacksApprovals(LeveeError):
+    """A rule has become stricter since the request: the larger number counts, and the claim is rolled back."""
+
+    def __init__(self, job_id: uuid.UUID) -> None:
+        super().__init__(f"job {job_id} lacks approvals")
+        self.job_id = job_id
+
+
+def _check_rules(job_id: uuid.UUID, *, stricter: bool) -> None:
+    if stricter and _lacks_approvals(job_id):
+        raise _LacksApprovals(job_id)
+
+
 def _lacks_approvals(job_id: uuid.UUID) -> bool:
-    """Whether a rule has become stricter since the request: the larger number counts."""
     job = Job.objects.select_related("table").get(pk=job_id)
     return policies.approvals(job) < policies.required(job)
 
