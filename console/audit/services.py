@@ -12,8 +12,10 @@ from django.db import DatabaseError, transaction
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.models import Event
+from console.audit.redaction import redacted
 from console.errors import Problem
 from console.logs import log
+from tables.secrets import masked_text
 
 
 def record(
@@ -34,7 +36,7 @@ def record(
 ) -> Event:
     """Appends one event. Raises Problem 503 `audit_unavailable` when it can't be written: the caller's act must not happen.
 
-    Secrets never enter `before`, `after` or `reason`; callers pass what their model declares as auditable. `table` needs saying only
+    Secrets never enter: they are replaced (redaction.py). `table` needs saying only
     where neither the object is the table nor the job's row is written already: the database knows the others.
     """
     event = Event(
@@ -49,9 +51,9 @@ def record(
         object_id=str(object_id),
         object_name=object_name,
         outcome=outcome,
-        reason=reason,
-        before=before,
-        after=after,
+        reason=masked_text(reason) or "",
+        before=redacted(before),
+        after=redacted(after),
         job=job,
         digest=digest,
         table_id=table,

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -120,7 +121,7 @@ def things(tmp_path):
     for role in Role:
         factories.GrantFactory(person=who, role=role)
     policy = {"required_approvals": 1, "role": "approver"}
-    asked = {"table": table, "command": "delete", "policy": policy}
+    asked: dict[str, Any] = {"table": table, "command": "delete", "policy": policy}
     waiting = factories.job("awaiting_approval", requested_by=other, **asked)
     Explanation.objects.create(table=table, incarnation=0, version=7, effects=["delete"], verdict="nobody")
     return {
@@ -153,7 +154,12 @@ def audit_down(levee_home):
 @pytest.fixture
 def wakes(monkeypatch):
     sent: list[str] = []
-    monkeypatch.setattr("jobs.broker.wake", lambda queue: sent.append(str(queue)) or True)
+
+    def wake(queue):
+        sent.append(str(queue))
+        return True
+
+    monkeypatch.setattr("jobs.broker.wake", wake)
     return sent
 
 
