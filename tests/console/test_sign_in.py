@@ -137,7 +137,7 @@ def test_waiting_is_not_made_longer_by_trying():
     person = factories.PersonFactory()
     wrong(person.name, 5)
     later(14)
-    wrong(person.name, 3)
+    wrong(person.name, 6)
     later(2)
     assert sign_in(person.name, address=ELSEWHERE).status_code == 302
 
