@@ -52,9 +52,9 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
         person = form.get_user()
+        attempts.succeeded(self.attempt)  # whatever comes next: the password was right
         with transaction.atomic():
             record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
-            attempts.succeeded(self.attempt)
             login(self.request, person)
             step_up.confirm(self.request)
         response = HttpResponseRedirect(self.get_success_url())

@@ -7,7 +7,7 @@ from threading import Barrier
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import F
 from django.test import Client
 
@@ -147,6 +147,15 @@ def test_a_right_password_forgets_the_wrong_ones_before_it():
     wrong(person.name, 4, HERE)
     sign_in(person.name)
     assert wrong(person.name, 5, HERE) == [200] * 5
+
+
+def test_a_right_password_counts_as_right_while_the_audit_is_down(monkeypatch):
+    def broken(*_arguments, **_options):
+        raise DatabaseError("the audit is read-only")
+
+    person = factories.PersonFactory()
+    monkeypatch.setattr(Event, "save", broken)
+    assert [sign_in(person.name).status_code for _ in range(6)] == [503] * 6
 
 
 def test_a_right_password_forgets_nobody_elses():
