@@ -21,6 +21,8 @@ CANCELLED = "SPARK_JOB_CANCELLED"
 LOST_CLASSES = ("java.lang.OutOfMemoryError", "java.lang.StackOverflowError", "java.lang.NoClassDefFoundError")
 # SQLSTATE class of a lost race between writers: the same command may succeed.
 CONFLICT = "2D521"
+# What py4j says of the first name it looks up in a JVM that is gone: an answer that never came looks like "no such class".
+NO_JVM = "does not exist in the JVM"
 MAX_CAUSES = 12
 MESSAGE_LIMIT = 8_000
 
@@ -64,7 +66,9 @@ def _translated(error: PySparkException | Py4JError) -> EngineFailed | EngineCan
 
 
 def _gateway_gone(error: BaseException) -> bool:
-    """A Py4JError without a Java exception whose cause is a broken connection."""
+    """A Py4JError without a Java exception whose cause is a broken connection, or that finds no class any more."""
+    if str(error).endswith(NO_JVM):
+        return True
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Py4JNetworkError | ConnectionError):

@@ -1,7 +1,7 @@
 """Every shape of a failure becomes one value."""
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, EngineLost, Refusal
 from jobs.engine.errors import translate
@@ -90,6 +90,11 @@ def test_a_lost_connection_is_a_lost_engine():
         with pytest.raises(EngineLost) as caught, translate():
             raise error
         assert caught.value.failure.retryable is True
+
+
+def test_a_name_that_a_dead_jvm_no_longer_knows_is_a_lost_engine():
+    with pytest.raises(EngineLost), translate():
+        raise Py4JError("io does not exist in the JVM")
 
 
 def test_levees_own_refusals_pass():

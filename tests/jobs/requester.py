@@ -12,14 +12,21 @@ django.setup()
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
 
+from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.accounts.services import grant
 from console.audit.actions import ActorKind
 from console.audit.actor import Actor
 from console.errors import Problem
-from jobs import broker, requests, services
+from jobs import broker, requests, reviews, services
 from jobs.domain.commands import Convert
+from jobs.domain.states import Cause, State
 from jobs.models import Job, Worker
 from jobs.points import Point, reached
+from jobs.policies import policy_of
+from jobs.services import digest_of
+from jobs.transitions import move
 from tables.models import Root, Table
 from tests.jobs import append, making
 from tests.jobs.append import Append
@@ -61,6 +68,32 @@ def do_append_many(paths: list[str]) -> dict:
             making.job(table(path), person(), Append(path=path, rows=1))
         broker.wake_after_commit(Worker.Kind.SPARK)
     return {}
+
+
+def do_deletes(path: str, predicates: list[str]) -> dict:
+    """Deletes of one table, each previewed from the log and approved by a second person, queued together; one wake-up."""
+    at = table(path)
+    with transaction.atomic():
+        asked = [approved(requests.request_delete(actor(), at.pk, text, "a test asks").job) for text in predicates]
+        broker.wake_after_commit(Worker.Kind.SPARK)
+    return {"jobs": [str(job.pk) for job in asked]}
+
+
+def approved(job: Job) -> Job:
+    """As the interactive worker and an approver leave it, without a hash of its rows: only the same files may run."""
+    job.preview = {**(job.preview or {}), "rows_matched_exact": True, "speed": "spark"}
+    job.policy, job.base_version = policy_of(job, job.preview).as_json(), job.preview["measured_at_version"]
+    job.digest = digest_of(job)
+    values = {"preview": job.preview, "policy": job.policy, "base_version": job.base_version, "digest": job.digest}
+    move(job, State.AWAITING_APPROVAL, Cause.WORKER, "interactive", **values)
+    reviews.approve(Actor.acting_for(approver()), job, job.digest)
+    return job
+
+
+def approver() -> Person:
+    anna = Person.objects.filter(name="anna").first() or Person.objects.create(name="anna")
+    grant(Actor.system("tests"), anna, Role.APPROVER, EVERYTHING)
+    return Person.objects.get(pk=anna.pk)
 
 
 def do_convert(path: str) -> dict:

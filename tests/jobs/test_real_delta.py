@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from console.supervisor.pids import start_ticks
 from jobs.points import Point
@@ -64,7 +64,8 @@ def assert_reads(instance: Instance, path: Path) -> None:
     rows = sum(pq.read_metadata(file).num_rows for file in files)
     converted = instance.rows("select 1 from jobs_job where location = %s and command = 'convert'", str(path))
     assert rows == table.to_pyarrow_table().num_rows
-    if not converted:
+    deleted = instance.rows("select 1 from jobs_job where location = %s and command = 'delete'", str(path))
+    if not converted and not deleted:
         assert rows == truth.rows_of_succeeded(instance, path)
 
 
@@ -79,7 +80,8 @@ def ready(instance: Instance) -> None:
 
 def ends(instance: Instance, job: str, state: str):
     ended = instance.wait_state(job, limit=SPARK_LIMIT_S)
-    assert ended["state"] == state, instance.story(job)
+    why = instance.rows("select error from jobs_job where id = %s", job)
+    assert ended["state"] == state, (why, instance.story(job))
     return ended
 
 
@@ -119,6 +121,46 @@ def test_ten_appends_at_once_on_one_table_all_land(instance, table):
     jobs = [append(instance, table, rows=n + 1) for n in range(10)]
     assert [ends(instance, job, "succeeded")["version"] for job in jobs] == list(range(10))
     assert DeltaTable(str(table)).to_pyarrow_table().num_rows == 55
+
+
+def deletable(table: Path, parts: int) -> None:
+    """A table of so many files with ten ids each, in order."""
+    for part in range(parts):
+        rows = pa.table({"id": pa.array(range(part * 10, part * 10 + 10), pa.int64())})
+        write_deltalake(str(table), rows, mode="append")
+
+
+def disjoint(parts: int) -> list[str]:
+    """Of each file another row."""
+    return [f"id = {part * 10 + part % 10}" for part in range(parts)]
+
+
+def ids_of(table: Path) -> list[int]:
+    return sorted(DeltaTable(str(table)).to_pyarrow_table()["id"].to_pylist())
+
+
+def test_disjoint_deletes_queued_at_once_on_one_table_all_land(instance, table):
+    deletable(table, 10)
+    ready(instance)
+    jobs = instance.ask("deletes", path=str(table), predicates=disjoint(10))["jobs"]
+    versions = [ends(instance, job, "succeeded")["version"] for job in jobs]
+    assert sorted(versions) == list(range(10, 20))
+    assert ids_of(table) == [n for n in range(100) if n % 10 != n // 10]
+
+
+@pytest.mark.parametrize(
+    ("point", "victim"),
+    [(Point.SPARK_STARTED, "jvm"), (Point.COMMIT_VISIBLE, "child"), (Point.RESULT_WRITTEN, "child")],
+    ids=lambda v: str(v).replace(" ", "_"),
+)
+def test_a_delete_whose_worker_dies_has_one_effect(instance, table, point, victim):
+    deletable(table, 2)
+    ready(instance)
+    instance.arm(point, kill(victim))
+    (job,) = instance.ask("deletes", path=str(table), predicates=["id < 5"])["jobs"]
+    assert ends(instance, job, "succeeded")["version"] == 2
+    assert instance.fired
+    assert ids_of(table) == list(range(5, 20))
 
 
 def test_a_worker_frozen_past_its_lease_wakes_up_to_nothing(instance, table):

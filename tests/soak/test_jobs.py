@@ -17,12 +17,14 @@ from deltalake import DeltaTable
 from jobs.points import Point
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.test_real_delta import deletable, disjoint, ids_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(0)]
 
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 DELIVERIES, REAL_DELIVERIES = (1_000, 100) if FULL else (20, 2)
 KILLS, EMPTIED = (200, 50) if FULL else (4, 2)
+DELETES = 100 if FULL else 2
 DOUBLED = 4
 VICTIMS = ("child", "child", "jvm", "jvm", "main", "postgres", "redis")
 LIMIT_S = 300.0
@@ -93,6 +95,18 @@ def test_f1_holds_with_real_delta(real_instance, chance):
             rows = DeltaTable(str(path)).to_pyarrow_table().num_rows
             assert rows == truth.rows_of_succeeded(real_instance, path)
     told(real_instance, f"F1: {REAL_DELIVERIES} jobs with real Delta")
+
+
+@pytest.mark.spark
+def test_f13_disjoint_deletes_at_once_on_one_table_land(real_instance):
+    table = real_instance.table("f13")
+    deletable(table, DELETES)
+    jobs = real_instance.ask("deletes", path=str(table), predicates=disjoint(DELETES))["jobs"]
+    for job in jobs:
+        assert real_instance.wait_state(job, limit=LIMIT_S + DELETES)["state"] == "succeeded"
+    assert len(ids_of(table)) == DELETES * 9
+    assert truth.mismatches(real_instance) == []
+    told(real_instance, f"F13: {DELETES} deletes with real Delta")
 
 
 def test_f2_job_state_is_table_truth_after_kills_at_every_step(instance, chance):
