@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import threading
 import time
 
@@ -11,7 +12,7 @@ from deltalake import DeltaTable as Witness
 from deltalake import write_deltalake
 
 from jobs.domain.engine import UNCHECKED, Checked, Marks
-from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed
 from tests.engine.deltas import FEED, VECTORS, deletion, ids, make
 from tests.engine.lake import actions, commits
 
@@ -231,3 +232,67 @@ def test_the_witness_reads_what_is_left(spark, delete, tmp_path):
     path = make(spark, tmp_path / "t")
     delete(path, "id < 10 AND name <> 'r3'")
     assert ids(path) == [3, *range(10, 40)]
+
+
+@pytest.fixture
+def act(engine, marks, report):
+    """Previews or runs a command, by that name."""
+
+    def do(name, command):
+        if name == "preview":
+            return engine.preview(command, None, marks, report)
+        return engine.run(command, {}, UNCHECKED, marks, report)
+
+    return do
+
+
+@pytest.mark.parametrize("name", ["preview", "run"])
+def test_a_cancel_ends_it_and_nothing_is_committed(spark, act, cancelling, tmp_path, name):
+    path = slow_table(spark, tmp_path / "t")
+    with cancelling(), pytest.raises(EngineCancelled):
+        act(name, deletion(path, SLOW))
+    assert len(commits(path)) == 1
+
+
+@pytest.fixture
+def cancelling(engine, marks):
+    """Asks Spark to stop the job over and over, as a worker does: a cancel between two Spark jobs is lost."""
+
+    @contextlib.contextmanager
+    def do():
+        over = threading.Event()
+        thread = threading.Thread(target=cancel_until, args=(engine, marks, over))
+        thread.start()
+        yield
+        over.set()
+        thread.join()
+
+    return do
+
+
+def cancel_until(engine, marks, over):
+    while not over.wait(0.1):
+        engine.cancel(marks.tag)
+
+
+@pytest.mark.parametrize("name", ["preview", "run"])
+def test_a_table_that_leads_out_of_its_directory_is_left_alone(spark, act, tmp_path, name):
+    path = make(spark, tmp_path / "t")
+    command = deletion(path, "id < 5")
+    (path / "link").symlink_to(tmp_path)
+    with pytest.raises(CommandRefused) as caught:
+        act(name, command)
+    assert caught.value.refusals[0].code == "outside_roots"
+    assert len(commits(path)) == 1
+
+
+def test_a_log_that_names_a_file_elsewhere_is_not_counted(spark, count, tmp_path):
+    path, outside = make(spark, tmp_path / "t"), make(spark, tmp_path / "secret")
+    foreign = f"file://{outside}/{actions(outside, 'add')[0]['path']}"
+    add = actions(path, "add")[0] | {"path": foreign}
+    commit = path / "_delta_log" / f"{1:020}.json"
+    commit.write_text(json.dumps({"add": add}) + "\n")
+    with pytest.raises(CommandRefused) as caught:
+        count(path, "id < 5")
+    assert caught.value.refusals[0].code == "outside_roots"
+    assert count(path, "id < 5", 0).rows == 5
