@@ -104,6 +104,55 @@ def test_a_refused_predicate_says_where_and_why(operator, sales):
     assert "IS NULL" in answer.json()["detail"]
 
 
+HOSTILE = {
+    "a subquery": "id IN (SELECT id FROM other)",
+    "exists": "EXISTS (SELECT 1)",
+    "a function that calls Java": "reflect('java.lang.Runtime', 'getRuntime') IS NULL",
+    "another one": "java_method('java.util.UUID', 'randomUUID') = p",
+    "a program": "TRANSFORM(id) USING 'sh -c id' IS NULL",
+    "a file": "id IN (SELECT value FROM text.`/etc/passwd`)",
+    "two statements": "id = 1; DROP TABLE t",
+    "a comment": "id = 1 -- AND p = 'FR'",
+    "another comment": "id = 1 /* all */",
+    "a variable": "p = ${env:HOME}",
+    "a variable in a text": "p = '${env:HOME}' OR ${x}",
+    "chance": "rand() < 0.5",
+    "a moving time": "current_timestamp() > TIMESTAMP '2020-01-01 00:00:00'",
+    "all": "1 = 1",
+    "all, in another way": "id = id OR id IS NULL OR id IS NOT NULL",
+    "none": "1 = 2",
+    "null": "p = NULL",
+    "not in null": "id NOT IN (1, NULL)",
+    "a control character": "p = 'a' AND\x07 id = 1",
+    "a bidirectional one": "p = 'FR' AND \u202eid = 1",
+    "nested deeply": "NOT " * 500 + "id = 1",
+    "in parentheses": "(" * 3000 + "id = 1" + ")" * 3000,
+    "an endless list": f"id IN ({', '.join(map(str, range(10_000)))})",
+    "an unknown column": "nothing = 1",
+    "a wrong type": "id = DATE '2020-01-01'",
+    "a failing cast": "id = CAST('x' AS BIGINT)",
+    "an aggregate": "count(id) > 1",
+    "a window": "row_number() OVER (ORDER BY id) = 1",
+    "a lambda": "exists(array(id), x -> x = 1)",
+    "a star": "* = 1",
+    "no condition": "id",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_is_hostile_is_refused_before_there_is_a_job(operator, sales, tmp_path, what):
+    answer = delete(operator, sales, HOSTILE[what])
+    assert (answer.status_code, answer.json()["code"]) == (400, "predicate_refused"), answer.json()
+    assert answer.json()["detail"]
+    assert not Job.objects.exists()
+    assert small_delta.head(tmp_path / "sales") == 0
+
+
+def test_megabytes_are_refused(operator, sales):
+    assert delete(operator, sales, "id = 1 OR " * 200_000 + "id = 1").status_code == 413
+    assert delete(operator, sales, "id = 1 OR " * 20_000 + "id = 1").status_code == 400
+
+
 def test_ones_own_request_is_not_ones_own_to_approve(sales):
     both = caller("operator")
     factories.GrantFactory(person=both.person, role="approver")
