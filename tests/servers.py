@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -44,10 +44,10 @@ def prepare_environment() -> Home:
 
 
 @contextlib.contextmanager
-def running_postgres(home: Home) -> Iterator[Home]:
+def running_postgres(home: Home, options: Sequence[str] = QUICK) -> Iterator[Home]:
     """The home's server with Levee's roles and an empty database, until the end of the block."""
     home = postgres.prepare(home)
-    with _running(home, "postgres", postgres.command(home, *QUICK), postgres.STOP_SIGNAL, postgres.answers):
+    with _running(home, "postgres", postgres.command(home, *options), postgres.STOP_SIGNAL, postgres.answers):
         provision.provision(home)
         yield home
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import ObjectKind
-from console.audit.models import Event
-from tables.keyset import Key, Page, page
+from console.audit.models import Event, Seal
+from console.audit.searching import NEWEST, with_words, word_page
+from tables.keyset import Page, page
 from tables.models import Table
 from tables.queries import within
 
-NEWEST = (Key("at", descending=True), Key("id", descending=True))
-OLDEST = (Key("at"), Key("id"))
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
 
 
@@ -85,7 +82,12 @@ class Filter:
 
     def apply(self, events: QuerySet[Event]) -> QuerySet[Event]:
         """The events that it leaves."""
-        return events.filter(_when(self) & _who(self.actor) & _what(self), *_words(self.q))
+        left = self.without_words(events)
+        return with_words(left, self.q) if self.q else left
+
+    def without_words(self, events: QuerySet[Event]) -> QuerySet[Event]:
+        """The events that all of it but `q` leaves."""
+        return events.filter(_when(self) & _who(self.actor) & _what(self))
 
 
 def _when(wanted: Filter) -> Q:
@@ -132,19 +134,6 @@ def _table_id(text: str) -> uuid.UUID:
     return known or uuid.UUID(int=0)
 
 
-def _words(text: str) -> Iterator[Any]:
-    """The condition that the index on reasons answers; its two parts are spelt as the index is."""
-    if text:
-        yield ~Q(reason="")
-        yield _Says(F("reason"), Value(text))
-
-
-class _Says(Func):
-    template = "to_tsvector('simple', %(expressions)s)"
-    arg_joiner = ") @@ websearch_to_tsquery('simple', "
-    output_field = BooleanField()
-
-
 def uuid_of(text: str) -> uuid.UUID | None:
     """The text as an id; None when it is none."""
     try:
@@ -154,8 +143,13 @@ def uuid_of(text: str) -> uuid.UUID | None:
 
 
 def event_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Event]:
-    """Events, newest first, each with its link."""
-    return page(wanted.apply(visible_to(person)).select_related("seal"), NEWEST, limit, cursor)
+    """Events, newest first, each with its link. Two queries: the links are looked up of the page alone."""
+    events = wanted.without_words(visible_to(person))
+    found = word_page(events, wanted.q, limit, cursor) if wanted.q else page(events, NEWEST, limit, cursor)
+    links = Seal.objects.in_bulk([event.pk for event in found.rows], field_name="event_id")
+    for event in found.rows:
+        Event._meta.get_field("seal").set_cached_value(event, links.get(event.pk))
+    return found
 
 
 def of_job(person: Person, job: uuid.UUID, limit: int = 500) -> list[Event]:

@@ -120,6 +120,27 @@ def test_what_fits_nothing_is_an_empty_page(several, query):
     assert ids(caller("auditor").get("/audit", **query)) == []
 
 
+def test_words_are_found_in_order_through_every_window_forth_and_back(monkeypatch):
+    monkeypatch.setattr("console.audit.searching.FIRST_WINDOW", 3)
+    for number in range(40):
+        record(
+            Actor.system("x"), Action.TABLE_CHANGE, ObjectKind.PATH, number, f"path {number}",
+            reason="rare" if number % 9 == 0 else "other",
+        )  # fmt: skip
+    auditor, seen = caller("auditor"), []
+    answer = auditor.get("/audit", q="rare", limit=2).json()
+    first = answer
+    while True:
+        seen += [row["object"]["name"] for row in answer["results"]]
+        if answer["next"] is None:
+            break
+        answer = auditor.client.get(answer["next"]).json()
+    assert seen == ["path 36", "path 27", "path 18", "path 9", "path 0"]
+    back = auditor.client.get(answer["previous"]).json()
+    assert [row["object"]["name"] for row in back["results"]] == ["path 18", "path 9"]
+    assert auditor.client.get(back["previous"]).json()["results"] == first["results"]
+
+
 @pytest.mark.parametrize("query", [{"action": "no.such"}, {"since": "yesterday"}, {"job": "x"}, {"q": "\x00"}])
 def test_a_filter_that_cannot_be_meant_is_400(query):
     assert caller("auditor").get("/audit", **query).status_code == 400
@@ -167,8 +188,26 @@ def test_json_lines_carry_the_chain_and_end_with_the_signed_head():
     assert last["head"]["signature"] == head.signature
 
 
+def test_a_line_is_the_event_as_the_api_has_it():
+    made = about(factories.TableFactory(), factories.PersonFactory(), before={"a": [1, None]}, table_version=3)
+    chain.seal_waiting()
+    auditor = caller("auditor")
+    line = json.loads(lines(auditor.get("/audit/export", format="jsonl", action="table.change")))
+    said = auditor.get(f"/audit/{made.pk}").json()
+    assert line == said
+
+
+def test_where_an_act_came_from_is_in_the_file_of_an_auditor_of_everything_alone():
+    table = factories.TableFactory()
+    actor = Actor(kind=ActorKind.SYSTEM, name="x", address="10.0.0.1")
+    record(actor, Action.TABLE_CHANGE, ObjectKind.TABLE, table.pk, table.name)
+    for where, told in (({}, True), ({"table": table}, False)):
+        for kind in ("jsonl", "csv"):
+            assert ("10.0.0.1" in lines(caller("auditor", **where).get("/audit/export", format=kind))) is told
+
+
 def test_many_pages_are_one_file(monkeypatch):
-    monkeypatch.setattr("console.audit.export.PAGE", 2)
+    monkeypatch.setattr("console.audit.export.AT_ONCE", 2)
     sealed(5)
     text = lines(caller("auditor").get("/audit/export", format="csv", action="table.change"))
     assert [row["object_name"] for row in csv.DictReader(io.StringIO(text))] == [f"path {n}" for n in range(5)]
