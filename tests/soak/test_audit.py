@@ -1,4 +1,4 @@
-"""No acknowledged event is lost when PostgreSQL is killed under load, and the chain goes on (F4)."""
+"""No acknowledged event is lost when PostgreSQL is killed under load (F4), and 500 tamperings are all found (F6)."""
 
 import os
 import subprocess
@@ -19,3 +19,11 @@ def test_no_acknowledged_event_is_lost_when_postgresql_is_killed():
     print(done.stdout)
     assert done.returncode == 0
     assert f"{KILLS} kills: 0 of" in done.stdout
+
+
+@pytest.mark.skipif(not FULL, reason="tests/audit runs the same with fewer rounds")
+@pytest.mark.timeout(3600)
+def test_every_one_of_500_tamperings_is_found_and_located():
+    """The test of tests/audit at full size, in a process of its own: its rounds are read when it is imported."""
+    command = [sys.executable, "-m", "pytest", "-q", "tests/audit/test_verification.py", "-k", "every_random"]
+    assert subprocess.run(command).returncode == 0
