@@ -1,5 +1,6 @@
 """What can be known to be wrong before anything is started, each as one line naming the setting."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -18,7 +19,20 @@ def check_settings(env: Env) -> None:
         raise StartRefused(f"LEVEE_SPARK_MASTER: {env.spark_master!r} is no master ({', '.join(SPARK_MASTERS)})")
     if env.spark_conf is not None:
         _check_spark_conf(env.spark_conf)
+    if env.audit_heads != env.home / "audit":
+        _check_heads(env.audit_heads)
     _ = (env.redis, env.secret_key)  # both raise SettingError when wrong
+
+
+def _check_heads(place: Path) -> None:
+    """Heads that can't be written would leave the audit without its proof, unnoticed until somebody needs it."""
+    probe = place / f"writable.{os.getpid()}"
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        raise StartRefused(f"LEVEE_AUDIT_HEADS: {place} can't be written: {error.strerror}") from error
 
 
 def _check_spark_conf(path: Path) -> None:

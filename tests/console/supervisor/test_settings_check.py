@@ -20,6 +20,7 @@ DATABASE = "postgresql://levee_app:secret@db/levee"
         ("LEVEE_SPARK_CONF", "/nowhere/spark.conf"),
         ("LEVEE_REDIS_URL", "amqp://queue"),
         ("LEVEE_SECRET_KEY", "short"),
+        ("LEVEE_AUDIT_HEADS", "/proc/nowhere"),
     ],
 )
 def test_it_names_a_setting_that_cannot_work(name, value):
