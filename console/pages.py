@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asks, person_of
+from console.audit import chain
 from console.audit.models import Verification
 from console.health import worker_state
 from jobs import queries
@@ -61,6 +62,9 @@ def _troubles() -> list[dict[str, str]]:
     if worker_state(Worker.Kind.SPARK) == "down":
         text = "Jobs are accepted and kept; they start when a worker is back. Tables and history can be read."
         found.append({"level": "warning", "title": "No Spark worker answers.", "text": text})
+    if chain.is_behind():
+        text = "Events are recorded, but not chained yet; look at the dispatcher’s log."
+        found.append({"level": "warning", "title": "The audit isn’t being sealed.", "text": text})
     broken = Verification.objects.filter(finished_at__isnull=False).order_by("-id").first()
     if broken is not None and broken.problem_count:
         text = f"{broken.problems[0]['text']} An auditor must look at it; the page Audit says what differs."

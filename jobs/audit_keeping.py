@@ -1,16 +1,17 @@
-"""What the audit needs done by itself: seal what was committed, sign heads, verify every night. A thread of the dispatcher's.
+"""What the audit needs done by itself: seal what was committed, sign heads, verify every night. Two threads of the dispatcher's.
 
-A thread of its own, because a round of the dispatcher may wait for a dying worker, and events are to be sealed within 2 seconds.
+Threads of their own, because a round of the dispatcher may wait for a dying worker, and a verification counts every event; what was
+committed is to be sealed within 2 seconds whatever else goes on.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 from django.utils import timezone
 
 from console.audit import chain, heads, verification
@@ -30,33 +31,37 @@ _LOCK = (1818584691, 2)  # of one nightly verification at a time
 
 @contextmanager
 def kept(stop: threading.Event) -> Iterator[None]:
-    """Keeps the audit in a thread until the block ends; the caller sets `stop` before."""
-    thread = threading.Thread(target=keep_for_ever, args=(stop,), name="audit", daemon=True)
-    thread.start()
+    """Keeps the audit in threads until the block ends."""
+    threads = [
+        threading.Thread(target=keep_for_ever, args=(stop, act), name=act.__name__, daemon=True)
+        for act in (seal_and_sign, verify_nightly)
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         stop.set()
-        thread.join()
+        for thread in threads:
+            thread.join()
 
 
-def keep_for_ever(stop: threading.Event) -> None:
-    """A turn every half second until `stop` is set. A database or a place for heads that is away is waited for."""
+def keep_for_ever(stop: threading.Event, act: Callable[[], object]) -> None:
+    """The act every half second until `stop` is set. What is away (database, place for heads, key) is waited for, and logged."""
     while not stop.wait(PAUSE):
         close_old_connections()
         try:
-            turn()
-        except (OperationalError, InterfaceError, Problem, OSError) as error:
-            log.error("audit_not_kept", error=str(error).split("\n")[0])
+            act()
+        except (DatabaseError, InterfaceError, Problem, OSError, ValueError) as error:  # ValueError: a spoilt key
+            log.error("audit_not_kept", act=act.__name__, error=str(error).split("\n")[0])
             connection.close()
     connection.close()
 
 
-def turn() -> None:
-    """Everything that is due now. A nightly verification takes one slice per turn, so that sealing never waits for it."""
+def seal_and_sign() -> None:
+    """Links what was committed, and signs the chain's end when that is due."""
     chain.seal_waiting()
     heads.sign_when_due()
-    verify_nightly()
 
 
 def verify_nightly() -> Verification | None:

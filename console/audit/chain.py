@@ -21,6 +21,17 @@ def seal_waiting() -> int:
     return total
 
 
+def is_behind() -> bool:
+    """Whether events have waited for minutes: nobody seals, so the dispatcher is down or can't."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select e.at < clock_timestamp() - interval '5 minutes' from audit.pending p join audit.event e on e.id = p.event"
+            " order by p.position limit 1"
+        )
+        oldest = cursor.fetchone()
+    return bool(oldest and oldest[0])
+
+
 def _seal(most: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute("select audit.seal_events(%s)", [most])

@@ -14,7 +14,7 @@ from console.audit.services import record
 from jobs.models import Decision
 from tables.models import Explanation
 from tests import factories
-from tests.audit.making import sealed
+from tests.audit.making import event, sealed
 from tests.clients import browser
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +119,15 @@ def test_what_differs_is_on_every_page_until_it_is_verified_again(intruder):
     page = client.post("/audit/verification/").content.decode()
     assert "from #2 on" in page
     assert "The audit is not what was recorded" in text_of(client, "/")
+
+
+def test_events_that_nobody_seals_are_said_on_every_page(intruder):
+    client = browser(factories.person_with("viewer"))
+    made = event()
+    assert "being sealed" not in text_of(client, "/")
+    intruder.execute("update audit.event set at = now() - interval '10 minutes' where id = %s", [made.pk])
+    intruder.execute("delete from audit.pending where event <> %s", [made.pk])
+    assert "The audit isn’t being sealed" in text_of(client, "/")
 
 
 def test_a_commit_that_nobody_approved_is_on_home_and_on_its_table():
