@@ -54,7 +54,7 @@ def record(
         reason=masked_text(reason) or "",
         before=redacted(before),
         after=redacted(after),
-        job=job,
+        job=uuid.UUID(str(object_id)) if job is None and object_kind == ObjectKind.JOB else job,
         digest=digest,
         table_id=table,
         table_version=table_version,
