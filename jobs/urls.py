@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import audit_views, row_views, table_views, views
+from jobs import audit_views, delete_views, row_views, table_views, views
 
 app_name = "jobs"
 
@@ -16,6 +16,10 @@ urlpatterns = [
     path("convert/inspection/<uuid:read_id>/", views.inspection, name="inspection"),
     path("tables/<uuid:table_id>/live/", table_views.live, name="live_table"),
     path("tables/<uuid:table_id>/capabilities/", table_views.capabilities, name="capabilities"),
+    path("tables/<uuid:table_id>/delete/", delete_views.delete, name="delete"),
+    path("tables/<uuid:table_id>/delete/preview/", delete_views.delete_preview, name="delete_preview"),
+    path("tables/<uuid:table_id>/delete/count/", delete_views.delete_count, name="delete_count"),
+    path("reads/<uuid:read_id>/counted/", delete_views.delete_counted, name="delete_counted"),
     path("tables/<uuid:table_id>/rows/", row_views.rows, name="rows"),
     path("tables/<uuid:table_id>/changes/", row_views.changes, name="changes"),
     path("reads/<uuid:read_id>/rows/", row_views.answer, name="rows_answer"),

@@ -71,6 +71,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "may_describe": may(person, table, Permission.TABLE_ADD),
         "may_tag": may(person, table, Permission.TAG_MANAGE),
         "convert_url": _convert_url(person, table),
+        "delete_url": _change_url("jobs:delete", person, table),
+        "restore_url": _change_url("jobs:restore", person, table),
         "moved_to": moved_to(person, table),
         "unexplained": explanations.count_open(table),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
@@ -117,6 +119,13 @@ def _convert_url(person: Person, table: Table) -> str | None:
     if table.is_delta or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
         return None
     return _reversed("jobs:convert")
+
+
+def _change_url(name: str, person: Person, table: Table) -> str | None:
+    """Where a change of a Delta table is asked for, for whom may ask for it."""
+    if table.version is None or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
+        return None
+    return _reversed(name, table.pk)
 
 
 def _reversed(name: str, *args: object) -> str | None:
