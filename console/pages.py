@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asks, person_of
 from console.audit import chain
-from console.audit.models import Verification
+from console.audit.verification import last_word
 from console.health import worker_state
 from jobs import queries
 from jobs.models import Worker
@@ -65,7 +65,7 @@ def _troubles() -> list[dict[str, str]]:
     if chain.is_behind():
         text = "Events are recorded, but not chained yet; look at the dispatcher’s log."
         found.append({"level": "warning", "title": "The audit isn’t being sealed.", "text": text})
-    broken = Verification.objects.filter(finished_at__isnull=False).order_by("-id").first()
+    broken = last_word()
     if broken is not None and broken.problem_count:
         text = f"{broken.problems[0]['text']} An auditor must look at it; the page Audit says what differs."
         found.append({"level": "error", "title": "The audit is not what was recorded.", "text": text})

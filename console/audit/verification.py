@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from console.audit import heads
@@ -197,6 +198,13 @@ def _keep(run: Verification, walk: Walk, found: list[Finding], seconds: float, e
     run.save(update_fields=["last", "hash", "checked", "seconds", "finished_at", "problems", "problem_count"])
     if ended:
         run.refresh_from_db(fields=["finished_at"])
+
+
+def last_word() -> Verification | None:
+    """The newest verification that says how the audit is: of the whole chain, or one that found something. A part that is well
+    takes back nothing that was found elsewhere."""
+    ended = Verification.objects.filter(finished_at__isnull=False)
+    return ended.filter(Q(first__lte=1) | Q(problem_count__gt=0)).order_by("-id").first()
 
 
 def first_wrong(run: Verification) -> int | None:
