@@ -54,9 +54,10 @@ class Instance:
             java_home = tools.java_home()
             home = open_home(self._env.home)
             journal = Journal(home.logs / "up.log")
-            for name in sweep(home):  # before the port: a web process may be among them
+            left = sweep(home)  # before the port: a web process may be among them
+            for name in left:
                 journal.warn("swept", f"ended what an earlier start had left: {name}", process=name)
-            with contextlib.closing(bind_port(self._env.port)) as listener:
+            with contextlib.closing(bind_port(self._env.port, patience=5 if left else 0)) as listener:
                 self._keep_running(Supervisor(home, journal), home, java_home, listener)
             journal.write("stopped")
 

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from pathlib import Path
 
 from console.env import Env
@@ -46,14 +47,29 @@ def _check_spark_conf(path: Path) -> None:
             raise StartRefused(f"LEVEE_SPARK_CONF: {path}, line {number}: must be `spark.key value`")
 
 
-def bind_port(port: int) -> socket.socket:
-    """The web's listening address, bound here and handed down, so that nothing starts when it is taken."""
+def bind_port(port: int, patience: float = 0) -> socket.socket:
+    """The web's listening address, bound here and handed down, so that nothing starts when it is taken.
+
+    `patience` (seconds) is for a web process that was just killed: its address is free when its last thread has ended, which may
+    be later than when it has become a zombie. Raises StartRefused.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return _bound(port)
+        except OSError as error:
+            if time.monotonic() >= until:
+                raise StartRefused(f"LEVEE_PORT: {port} can't be used on 127.0.0.1: {error.strerror}") from error
+            time.sleep(0.05)
+
+
+def _bound(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
         listener.listen()
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise StartRefused(f"LEVEE_PORT: {port} can't be used on 127.0.0.1: {error.strerror}") from error
+        raise
     return listener

@@ -84,7 +84,7 @@ def test_a_second_up_on_the_home_is_refused_naming_the_first(up):
 def test_a_second_home_runs_beside_it(up, home):
     with running.running(home, running.free_port(), "--no-sample") as other:
         assert other.health()[0] == up.health()[0] == http.HTTPStatus.OK
-        assert other.pids().keys() == up.pids().keys()
+        assert wait_until(lambda: other.pids().keys() == up.pids().keys(), LIMIT_S)
     assert up.health()[0] == http.HTTPStatus.OK
 
 

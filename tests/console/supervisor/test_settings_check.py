@@ -1,6 +1,7 @@
 """Wrong settings are named, one line each, before anything starts."""
 
 import socket
+import threading
 
 import pytest
 
@@ -58,3 +59,10 @@ def test_a_taken_port_is_refused_and_a_free_one_held():
             bind_port(port)
     with bind_port(port), pytest.raises(StartRefused, match=r"^LEVEE_PORT"):
         bind_port(port)
+
+
+def test_a_port_that_a_killed_process_still_holds_is_waited_for():
+    held = bind_port(0)
+    port = held.getsockname()[1]
+    threading.Timer(0.3, held.close).start()
+    bind_port(port, patience=5).close()
