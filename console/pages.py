@@ -17,7 +17,7 @@ from console.accounts.permissions import Open, asks, person_of
 from console.audit import chain
 from console.audit.verification import last_word
 from console.health import worker_state
-from jobs import queries
+from jobs import approval_queries, queries
 from jobs.models import Worker
 from tables import explanations, facets
 
@@ -28,7 +28,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """What waits for me, what runs, and how the catalog is."""
     person = person_of(request)
     context = {
-        "waiting": [],
+        "waiting": approval_queries.waiting_rows(person),
         "running": queries.running(person),
         "recent": queries.ended_lately(person),
         "commits": queries.destructive_lately(person),
@@ -48,10 +48,15 @@ def banners(request: HttpRequest) -> HttpResponse:
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """The banners of every page: what doesn't work now, and what still does. A fragment without them asks for nothing."""
-    if not isinstance(getattr(request, "user", None), Person):
+    """The banners of every page: what doesn't work now, and what still does; and how many requests wait for its person.
+
+    A fragment without them asks for nothing.
+    """
+    person = getattr(request, "user", None)
+    if not isinstance(person, Person):
         return {}
-    return {"banners": SimpleLazyObject(_troubles)}
+    waiting = SimpleLazyObject(lambda: approval_queries.count_waiting(person))
+    return {"banners": SimpleLazyObject(_troubles), "waiting_count": waiting}
 
 
 def _troubles() -> list[dict[str, str]]:

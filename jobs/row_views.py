@@ -51,7 +51,7 @@ def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         raise Http404
     readable_from = _readable_from(table)
     form = ChangesForm(request.GET or _newest(table, readable_from))
-    asked = _asked(lambda: ask_changes(actor, table, form.given())) if form.is_valid() else {}
+    asked = asked_now(lambda: ask_changes(actor, table, form.given())) if form.is_valid() else {}
     return _page(request, table, "changes", form, asked | {"readable_from": readable_from})
 
 
@@ -74,7 +74,7 @@ def _page(
     return render(request, f"jobs/{tab}.html", context, status=400 if form.errors else 200)
 
 
-def _asked(ask: Callable[[], Read]) -> dict[str, Any]:
+def asked_now(ask: Callable[[], Read]) -> dict[str, Any]:
     """What the read says so far; a place that can't be read is said on the page, beside what the catalog keeps."""
     try:
         return _context(ask())
@@ -85,11 +85,11 @@ def _asked(ask: Callable[[], Read]) -> dict[str, Any]:
 
 
 def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
-    """As `_asked`; a refused predicate is said at its field."""
+    """As `asked_now`; a refused predicate is said at its field."""
     if not form.is_valid():
         return {}
     try:
-        return _asked(ask)
+        return asked_now(ask)
     except PredicateRefused as refused:
         form.add_error("predicate", refused.detail)
         return {}

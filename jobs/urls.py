@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import audit_views, delete_views, row_views, table_views, views
+from jobs import audit_views, delete_views, review_views, row_views, table_views, views
 
 app_name = "jobs"
 
@@ -10,6 +10,12 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/live/", views.job_live, name="live"),
     path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="cancel"),
     path("jobs/<uuid:job_id>/life/", audit_views.life, name="life"),
+    path("jobs/<uuid:job_id>/review/", review_views.review, name="review"),
+    path("jobs/<uuid:job_id>/review/now/", review_views.review_now, name="review_now"),
+    path("jobs/<uuid:job_id>/checks/", review_views.checks, name="checks"),
+    path("jobs/<uuid:job_id>/sample/", review_views.sample, name="sample"),
+    path("jobs/<uuid:job_id>/undo/", review_views.undo, name="undo"),
+    path("approvals/", review_views.approvals, name="approvals"),
     path("audit/verification/", audit_views.verify, name="verify"),
     path("convert/", views.convert, name="convert"),
     path("convert/again/", views.inspect_again, name="inspect_again"),

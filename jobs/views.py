@@ -18,7 +18,17 @@ from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.health import worker_state
-from jobs import locating, queries, reads, requests, services, worker_services
+from jobs import (
+    locating,
+    queries,
+    reads,
+    requests,
+    review_outcome,
+    review_queries,
+    review_views,
+    services,
+    worker_services,
+)
 from jobs.domain.commands import Convert
 from jobs.domain.partitions import TYPE_NAMES
 from jobs.forms import JobFilterForm
@@ -56,7 +66,10 @@ def _with_cursor(request: HttpRequest, cursor: str | None) -> str | None:
 @asks(Permission.TABLE_READ)
 @require_GET
 def job_detail(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    """One job: state in words, stages, log, result."""
+    """One job: its review until it runs; then state in words, stages, log, result."""
+    job = queries.job_for(person_of(request), job_id)
+    if review_queries.in_review(job):
+        return review_views.page(request, job)
     return render(request, "jobs/job.html", _job_context(request, job_id))
 
 
@@ -69,7 +82,9 @@ def job_live(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 
 def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     person = person_of(request)
-    return {"job": queries.details(person, queries.job_for(person, job_id))}
+    job = queries.job_for(person, job_id)
+    outcome = review_outcome.outcome_of(person, job) if job.command in review_queries.REVIEWED else None
+    return {"job": queries.details(person, job), "outcome": outcome}
 
 
 @asks(Permission.JOB_REQUEST, Permission.JOB_CANCEL_ANY)

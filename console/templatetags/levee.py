@@ -82,6 +82,11 @@ STAGE_LOOKS: Mapping[str, LevelLook] = {
 }
 
 EVENT_LOOKS: Mapping[str, LevelLook] = {
+    "requested": LevelLook("idle", "pencil", "Requested"),
+    "awaiting_approval": LevelLook("wait", "user-check", "Measured"),
+    "approved": LevelLook("ok", "circle-check", "Approved"),
+    "rejected": LevelLook("bad", "circle-x", "Rejected"),
+    "comment": LevelLook("idle", "user-circle", "Said"),
     "previewing": LevelLook("idle", "pencil", "Requested"),
     "queued": LevelLook("idle", "clock", "Queued"),
     "running": LevelLook("run", "player-play", "Started"),

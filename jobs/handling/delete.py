@@ -16,6 +16,7 @@ from jobs.preview.subject import Subject, reread, subject_of
 
 NOTHING = "No row matches, so nothing was deleted and nothing committed."
 AGAIN = "The same files may match as when it was previewed."
+OTHER_FILES = "Other files may match by now: Spark counts and compares the matching rows before it runs."
 
 
 class DeleteHandling:
@@ -41,8 +42,7 @@ class DeleteHandling:
             found = _by_log(job, subject)
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
-        why = "Other files may match by now: Spark counts and compares the matching rows before it runs."
-        return found or Drift(Verdict.MOVED, subject.version, why)
+        return found or Drift(Verdict.MOVED, subject.version, OTHER_FILES)
 
 
 def tree_of(job: Job) -> Node | None:

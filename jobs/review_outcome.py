@@ -1,0 +1,88 @@
+"""A delete's or restore's run on its job's page: who said yes, what came of it beside what was predicted, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.templatetags.levee import duration, number, size
+from jobs.domain import comparison
+from jobs.domain.comparison import Line, Unit, Verdict
+from jobs.domain.results import Result
+from jobs.models import Job
+from jobs.review_queries import decisions_of, request_of
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A verdict as icon, tone and word."""
+
+    tone: str
+    icon: str
+    text: str
+
+
+WORDS = {
+    Verdict.SAME: Word("ok", "circle-check", "as predicted"),
+    Verdict.WITHIN: Word("ok", "circle-check", "within the bound"),
+    Verdict.DIFFERENT: Word("wait", "alert-triangle", "different"),
+    Verdict.UNKNOWN: Word("unknown", "help-circle", "not recorded"),
+    Verdict.MEASURED: Word("idle", "info-circle", "not predicted"),
+}
+
+
+def outcome_of(person: Person, job: Job) -> dict[str, Any]:
+    """What the job's page shows beside state and log."""
+    result = Result.from_json(job.result) if job.result else None
+    lines = comparison.compare(job.command, job.preview or {}, result) if result else []
+    return {
+        **request_of(job),
+        "approvers": [d.person.name for d in decisions_of(job) if d.decision == "approve" and d.voided_at is None],
+        "lines": [_shown(line) for line in lines],
+        "differing": len(comparison.differ(lines)),
+        "may_undo": job.version is not None and _may_ask(person, job),
+        "undone_by": _undone_by(job),
+    }
+
+
+def _may_ask(person: Person, job: Job) -> bool:
+    return person.scopes(Permission.JOB_REQUEST).covers_table(job.table.root_id, job.table_id)
+
+
+def _undone_by(job: Job) -> list[Job]:
+    """The jobs that were asked for to undo this one, newest first."""
+    return [] if job.version is None else list(Job.objects.filter(undoes=job).order_by("-requested_at")[:5])
+
+
+def _shown(line: Line) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "label": line.label,
+        "expected": _expected(line),
+        "actual": None if line.actual is None else _text(line.actual, line.unit),
+        "word": WORDS[line.verdict],
+        "why": line.why,
+    }
+
+
+def _expected(line: Line) -> str:
+    """The prediction in words; empty where there was none."""
+    expected = line.expected
+    if expected.value is not None:
+        return _text(expected.value, line.unit)
+    least = "" if expected.least is None else f"at least {_text(expected.least, line.unit)}"
+    most = "" if expected.most is None else f"at most {_text(expected.most, line.unit)}"
+    return ", ".join(filter(None, (least, most)))
+
+
+def _text(value: int | str, unit: Unit) -> str:
+    if isinstance(value, str):
+        return value
+    match unit:
+        case Unit.BYTES:
+            return size(value)
+        case Unit.MILLISECONDS:
+            return duration(value / 1000)
+    return number(value)
