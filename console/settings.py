@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "console.audit.middleware.RefusalsOnRecord",
     "console.accounts.middleware.SignInRequired",
     "console.errors.ProblemMiddleware",
 ]

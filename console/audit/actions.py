@@ -39,6 +39,7 @@ class Action(models.TextChoices):
     JOB_LATE_COMMIT = "job.late_commit"
     COMMIT_UNEXPLAINED = "commit.unexplained"
     COMMIT_ACKNOWLEDGE = "commit.acknowledge"
+    ADDRESS_CALL = "address.call"
     AUDIT_READ = "audit.read"
     AUDIT_EXPORT = "audit.export"
     AUDIT_VERIFY = "audit.verify"
@@ -69,3 +70,4 @@ class ObjectKind(models.TextChoices):
     WORKER = "worker"
     PATH = "path"
     AUDIT = "audit"
+    ADDRESS = "address"

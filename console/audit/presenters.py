@@ -50,6 +50,7 @@ PHRASES: Mapping[str, str] = {
     Action.JOB_LATE_COMMIT: "found a commit after the end",
     Action.COMMIT_UNEXPLAINED: "found a commit that nobody approved",
     Action.COMMIT_ACKNOWLEDGE: "acknowledged a commit",
+    Action.ADDRESS_CALL: "called an address",
     Action.AUDIT_READ: "read the audit",
     Action.AUDIT_EXPORT: "exported the audit",
     Action.AUDIT_VERIFY: "verified the audit",
@@ -59,6 +60,7 @@ PHRASES: Mapping[str, str] = {
 TRIED: Mapping[str, str] = {  # what was refused, where it is refused often; the others say "was refused: …"
     Action.SIGN_IN: "tried to sign in",
     Action.SESSION_CONFIRM: "gave a wrong password",
+    Action.ADDRESS_CALL: "tried to call an address",
     Action.ROOT_SCAN: "tried to have a root scanned",
     Action.TABLE_READ_ROWS: "tried to read rows",
     Action.CONVERSION_INSPECT: "tried to inspect a directory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import DatabaseError, transaction
@@ -16,6 +17,9 @@ from console.audit.redaction import redacted
 from console.errors import Problem
 from console.logs import log
 from tables.secrets import masked_text
+
+# Whether this request's refusal is on record already: the middleware records those that no service did.
+refused_in: ContextVar[bool] = ContextVar("refused_in", default=False)
 
 
 def record(
@@ -84,6 +88,7 @@ def refuse(
     actor: Actor, action: Action, object_kind: ObjectKind, object_id: object, object_name: str, problem: Problem
 ) -> None:
     """Records a refusal in a transaction of its own and raises the problem. Not to be called inside an act's transaction."""
+    refused_in.set(True)
     record(
         actor,
         action,
