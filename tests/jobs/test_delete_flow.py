@@ -400,6 +400,11 @@ def test_later_commits_must_be_said_yes_to(engine, olga, anna, sales, place):
     assert reviews.undo(actor(olga), done, "wrong ones", [2]).job.parameters["accepted_commits"] == [2]
 
 
+def test_what_has_not_ended_is_not_undone(engine, olga, sales):
+    job = asked(engine, olga, sales)
+    assert code_of(lambda: reviews.undo(actor(olga), job, "why")) == "wrong_state"
+
+
 def test_there_is_nothing_to_undo_of_what_committed_nothing(engine, olga, sales):
     job = asked(engine, olga, sales, "id > 99")
     assert code_of(lambda: reviews.undo(actor(olga), job, "why")) == "nothing_to_undo"
