@@ -8,7 +8,6 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.permissions import asks, person_of
@@ -26,6 +25,7 @@ from jobs.models import Read, Worker
 from jobs.needs import needs_of
 from jobs.preview.problems import problem_of_refused
 from jobs.preview.subject import Subject, subject_of
+from jobs.undoing import undo_to
 from tables import queries
 from tables.deltalog.retention import deleted_file_retention
 from tables.models import Table
@@ -111,7 +111,6 @@ def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpRes
 def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, Any]:
     condition = condition_of(asked, subject.schema)
     found, problem = _log_answer(request, subject.table, asked, condition)
-    retention = deleted_file_retention(subject.configuration)
     return {
         "table": subject.table,
         "table_name": name_of(subject.table),
@@ -124,8 +123,8 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         "branch_title": title_of(found) if found else "",
         "preview_problem": problem,
         "needs": needs_of(Delete.kind, subject.table, found) if found else None,
-        "retention": retention,
-        "undo_until": timezone.now() + retention,
+        "retention": deleted_file_retention(subject.configuration),
+        "undo": undo_to(subject.table, subject.version),
         "fresh_rules": asked.leads == "text" or asked.act in ("add", "drop", "choose", "clear", "whole"),
         "fresh_text": asked.leads == "rows",
     }

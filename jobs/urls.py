@@ -1,6 +1,6 @@
 from django.urls import path
 
-from jobs import audit_views, delete_views, review_views, row_views, table_views, views
+from jobs import audit_views, delete_views, restore_views, review_views, row_views, table_views, views
 
 app_name = "jobs"
 
@@ -25,6 +25,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/delete/", delete_views.delete, name="delete"),
     path("tables/<uuid:table_id>/delete/preview/", delete_views.delete_preview, name="delete_preview"),
     path("tables/<uuid:table_id>/delete/count/", delete_views.delete_count, name="delete_count"),
+    path("tables/<uuid:table_id>/restore/", restore_views.restore, name="restore"),
     path("reads/<uuid:read_id>/counted/", delete_views.delete_counted, name="delete_counted"),
     path("tables/<uuid:table_id>/rows/", row_views.rows, name="rows"),
     path("tables/<uuid:table_id>/changes/", row_views.changes, name="changes"),

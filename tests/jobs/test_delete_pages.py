@@ -179,7 +179,7 @@ def test_rules_become_text_and_a_preview_from_the_log(client, table):
     assert "rewrite at most 1 file" in page
     assert "Needs 1 approval, because" in page
     assert "can still be read at version 0" in page
-    assert "it could be undone until" in page
+    assert "by a reviewed restore to version 0" in page
     assert not Job.objects.exists()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 
 from jobs import row_cells
-from tests.journeys import samples_accounts, samples_audit
+from tests.journeys import samples_accounts, samples_audit, samples_delete
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -505,6 +505,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
+    **samples_delete.PAGES,
     "jobs": (
         "jobs/list.html",
         {
