@@ -137,8 +137,8 @@ def undo(
 ) -> Requested:
     """Asks for the restore that takes a job's commit back: to the version before it, as a new job with a review of its own.
 
-    Later commits would be undone as well and must be named. Raises Problem: 409 `wrong_state`, `nothing_to_undo`, `later_commits` (with `commits`),
-    and what `request_restore` raises.
+    Later commits would be undone as well and must be named. Raises Problem: 409 `wrong_state`, `nothing_to_undo`, `later_commits`
+    (with `commits`), and what `request_restore` raises.
     """
     check_reason(reason)
     if not job.is_ended:
