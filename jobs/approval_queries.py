@@ -150,10 +150,14 @@ def _weight(command: str, preview: dict[str, Any]) -> dict[str, Any] | None:
     if "measured_at_version" not in preview:
         return None
     if command == "restore":
-        return {"label": "Commits undone", "value": number(preview.get("num_commits_undone"))}
+        return {"label": "Undoes", "value": _commits(preview.get("num_commits_undone"))}
     match preview.get("branch"):
         case "rewrite":
             return {"label": "Rewrites", "value": size(preview.get("bytes_to_rewrite"))}
         case "metadata_only":
             return {"label": "Removes", "value": size(preview.get("bytes_matched"))}
     return {"label": "Marks", "value": f"{number(preview.get('files_matched'))} files"}
+
+
+def _commits(count: int | None) -> str:
+    return f"{number(count)} commit{'' if count == 1 else 's'}"

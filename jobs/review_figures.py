@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from console.templatetags.levee import exact, number, size, unknown
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.templatetags.levee import number, size, unknown
 from jobs.models import Job
 from jobs.titles import title_of
 from jobs.undoing import Undo
@@ -30,7 +35,7 @@ def figures_of(job: Job, undo: Undo | None) -> list[Figure]:
     if "measured_at_version" not in preview:
         return []
     found = _of_delete(preview) if job.command == "delete" else _of_restore(preview)
-    return found if undo is None or undo.until is None else [*found, _undo(undo, done=job.version is not None)]
+    return found if undo is None or undo.until is None else [*found, _undo(undo)]
 
 
 def _of_delete(preview: Mapping[str, Any]) -> list[Figure]:
@@ -92,7 +97,17 @@ def _bytes(label: str, value: int | None) -> Figure:
     return {"label": label, "value": size(value), "sub": None}
 
 
-def _undo(undo: Undo, *, done: bool) -> Figure:
-    if undo.possible:
-        return {"label": "Undo until", "value": exact(undo.until), "sub": None if done else "if it has run by then"}
-    return {"label": "Undo", "value": "not possible", "sub": None if done else "once it has run"}
+def _undo(undo: Undo) -> Figure:
+    if not undo.possible or undo.until is None:
+        return {"label": "Undo", "value": "not possible", "sub": "once it has run"}
+    return {"label": "Undo until", "value": day_and_time(undo.until), "sub": "UTC, if it has run by then"}
+
+
+def day_and_time(moment: datetime) -> SafeString:
+    """A moment short enough for a figure (`27 Nov, 08:00`); in full on hover."""
+    utc = moment.astimezone(UTC)
+    year = "" if utc.year == timezone.now().year else f" {utc.year}"
+    text = f"{utc.day} {utc:%b}{year}, {utc:%H:%M}"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
+    )

@@ -41,7 +41,7 @@ class EditForm(forms.Form):
     """One's own delete in other words. Empty rows are all rows, and only where they were all before."""
 
     predicate = forms.CharField(
-        label="Rows to delete", required=False, max_length=MAX_LENGTH, widget=_text(3, spellcheck="false")
+        label="Rows where", required=False, max_length=MAX_LENGTH, widget=_text(3, spellcheck="false")
     )
     reason = forms.CharField(label="Reason", max_length=REASON_LENGTH, widget=_text(2))
 

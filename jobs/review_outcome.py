@@ -12,6 +12,7 @@ from jobs.domain import comparison
 from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
 from jobs.models import Job
+from jobs.review_figures import figures_of
 from jobs.review_queries import decisions_of, request_of
 
 
@@ -40,7 +41,9 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
     return {
         **request_of(job),
         "approvers": [d.person.name for d in decisions_of(job) if d.decision == "approve" and d.voided_at is None],
-        "lines": [_shown(line) for line in lines],
+        "figures": figures_of(job, None),
+        "lines": [shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
+        "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
         "differing": len(comparison.differ(lines)),
         "may_undo": job.version is not None and _may_ask(person, job),
         "undone_by": _undone_by(job),
@@ -56,7 +59,7 @@ def _undone_by(job: Job) -> list[Job]:
     return [] if job.version is None else list(Job.objects.filter(undoes=job).order_by("-requested_at")[:5])
 
 
-def _shown(line: Line) -> dict[str, Any]:
+def shown(line: Line) -> dict[str, Any]:
     return {
         "name": line.name,
         "label": line.label,

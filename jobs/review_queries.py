@@ -11,6 +11,7 @@ from django.urls import reverse
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from jobs import queries
+from jobs.domain.comparison import BRANCHES
 from jobs.domain.states import ENDED, State
 from jobs.models import Decision, Edit, Job, JobEvent
 from jobs.policies import approvals, policy_of, required
@@ -19,12 +20,6 @@ from jobs.services import may_cancel
 from jobs.undoing import Undo, undo_to, version_before
 
 REVIEWED = frozenset({"delete", "restore"})
-BRANCHES = {
-    "rewrite": "files are written again without the rows",
-    "metadata_only": "whole files leave the table; no data is read",
-    "deletion_vectors": "rows are marked as deleted",
-    "nothing": "nothing matches",
-}
 IN_REVIEW = frozenset({State.PREVIEWING, State.AWAITING_APPROVAL, State.QUEUED})
 
 

@@ -35,4 +35,5 @@ def page_of(job: Job, later: list[int]) -> dict[str, Any]:
         "heading": heading_of(job),
         "later": [{"version": version, "commit": found.get(version)} for version in reversed(later[-NAMED:])],
         "later_count": len(later),
+        "together": len(later) > NAMED,
     }

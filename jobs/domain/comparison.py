@@ -61,8 +61,8 @@ OUT_OF_LOG = "Delta measures it, but keeps it out of the log."
 BY_SPARK = "Spark decides how many files it writes."
 NO_RESTORED_ROWS = "Delta records no rows for a restore; Levee reads them itself."
 BRANCHES = {
-    "rewrite": "rewrite",
-    "metadata_only": "metadata only",
+    "rewrite": "rewrite files",
+    "metadata_only": "log only",
     "deletion_vectors": "deletion vectors",
     "nothing": "nothing matches",
 }

@@ -2,17 +2,20 @@
 
 import re
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from console.audit.models import Event
 from jobs.claims import claim_preview, claim_run
 from jobs.execution import Execution, work
 from jobs.models import Decision, Job, Read
 from jobs.requests import request_delete, request_restore
+from tables.models import Commit
 from tests import factories
 from tests.clients import browser, confirmed_browser
 from tests.jobs import making, small_delta
@@ -360,3 +363,96 @@ def test_the_page_of_approvals_asks_the_database_as_often_for_many_as_for_few(ol
             client.get("/approvals/")
         counts.append(len(seen))
     assert counts[0] == counts[1] <= 16
+
+
+# --- after the run, and back again --------------------------------------------------------------------------------------
+
+
+def test_a_job_that_has_run_shows_its_result_beside_the_prediction(olga, anna, sales):
+    job = done(olga, anna, sales)
+    text = text_of(page(olga, job))
+    assert "Committed as version 1" in text
+    assert f"approved by {anna.name}" in text
+    assert "Rows deleted num_affected_rows 2 2 as predicted" in text
+    assert "numCopiedRows 3 not recorded" in text
+    assert "nothing differs" in text
+    assert "files before skipping" in text
+    assert PREDICATE in text
+    assert "Undo…" in text
+
+
+def test_a_run_that_followed_another_commit_than_the_one_checked_says_so_and_offers_the_undo(olga, anna, sales):
+    job = done(olga, anna, sales)
+    Job.objects.filter(pk=job.pk).update(result=job.result | {"drifted": True})
+    answer = page(olga, job)
+    assert "Another commit came between the check and the commit." in text_of(answer)
+    assert answer.content.decode().count(f"/jobs/{job.pk}/undo/") >= 2
+
+
+def test_a_running_job_asks_the_database_little(olga, anna, sales):
+    job = asked(olga, sales)
+    act(anna, job, "approve")
+    claim_run(making.holder())
+    client = browser(anna)
+    client.get(f"/jobs/{job.pk}/live/")
+    with CaptureQueriesContext(connection) as seen:
+        assert client.get(f"/jobs/{job.pk}/live/").status_code == 200
+    assert len(seen) <= 8, [query["sql"] for query in seen]
+
+
+def undo(who, job, **values) -> Any:
+    return browser(who).post(f"/jobs/{job.pk}/undo/", {"reason": "wrong rows"} | values)
+
+
+def test_an_undo_opens_a_restore_with_a_review_of_its_own(olga, anna, sales):
+    job = done(olga, anna, sales)
+    text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    assert "goes back to version 0" in text
+    assert "No commit has come since" in text
+    answer = undo(olga, job)
+    restore = Job.objects.get(command="restore")
+    assert answer.url == f"/jobs/{restore.pk}/"
+    assert (restore.undoes_id, restore.parameters["version"]) == (job.pk, 0)
+    shown = text_of(page(olga, restore))
+    assert f"undoes job {str(job.pk)[:8]}" in shown
+    assert "Asked for already" in text_of(page(olga, job))
+
+
+def test_later_commits_must_be_ticked_before_they_are_undone_as_well(olga, anna, sales, tmp_path):
+    job = done(olga, anna, sales)
+    small_delta.append(tmp_path / "sales", [{"id": 50, "p": "DE"}])
+    small_delta.append(tmp_path / "sales", [{"id": 51, "p": "DE"}])
+    text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    assert "2 later commits are undone as well" in text
+    refused = undo(olga, job, accept=["2"])
+    assert refused.status_code == 409
+    assert "undoes later commits as well: 3" in text_of(refused)
+    assert 'value="2" checked' in refused.content.decode()
+    assert not Job.objects.filter(command="restore").exists()
+    assert undo(olga, job, accept=["2", "3"]).status_code == 302
+    assert Job.objects.get(command="restore").parameters["accepted_commits"] == [2, 3]
+
+
+def test_many_later_commits_are_ticked_together(olga, anna, sales, tmp_path, monkeypatch):
+    monkeypatch.setattr("jobs.undo_queries.NAMED", 1)
+    job = done(olga, anna, sales)
+    for number in (50, 51):
+        small_delta.append(tmp_path / "sales", [{"id": number, "p": "DE"}])
+    assert 'value="2-3"' in browser(olga).get(f"/jobs/{job.pk}/undo/").content.decode()
+    assert undo(olga, job, accept=["2-3"]).status_code == 302
+    assert Job.objects.get(command="restore").parameters["accepted_commits"] == [2, 3]
+
+
+def test_an_undo_needs_a_reason_and_a_commit(olga, anna, sales):
+    job = done(olga, anna, sales)
+    assert undo(olga, job, reason="").status_code == 400
+    assert undo(olga, asked(olga, sales, "id = 4")).status_code == 409
+    assert not Job.objects.filter(command="restore").exists()
+
+
+def test_until_when_it_can_be_undone_is_told_by_the_age_of_the_version_before(olga, anna, sales):
+    job = asked(olga, sales)
+    assert "Undo until" in text_of(page(anna, job))
+    Commit.objects.filter(table=sales, version=0).update(committed_at=timezone.now() - timedelta(days=8))
+    assert "Undo not possible" in text_of(page(anna, job))
+    assert "can’t be undone once it has run" in text_of(browser(anna).get(f"/jobs/{job.pk}/checks/"))

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 
 from jobs import row_cells
-from tests.journeys import samples_accounts, samples_audit, samples_delete
+from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_review
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -506,6 +506,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
     **samples_delete.PAGES,
+    **samples_review.PAGES,
     "jobs": (
         "jobs/list.html",
         {

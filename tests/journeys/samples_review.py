@@ -1,0 +1,307 @@
+"""Sample contexts for reviews, approvals, the outcome of a delete or a restore, and its undo."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from console.accounts.models import Person
+from jobs import review_outcome
+from jobs.domain import comparison
+from jobs.domain.results import Result
+from jobs.models import Decision, Job
+from jobs.review_checks import Check
+from jobs.review_figures import figures_of, heading_of
+from jobs.review_forms import CommentForm, DecisionForm, EditForm, UndoForm
+from jobs.review_queries import Standing
+from jobs.undoing import Undo
+from tables.models import Commit, Table
+from tests.journeys.samples_accounts import NOW, before
+
+DIGEST = "9f2c41d7b80e4d6a91c3f7e2a05b8c4d1e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b"
+TABLE = Table(id=uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11"), name="sales.orders", version=1_482)
+PREDICATE = "country = 'FR' AND source = 'loadtest' AND day BETWEEN DATE '2026-10-01' AND DATE '2026-10-14'"
+CONSEQUENCES = [
+    {
+        "code": "readable_until",
+        "text": "The rows can still be read at version 1,478, and brought back by a restore to it, until VACUUM removes their files.",
+    },
+    {"code": "change_feed", "text": "The change feed is on: Delta writes the deleted rows to _change_data as well."},
+]
+DELETE: dict[str, Any] = {
+    "class": "ordinary",
+    "branch": "rewrite",
+    "why": "The table has no deletion vectors: each file with a matching row is written again without it.",
+    "files_total": 18_940,
+    "files_matched": 198,
+    "files_whole": 0,
+    "files_to_rewrite": 198,
+    "bytes_matched": 22_441_000_000,
+    "bytes_to_rewrite": 22_441_000_000,
+    "rows_matched": 184_207,
+    "rows_matched_exact": True,
+    "rows_total": 1_284_930_112,
+    "rows_copied": 11_204_118,
+    "partitions": 14,
+    "measured_at_version": 1_478,
+    "speed": "spark",
+    "notes": [],
+    "consequences": CONSEQUENCES,
+}
+BOUND = DELETE | {
+    "rows_matched": None,
+    "rows_matched_exact": False,
+    "speed": "log",
+    "notes": ["The statistics of files only say what can’t match: the number of rows is an upper bound."],
+}
+RESTORE: dict[str, Any] = {
+    "class": "whole_table",
+    "to_version": 1_480,
+    "commits_undone": [
+        {"version": 1_482, "operation": "STREAMING UPDATE", "committed_at": "2026-11-20T21:58:03+00:00", "by": None, "job": None},
+        {"version": 1_481, "operation": "DELETE", "committed_at": "2026-11-20T20:12:00+00:00", "by": "ana", "job": str(uuid.uuid4())},
+    ],
+    "num_commits_undone": 2,
+    "rows_back": 184_207,
+    "rows_gone": 12,
+    "rows_exact": True,
+    "files_back": 198,
+    "files_gone": 201,
+    "bytes_back": 22_441_000_000,
+    "bytes_gone": 22_104_000_000,
+    "missing_files": [],
+    "schema_changes": [{"kind": "added", "column": "margin", "before": "decimal(12,2)", "after": None}],
+    "property_changes": [{"property": "delta.enableChangeDataFeed", "before": "true", "after": None}],
+    "measured_at_version": 1_482,
+    "rows_to": 1_284_930_112,
+    "speed": "spark",
+    "consequences": CONSEQUENCES[:1],
+}  # fmt: skip
+UNDO = Undo(1_482, possible=True, until=NOW + timedelta(days=6, hours=3), why=None)
+TOO_LATE = Undo(
+    1_482, possible=False, until=before(days=3), why="Delta refuses to go back to a version that is so old."
+)
+REASONS = [
+    "“A delete is seen by a second person”: a delete needs 1 approver.",
+    "“Production is seen by two”: a delete needs 2 approvers.",
+]
+EVENTS = [
+    {"at": before(hours=15), "who": "ana", "kind": "requested", "text": "Asked: load test LT-118 wrote fake orders."},
+    {"at": before(hours=15), "who": "spark@node-1", "kind": "awaiting_approval", "text": "Waiting for approval."},
+    {"at": before(hours=13), "who": "marc", "kind": "approved", "text": "Approved by marc: every row is of the load test."},
+    {"at": before(hours=1), "who": "kai", "kind": "comment", "text": "Does finance know?\nI would ask <them> first."},
+]  # fmt: skip
+
+
+def job(command: str = "delete", state: str = "awaiting_approval", **changes: Any) -> Job:
+    """A request that was never stored."""
+    values: dict[str, Any] = {
+        "command": command, "state": state, "table": TABLE, "requested_by": Person(id=uuid.uuid4(), name="ana"),
+        "requested_at": before(hours=15), "expires_at": NOW + timedelta(days=6, hours=9), "digest": DIGEST,
+        "reason": "Load test LT-118 wrote fake orders into production. OPS-2291.", "base_version": 1_478, "revision": 2,
+        "parameters": {"predicate": PREDICATE, "tree": {}} if command == "delete" else {"version": 1_480},
+        "preview": DELETE if command == "delete" else RESTORE,
+    }  # fmt: skip
+    return Job(**{**values, **changes})
+
+
+def asked(of: Job, undo: Undo | None = UNDO) -> dict[str, Any]:
+    return {
+        "job": of,
+        "preview": of.preview or {},
+        "heading": heading_of(of),
+        "figures": figures_of(of, undo),
+        "undo": undo,
+        "is_ended": of.is_ended,
+        "predicate": of.parameters.get("predicate"),
+        "table_url": "/tables/",
+        "version_url": "/tables/",
+        "undoes": of.undoes_id,
+        "branch_text": comparison.BRANCHES.get((of.preview or {}).get("branch", "")),
+    }
+
+
+def review(of: Job, standing: Standing, undo: Undo | None = UNDO, **more: Any) -> dict[str, Any]:
+    yes = Decision(person=Person(name="marc"), decision="approve", decided_at=before(hours=13))
+    void = Decision(
+        person=Person(name="ines"), decision="approve", decided_at=before(hours=14), voided_at=before(hours=13)
+    )
+    shown = {
+        **asked(of, undo),
+        "required": 2 if of.digest else None,
+        "open_places": range(1),
+        "progress_text": "1 of 2 approvals",
+        "next_text": "Your approval would be number 2 of 2. It then runs by itself.",
+        "may_comment": True,
+        "may_see_rows": of.command == "delete",
+        "preview_text": "Waiting for approval.",
+        "decisions": [void, yes],
+        "events": EVENTS,
+        "reasons": REASONS,
+        "standing": standing,
+    }
+    return page(of, shown | more)
+
+
+def page(of: Job, shown: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "review": shown,
+        "has_changed": False,
+        "now_url": "/pending",
+        "confirm_url": None,
+        "rows_url": "/rows/",
+        "checks": CHECKS,
+        "decision_form": DecisionForm(auto_id="decide-%s", initial={"digest": of.digest}),
+        "comment_form": CommentForm(auto_id="say-%s"),
+        "edit_form": EditForm(auto_id="edit-%s", initial={"predicate": PREDICATE, "reason": of.reason}),
+    }
+
+
+CHECKS = [
+    Check("warning", "The table has moved.", "It is at version 1,482 now. Other files may match by now."),
+    Check("info", "It has 1 of 2 approvals.", "It runs by itself when it has them all."),
+    Check("success", "The digest holds.", "It was computed again from the stored request just now."),
+    Check("success", "It can be undone.", "Version 1,482 can be restored for 6 days more."),
+]
+STALE = [Check("error", "The table has moved: this would end stale.", "Ask again to have it measured anew."), *CHECKS[1:]]  # fmt: skip
+MAY = Standing(may_approve=True, may_reject=True, why="")
+LATE = Standing(may_approve=False, may_reject=True, why="It has its approvals. A no still ends it until it runs.")
+OWN = Standing(may_approve=False, may_reject=False, why="You asked for this, so somebody else decides.")
+NO_TREE = {"predicate": None, "tree": None}
+
+
+def card(of: Job, weight: dict[str, Any], **more: Any) -> dict[str, Any]:
+    usual = {
+        "id": of.pk, "job": of, "title": heading_of(of), "state": of.state, "reason": of.reason, "requested_by": "ana",
+        "requested_at": of.requested_at, "expires_at": of.expires_at, "finished_at": None, "approvals": 1, "required": 2,
+        "weight": weight, "is_strict": (of.preview or {}).get("class") == "whole_table",
+        "table_state_text": "Nothing was committed.",
+    }  # fmt: skip
+    return usual | more
+
+
+CARDS = [
+    card(job(), {"label": "Rewrites", "value": "20.9 GiB"}),
+    card(job("restore"), {"label": "Undoes", "value": "14 commits"}, approvals=0),
+    card(
+        job(parameters=NO_TREE, table=Table(id=uuid.uuid4(), name="staging.orders_backfill_2025_with_returns_and_refunds_emea_v2")),
+        {"label": "Removes", "value": "288 GiB"},
+    ),
+]  # fmt: skip
+TABS = [
+    {"text": "Waiting for me", "url": "?show=waiting", "current": True, "count": 3},
+    {"text": "Asked by me", "url": "?show=mine", "current": False, "count": 1},
+    {"text": "Decided by me", "url": "?show=decided", "current": False, "count": None},
+]
+
+
+def approvals(shown: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "jobs/approvals.html", {"shown": shown, "tabs": TABS, "counts": {"waiting": 3, "mine": 1}, **more}
+
+
+METRICS = {
+    "numRemovedFiles": "198", "numAddedFiles": "187", "numDeletedRows": "184207", "numCopiedRows": "11204118",
+    "numAddedChangeFiles": "14", "numRemovedBytes": "22441000000", "numAddedBytes": "22104000000",
+    "executionTimeMs": "154210", "scanTimeMs": "38204", "rewriteTimeMs": "115980",
+}  # fmt: skip
+
+
+def outcome(of: Job, result: Result, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
+    lines = comparison.compare(of.command, of.preview or {}, result)
+    details = {
+        "id": of.pk, "short_id": str(of.pk)[:8], "command": of.command, "state": of.state, "title": heading_of(of),
+        "state_text": "DELETE committed as version 1,483.", "table_state_text": "Committed as version 1,483.",
+        "table": {"id": TABLE.pk, "name": TABLE.name, "url": "/tables/"}, "reason": of.reason, "digest": DIGEST,
+        "requested_by": "ana", "requested_at": of.requested_at, "finished_at": before(minutes=3), "base_version": 1_478,
+        "events": EVENTS, "progress": {"stages": []}, "attempts": [], "result": result.as_json(), "log": [],
+    }  # fmt: skip
+    found = {
+        **asked(of, undo),
+        "approvers": ["marc", "ines"],
+        "figures": figures_of(of, None),
+        "lines": [review_outcome.shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
+        "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
+        "differing": len(comparison.differ(lines)),
+        "may_undo": True,
+        "undone_by": [job("restore", id=uuid.uuid4())],
+    }
+    return "jobs/job.html", {"job": details, "outcome": found | more}
+
+
+RAN: dict[str, Any] = {"state": "succeeded", "version": 1_483, "finished_at": before(minutes=3)}
+DELETED = Result(1_483, "DELETE", {"predicate": '["true"]'}, METRICS, 184_207, read_version=1_478)
+DRIFTED = Result(1_483, "DELETE", {}, {"numRemovedFiles": "211"}, None, drifted=True, read_version=1_482)
+RESTORED = Result(
+    1_483, "RESTORE", {"version": "1480"}, {"numRestoredFiles": "198", "numRemovedFiles": "201"}, read_version=1_482,
+    details={"rows": 1_284_930_112, "proven": True, "text": "All 1,284,930,112 rows were read again."},
+)  # fmt: skip
+
+
+def undoing(later: list[int], form: UndoForm, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
+    of = job(**RAN)
+    rows = [{"version": v, "commit": Commit(version=v, operation="WRITE", committed_at=before(hours=1))} for v in later]
+    usual = {
+        "job": of,
+        "form": form,
+        "asked": asked(of, undo),
+        "heading": heading_of(of),
+        "later": rows,
+        "later_count": len(later),
+    }
+    return "jobs/undo.html", usual | more
+
+
+LATER = {"1484": "version 1,484", "1485": "version 1,485"}
+UNTICKED = {"detail": "Going back to before version 1,483 undoes later commits as well: 1484, 1485.", "extra": {}}
+REVIEW = "jobs/review.html"
+DECIDED = [CARDS[0] | {"state": "succeeded", "decision": Decision(decision="approve", decided_at=before(days=1))}]
+PAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "review": (REVIEW, review(job(), MAY)),
+    "review-own": (REVIEW, review(job(), OWN, may_edit=True, may_withdraw=True)),
+    "review-confirm": (REVIEW, review(job(), MAY) | {"confirm_url": "/confirm/?next=/jobs/"}),
+    "review-stale": (
+        REVIEW,
+        review(job(), MAY) | {"checks": STALE, "problem": {"detail": "The request isn’t the one that you looked at."}},
+    ),
+    "review-changed": (REVIEW, review(job(), MAY) | {"has_changed": True, "checks": None}),
+    "review-counting": (
+        REVIEW,
+        review(job(state="previewing", preview=BOUND, digest=None, progress={}), OWN, decisions=[], may_withdraw=True),
+    ),
+    "review-whole": (REVIEW, review(job(state="queued", parameters=NO_TREE), LATE, TOO_LATE)),
+    "review-restore": (REVIEW, review(job("restore"), MAY)),
+    "review-edit-refused": (
+        REVIEW,
+        review(job(), OWN, may_edit=True) | {"edit_form": EditForm({"predicate": "", "reason": ""}, auto_id="edit-%s")},
+    ),
+    "review-past": (REVIEW, review(job(**RAN), OWN) | {"now_url": None}),
+    "approvals": approvals(
+        "waiting",
+        waiting=CARDS,
+        others=[card(job(), {}, why="You asked for this, so somebody else decides.")],
+        waiting_count=3,
+    ),
+    "approvals-none": approvals("waiting", waiting=[], others=[], counts={"waiting": 0}),
+    "approvals-mine": approvals(
+        "mine",
+        mine=[
+            CARDS[0] | {"state": "previewing", "required": None},
+            CARDS[1] | {"state": "rejected", "finished_at": before(days=2)},
+        ],
+    ),
+    "approvals-decided": approvals("decided", decided=DECIDED),
+    "outcome": outcome(job(**RAN), DELETED),
+    "outcome-drifted": outcome(job(**RAN), DRIFTED, TOO_LATE, undone_by=[]),
+    "outcome-restore": outcome(job("restore", **RAN), RESTORED),
+    "outcome-nothing": outcome(
+        job(state="succeeded", no_op=True), Result(None, None, no_op=True), approvers=[], may_undo=False, undone_by=[]
+    ),
+    "undo": undoing([], UndoForm(later={})),
+    "undo-later": undoing([1_485, 1_484], UndoForm(later=LATER)),
+    "undo-refused": undoing([1_485, 1_484], UndoForm({"reason": ""}, later=LATER), problem=UNTICKED),
+    "undo-many": undoing(
+        [1_485, 1_484], UndoForm(later={"1484-2900": "all 1,417 of them"}), later_count=1_417, together=True
+    ),
+    "undo-too-late": undoing([], UndoForm(later={}), TOO_LATE),
+}
