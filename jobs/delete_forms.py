@@ -22,7 +22,7 @@ NOT_BEGUN = "Say which rows: no condition is no delete. Every row is a choice of
 class Asked:
     """The form. `said` is the text that the page had shown: where `text` differs from it, the text was edited and leads.
 
-    `act` is the button: preview, add, drop (with `dropped`), clear, whole, count or request.
+    `act` is the button: preview, add, drop (with `dropped`), clear, count or request. `shape` is which fields the page had shown.
     """
 
     rows: tuple[Row, ...] = ()
@@ -33,6 +33,7 @@ class Asked:
     reason: str = ""
     act: str = "preview"
     dropped: int | None = None
+    shape: str = ""
 
     @property
     def leads(self) -> str:
@@ -54,6 +55,7 @@ def asked_in(request: HttpRequest) -> Asked:
         name=given.get("name", "").strip(),
         reason=given.get("reason", ""),
         act=act,
+        shape=given.get("shape", ""),
         dropped=int(index) if index.isascii() and index.isdecimal() and len(index) < 5 else None,
     )
 
@@ -65,6 +67,9 @@ def _lines(text: str) -> str:
 def _rows(given: QueryDict) -> list[Row]:
     columns = [given.getlist(name)[:MAX_ROWS] for name in ("column", "operator", "value", "until")]
     return [Row(*filled) for filled in zip(*columns, strict=False)]
+
+
+WHOLE = "whole"  # the shape of a page that asks for every row
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,13 @@ class Condition:
         """The rows with what their fields offer."""
         known = {choice.name: choice for choice in self.columns}
         return [_line(row, number, known.get(row.column)) for number, row in enumerate(self.rows or (), 1)]
+
+    @property
+    def shape(self) -> str:
+        """Which fields the rows have, whatever they hold."""
+        if self.rows is None:
+            return "refused" if self.refused else "text"
+        return " ".join(f"{row.column}:{row.operator}" for row in self.rows)
 
     @property
     def terms(self) -> int:

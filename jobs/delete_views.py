@@ -17,7 +17,7 @@ from console.errors import Problem
 from console.health import worker_state
 from jobs import previews, reads, requests
 from jobs.branches import title_of, ways_of
-from jobs.delete_forms import NOT_BEGUN, Asked, Condition, asked_in, condition_of
+from jobs.delete_forms import NOT_BEGUN, WHOLE, Asked, Condition, asked_in, condition_of
 from jobs.domain.commands import Delete
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates import to_text
@@ -125,8 +125,17 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         "needs": needs_of(Delete.kind, subject.table, found) if found else None,
         "retention": deleted_file_retention(subject.configuration),
         "undo": undo_to(subject.table, subject.version),
-        "fresh_rules": asked.leads == "text" or asked.act in ("add", "drop", "choose", "clear", "whole"),
-        "fresh_text": asked.leads == "rows",
+        **_fresh(asked, condition),
+    }
+
+
+def _fresh(asked: Asked, condition: Condition) -> dict[str, bool]:
+    """Which parts of the condition a script must swap: what somebody types in stays, unless its fields have to change."""
+    acted = asked.act in ("add", "drop", "clear")
+    return {
+        "fresh_condition": asked.whole != (asked.shape == WHOLE),
+        "fresh_rules": asked.leads == "text" or acted or asked.shape != condition.shape,
+        "fresh_text": asked.leads == "rows" or asked.act == "clear",
     }
 
 

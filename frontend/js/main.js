@@ -3,6 +3,7 @@ import "htmx.org";
 import "./announce.js";
 import "./copy.js";
 import "./drop.js";
+import "./live.js";
 import "./log.js";
 import "./statement.js";
 import "./scroll.js";

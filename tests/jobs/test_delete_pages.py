@@ -324,23 +324,36 @@ def test_typing_in_the_text_leaves_it_alone_and_brings_the_rules(client, table):
 
 
 def test_typing_in_a_rule_leaves_the_rules_alone_and_brings_the_text(client, table):
-    found = part(client, table, **rules(("n", ">", "3")))
+    found = part(client, table, shape="n:>", **rules(("n", ">", "3")))
     assert 'id="delete-rules"' not in found
     assert text_in(found) == "n > 3"
 
 
+def test_rules_come_anew_where_their_fields_must_change(client, table):
+    found = part(client, table, shape="n:=", **rules(("n", "between", "3")))
+    assert 'id="rule-1-until"' in found
+    assert values_in(found) == ["3"]
+    assert 'name="shape" value="n:between"' in found
+
+
 def test_another_column_keeps_the_comparison_where_it_can(client, table):
-    found = part(client, table, do="choose", **rules(("n", "like", "3")))
+    found = part(client, table, **rules(("n", "like", "3")))
     assert "<option selected>=</option>" in found
-    assert "<option selected>&lt;" not in found
-    kept = part(client, table, do="choose", **rules(("country", "like", "F%")))
+    assert "<option selected>like" not in found
+    kept = part(client, table, **rules(("country", "like", "F%")))
     assert "<option selected>like</option>" in kept
 
 
 def test_every_row_swaps_the_condition_and_asks_for_the_name(client, table):
-    found = part(client, table, do="whole", whole="on", text="n > 3", said="n > 3")
-    assert 'id="delete-condition" class="lv-section" aria-labelledby="h-condition" hx-swap-oob' in found
+    swapped = 'id="delete-condition" class="lv-section" aria-labelledby="h-condition" hx-swap-oob'
+    found = part(client, table, whole="on", text="n > 3", said="n > 3")
+    assert swapped in found
     assert 'id="name"' in found
+    assert swapped not in part(client, table, whole="on", text="n > 3", said="n > 3", shape="whole")
+    back = part(client, table, text="n > 3", said="n > 3", shape="whole")
+    assert swapped in back
+    assert 'id="name"' not in back
+    assert values_in(back) == ["3"]
 
 
 # ------------------------------------------------------------------------------------------------ Spark's count

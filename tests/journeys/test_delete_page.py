@@ -1,0 +1,115 @@
+"""The delete page with its script, in a real browser, by keyboard: both sides keep in step and nothing typed is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from console.accounts.models import Person
+from jobs.models import Job
+from tables.models import Table
+from tests import factories
+from tests.jobs.preview.tables import add, stats, write
+from tests.journeys.test_table_pages import sign_in
+
+# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+FILES = [
+    add(0, stats(10, {"n": 1}, {"n": 10}, {"n": 0}), {"country": "FR"}),
+    add(1, stats(20, {"n": 11}, {"n": 20}, {"n": 0}), {"country": "DE"}),
+]
+
+
+@pytest.fixture
+def operator(transactional_db: None) -> Person:
+    return factories.person_with("operator")
+
+
+@pytest.fixture
+def table(tmp_path: Path, operator: Person) -> Table:
+    write(tmp_path, FILES, partitions=["country"])
+    root = factories.RootFactory(uri=str(tmp_path))
+    found: Table = factories.TableFactory(root=root, path=str(tmp_path / "table"), name="table")
+    return found
+
+
+@pytest.fixture
+def page(server: str, table: Table, operator: Person, context: BrowserContext, faults: list[str]) -> Page:
+    """The delete page, signed in."""
+    sign_in(context, server, operator, "light")
+    found = context.new_page()
+    found.goto(f"{server}/tables/{table.pk}/delete/")
+    return found
+
+
+def preview(page: Page) -> str:
+    return page.locator("#h-preview").inner_text()
+
+
+def test_rules_and_text_follow_each_other_while_somebody_types(page: Page, faults: list[str]) -> None:
+    page.select_option("#rule-1-column", "n")
+    page.select_option("#rule-1-operator", ">")
+    page.locator("#rule-1-value").press_sequentially("15")
+    expect(page.locator("#text")).to_have_value("n > 15")
+    expect(page.locator("#h-preview")).to_contain_text("at most 20 rows in 1 of 2 files")
+    expect(page.locator("#rule-1-value")).to_be_focused()
+    expect(page.locator("#delete-needs")).to_contain_text("Needs 1 approval")
+
+    page.locator("#text").press("End")
+    page.locator("#text").press_sequentially(" AND country IN ('DE', 'FR')", delay=20)
+    expect(page.locator("#rule-2-value")).to_have_value("DE, FR")
+    expect(page.locator("#text")).to_be_focused()
+    expect(page.locator("#text")).to_have_value("n > 15 AND country IN ('DE', 'FR')")
+
+    page.locator("#text").press_sequentially(" OR", delay=20)
+    expect(page.locator("#delete-said")).to_contain_text("Position")
+    expect(page.locator("#delete-rules")).to_contain_text("come back when the text can be read")
+    page.locator("#rule-clear").press("Enter")
+    expect(page.locator("#rule-1-column")).to_have_value("")
+    expect(page.locator("#text")).to_have_value("")
+    assert faults == []
+
+
+def test_a_rule_with_two_values_is_added_and_removed_by_keyboard(page: Page, faults: list[str]) -> None:
+    page.locator("#rule-add").press("Enter")
+    page.select_option("#rule-2-column", "born")
+    page.select_option("#rule-2-operator", "between")
+    page.locator("#rule-2-value").fill("2026-10-01")
+    page.locator("#rule-2-until").fill("2026-10-14")
+    expect(page.locator("#text")).to_have_value("born BETWEEN DATE '2026-10-01' AND DATE '2026-10-14'")
+    page.locator("#rule-1-drop").press("Enter")
+    expect(page.locator("#rule-2-column")).to_have_count(0)
+    expect(page.locator("#rule-1-until")).to_have_value("2026-10-14")
+    assert faults == []
+
+
+def test_enter_in_a_field_asks_for_nothing(page: Page) -> None:
+    page.locator("#text").fill("n > 15")
+    expect(page.locator("#rule-1-value")).to_have_value("15")
+    page.locator("#rule-1-value").press("Enter")
+    expect(page.locator("#text")).to_have_value("n > 15")
+    assert preview(page).startswith("Preview: at most 20 rows")
+    assert not Job.objects.exists()
+
+
+def test_every_row_is_asked_for_by_name(page: Page, faults: list[str]) -> None:
+    page.locator("#text").fill("n > 15")
+    expect(page.locator("#rule-1-value")).to_have_value("15")
+    page.locator("#reason").fill("closed")
+    page.check("#whole")
+    expect(page.locator("#delete-condition")).to_contain_text("All rows of table go.")
+    expect(page.locator("#h-preview")).to_contain_text("30 rows in 2 of 2 files")
+    page.uncheck("#whole")
+    expect(page.locator("#rule-1-value")).to_have_value("15")
+    page.check("#whole")
+    page.locator("#name").fill("table")
+    expect(page.locator("#reason")).to_have_value("closed")
+    page.locator("#request").press("Enter")
+    page.wait_for_url("**/jobs/*/")
+    assert Job.objects.get().parameters["predicate"] is None
+    assert faults == []
