@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -11,6 +14,7 @@ from console.templatetags.levee import duration, number, size
 from jobs.domain import comparison
 from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
+from jobs.domain.states import State
 from jobs.models import Job
 from jobs.review_figures import figures_of
 from jobs.review_queries import decisions_of, request_of
@@ -47,7 +51,18 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "differing": len(comparison.differ(lines)),
         "may_undo": job.version is not None and _may_ask(person, job),
         "undone_by": _undone_by(job),
+        "again_url": _again_url(person, job),
     }
+
+
+def _again_url(person: Person, job: Job) -> str | None:
+    """Where the same is asked for on the table as it is now, when the job came to nothing."""
+    if not job.is_ended or job.state == State.SUCCEEDED or not _may_ask(person, job):
+        return None
+    name = "predicate" if job.command == "delete" else "version"
+    value = job.parameters.get(name)
+    address = reverse(f"jobs:{job.command}", args=[job.table_id])
+    return address if value is None else f"{address}?{urlencode({name: value})}"
 
 
 def _may_ask(person: Person, job: Job) -> bool:

@@ -76,8 +76,8 @@ def job_detail(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 @asks(Permission.TABLE_READ)
 @require_GET
 def job_live(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    """The part of a job's page that asks again while the job runs."""
-    return render(request, "jobs/_live.html", _job_context(request, job_id))
+    """The part of a job's page that asks again while the job runs; what no poll changes stays in the page."""
+    return render(request, "jobs/_live.html", _job_context(request, job_id) | {"polled": True})
 
 
 def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:

@@ -456,3 +456,19 @@ def test_until_when_it_can_be_undone_is_told_by_the_age_of_the_version_before(ol
     Commit.objects.filter(table=sales, version=0).update(committed_at=timezone.now() - timedelta(days=8))
     assert "Undo not possible" in text_of(page(anna, job))
     assert "can’t be undone once it has run" in text_of(browser(anna).get(f"/jobs/{job.pk}/checks/"))
+
+
+def test_what_came_to_nothing_is_asked_for_again_on_the_table_as_it_is_now(olga, anna, sales, tmp_path):
+    job = asked(olga, sales, None)
+    act(anna, job, "approve")
+    small_delta.append(tmp_path / "sales", [{"id": 50, "p": "DE"}])
+    assert work_on(claim_run).state == "stale"
+    assert f'href="/tables/{sales.pk}/delete/"' in page(olga, job).content.decode()
+    assert "Ask again</a>" not in page(anna, job).content.decode()
+    some = asked(olga, sales)
+    act(anna, some, "reject")
+    address = re.search(r'id="ask-again"[^>]* href="([^"]+)"', page(olga, some).content.decode())
+    assert address is not None
+    again = browser(olga).get(address[1].replace("&amp;", "&"))
+    assert again.status_code == 200
+    assert PREDICATE in again.content.decode().replace("&#x27;", "'").replace("&lt;", "<")

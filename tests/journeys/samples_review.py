@@ -207,14 +207,14 @@ METRICS = {
 }  # fmt: skip
 
 
-def outcome(of: Job, result: Result, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
-    lines = comparison.compare(of.command, of.preview or {}, result)
+def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
+    lines = comparison.compare(of.command, of.preview or {}, result) if result else []
     details = {
         "id": of.pk, "short_id": str(of.pk)[:8], "command": of.command, "state": of.state, "title": heading_of(of),
         "state_text": "DELETE committed as version 1,483.", "table_state_text": "Committed as version 1,483.",
         "table": {"id": TABLE.pk, "name": TABLE.name, "url": "/tables/"}, "reason": of.reason, "digest": DIGEST,
         "requested_by": "ana", "requested_at": of.requested_at, "finished_at": before(minutes=3), "base_version": 1_478,
-        "events": EVENTS, "progress": {"stages": []}, "attempts": [], "result": result.as_json(), "log": [],
+        "events": EVENTS, "progress": {"stages": []}, "attempts": [], "result": result.as_json() if result else None, "log": [],
     }  # fmt: skip
     found = {
         **asked(of, undo),
@@ -232,6 +232,7 @@ def outcome(of: Job, result: Result, undo: Undo = UNDO, **more: Any) -> tuple[st
 RAN: dict[str, Any] = {"state": "succeeded", "version": 1_483, "finished_at": before(minutes=3)}
 DELETED = Result(1_483, "DELETE", {"predicate": '["true"]'}, METRICS, 184_207, read_version=1_478)
 DRIFTED = Result(1_483, "DELETE", {}, {"numRemovedFiles": "211"}, None, drifted=True, read_version=1_482)
+NOTHING = Result(None, None, no_op=True)
 RESTORED = Result(
     1_483, "RESTORE", {"version": "1480"}, {"numRestoredFiles": "198", "numRemovedFiles": "201"}, read_version=1_482,
     details={"rows": 1_284_930_112, "proven": True, "text": "All 1,284,930,112 rows were read again."},
@@ -293,10 +294,15 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "approvals-decided": approvals("decided", decided=DECIDED),
     "outcome": outcome(job(**RAN), DELETED),
     "outcome-drifted": outcome(job(**RAN), DRIFTED, TOO_LATE, undone_by=[]),
-    "outcome-restore": outcome(job("restore", **RAN), RESTORED),
-    "outcome-nothing": outcome(
-        job(state="succeeded", no_op=True), Result(None, None, no_op=True), approvers=[], may_undo=False, undone_by=[]
+    "outcome-rejected": outcome(
+        job(state="rejected", finished_at=before(minutes=3)),
+        NOTHING,
+        again_url="/tables/",
+        may_undo=False,
+        undone_by=[],
     ),
+    "outcome-restore": outcome(job("restore", **RAN), RESTORED),
+    "outcome-nothing": outcome(job(state="succeeded", no_op=True), NOTHING, approvers=[], may_undo=False, undone_by=[]),
     "undo": undoing([], UndoForm(later={})),
     "undo-later": undoing([1_485, 1_484], UndoForm(later=LATER)),
     "undo-refused": undoing([1_485, 1_484], UndoForm({"reason": ""}, later=LATER), problem=UNTICKED),
