@@ -12,7 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
+from console.audit.services import refuse
 from console.errors import Problem
 from console.health import worker_state
 from jobs import previews, reads, requests
@@ -90,11 +92,13 @@ def delete_counted(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
 
 
 def table_to_change(request: HttpRequest, table_id: uuid.UUID) -> Table:
-    """The table, for somebody who may ask for jobs on it. Raises Http404; Problem 403 `forbidden`."""
+    """The table, for somebody who may ask for jobs on it. Raises Http404; Problem 403 `forbidden`, which is recorded."""
     person = person_of(request)
     table = queries.table_for(person, table_id)
     if not person.scopes(Permission.JOB_REQUEST).covers_table(table.root_id, table.pk):
-        raise Problem(403, "forbidden", "You may see this table but not request jobs on it; that takes an operator.")
+        text = "You may see this table but not request jobs on it; that takes an operator."
+        problem = Problem(403, "forbidden", text)
+        refuse(Actor.of(request), Action.JOB_REQUEST, ObjectKind.TABLE, table.pk, table.name, problem)
     return table
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.utils import timezone
 
+from console.audit.models import Event
 from jobs.condition_rows import Row, Unfilled, choices, rows_of, text_of, tree_of
 from jobs.models import Job, PolicyRule, Read
 from jobs.predicates import parse, schema_of
@@ -391,3 +392,13 @@ def test_somebody_elses_count_is_not_there(client, table):
 @pytest.mark.parametrize("role", ["viewer", "approver", "admin"])
 def test_who_may_not_ask_gets_no_page(table, role):
     assert browser(factories.person_with(role)).get(f"/tables/{table.pk}/delete/").status_code == 403
+
+
+def test_an_operator_of_another_table_is_refused_on_record(table):
+    person = factories.person_with("viewer")
+    other = factories.TableFactory()
+    factories.GrantFactory(person=person, role="operator", root=other.root)
+    answer = browser(person).get(f"/tables/{table.pk}/delete/")
+    assert (answer.status_code, b"takes an operator" in answer.content) == (403, True)
+    event = Event.objects.get(action="job.request", outcome="refused")
+    assert (event.actor_name, event.object_id) == (person.name, str(table.pk))
