@@ -19,7 +19,8 @@ def of_delete(branch: str, *, change_feed: bool, retention: timedelta, version: 
         _said(
             "readable_until",
             f"The rows can still be read at version {version:,}, and brought back by a restore to it, until VACUUM removes their"
-            f" files: at the earliest {in_words(retention)} after the delete.",
+            f" files, at the earliest {in_words(retention)} after the delete, and no longer than that version is"
+            f" {in_words(retention)} old: Delta refuses older ones.",
         ),
         _said("bytes_stay", _bytes_stay(branch)),
     ]
@@ -32,7 +33,7 @@ def of_restore(*, change_feed: bool, retention: timedelta, head: int) -> list[Co
         _said(
             "reversible",
             f"Version {head:,} stays in the history: it can be restored in turn until VACUUM removes its files, at the earliest"
-            f" {in_words(retention)} after the restore.",
+            f" {in_words(retention)} after the restore, and no longer than it is {in_words(retention)} old.",
         ),
         _said("metadata_too", "Schema, partitioning and table properties go back to that version as well."),
     ]
