@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from jobs.domain.results import Result
+from jobs.domain.results import Result, affected_rows
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.models import Attempt, DispatcherRound, Job, JobEvent, LogLine, Read, Worker
 from jobs.outcomes import success_text
@@ -265,7 +265,8 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
             "version": commit.version,
             "url": reverse("tables:commit", args=[commit.table_id, commit.version]),
             "operation": commit.operation,
-            "rows": commit.rows_removed,
+            # A rewritten file goes with all of its rows: what a delete says of itself is nearer the truth.
+            "rows": commit.rows_removed if (told := affected_rows(commit.operation_metrics)) is None else told,
             "files": commit.files_removed,
             "behind": known.get((commit.job, commit.table.path, commit.version)) if commit.job else None,
             "is_open": (commit.table_id, commit.incarnation, commit.version) in open_ones,

@@ -19,6 +19,7 @@ from jobs.claims import claim_preview, claim_run
 from jobs.domain.states import State
 from jobs.execution import Execution, work
 from jobs.models import Decision, Job, PolicyRule
+from jobs.queries import destructive_lately
 from jobs.requests import request_delete, request_restore
 from tables.models import Table
 from tests.jobs import making, small_delta
@@ -435,3 +436,10 @@ def test_an_unknown_table_is_not_found(olga):
 
     with pytest.raises(Http404):
         request_delete(actor(olga), uuid.uuid4(), "id = 1", "why")
+
+
+def test_home_counts_the_rows_that_the_delete_itself_counted(engine, olga, anna, sales):
+    approved(engine, olga, anna, sales)
+    worked(engine, claim_run)
+    (shown,) = destructive_lately(Person.objects.get(pk=olga.pk))
+    assert (shown["operation"], shown["rows"], shown["behind"]) == ("DELETE", 2, "olga")
