@@ -51,9 +51,17 @@ def preview(page: Page) -> str:
     return page.locator("#h-preview").inner_text()
 
 
+def answered(page: Page) -> None:
+    """Until what was asked last has been put in place: keys pressed within that moment would go to a field that is being replaced."""
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
+
+
 def test_rules_and_text_follow_each_other_while_somebody_types(page: Page, faults: list[str]) -> None:
     page.select_option("#rule-1-column", "n")
+    answered(page)
     page.select_option("#rule-1-operator", ">")
+    answered(page)
     page.locator("#rule-1-value").press_sequentially("15")
     expect(page.locator("#text")).to_have_value("n > 15")
     expect(page.locator("#h-preview")).to_contain_text("at most 20 rows in 1 of 2 files")
@@ -77,9 +85,13 @@ def test_rules_and_text_follow_each_other_while_somebody_types(page: Page, fault
 
 def test_a_rule_with_two_values_is_added_and_removed_by_keyboard(page: Page, faults: list[str]) -> None:
     page.locator("#rule-add").press("Enter")
+    answered(page)
     page.select_option("#rule-2-column", "born")
+    answered(page)
     page.select_option("#rule-2-operator", "between")
+    answered(page)
     page.locator("#rule-2-value").fill("2026-10-01")
+    answered(page)
     page.locator("#rule-2-until").fill("2026-10-14")
     expect(page.locator("#text")).to_have_value("born BETWEEN DATE '2026-10-01' AND DATE '2026-10-14'")
     page.locator("#rule-1-drop").press("Enter")
@@ -106,7 +118,9 @@ def test_every_row_is_asked_for_by_name(page: Page, faults: list[str]) -> None:
     expect(page.locator("#h-preview")).to_contain_text("30 rows in 2 of 2 files")
     page.uncheck("#whole")
     expect(page.locator("#rule-1-value")).to_have_value("15")
+    answered(page)
     page.check("#whole")
+    answered(page)
     page.locator("#name").fill("table")
     expect(page.locator("#reason")).to_have_value("closed")
     page.locator("#request").press("Enter")

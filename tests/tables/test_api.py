@@ -394,5 +394,5 @@ def test_several_roots_are_listed_as_one(as_: Callable[..., APIClient], admin: A
     assert pages == [names[:4], names[4:]]
     assert [row["name"] for row in reader.get(back).json()["results"]] == names[:4]
     assert walk(f"{V1}/tables?q=orders&limit=4")[0] == pages
-    assert walk(f"{V1}/tables?q=6")[0] == [["orders_6"]]
+    assert walk(f"{V1}/tables?q=orders_6")[0] == [["orders_6"]]
     assert sorted(name for found in walk(f"{V1}/tables?limit=2&order=-size")[0] for name in found) == names
