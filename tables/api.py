@@ -168,7 +168,7 @@ class History(APIView):
         return listed(request, found, _with_reach(table, found.rows))
 
 
-_HISTORY = ("operation", "by", "since", "until", "before")
+_HISTORY = ("operation", "by", "since", "until", "before", "job")
 
 
 def _with_reach(table: Table, commits: list[Commit]) -> list[dict[str, Any]]:

@@ -36,6 +36,7 @@ class HistoryForm(forms.Form):
     since = forms.DateField(required=False, widget=forms.DateInput(attrs={"placeholder": "YYYY-MM-DD"}))
     until = forms.DateField(required=False, widget=forms.DateInput(attrs={"placeholder": "YYYY-MM-DD"}))
     before = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1, label="Before version")
+    job = forms.CharField(required=False, max_length=36, widget=forms.TextInput(attrs={"placeholder": "a81f03c7"}))
 
 
 class VersionForm(forms.Form):

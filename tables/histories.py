@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDay
 from django.http import Http404
 
+from tables import behind
 from tables.keyset import Key, Page, page
 from tables.models import DESTRUCTIVE, Commit, Explanation, Schema, Table
 
@@ -19,11 +21,16 @@ STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
 SERIES_COMMITS = 5_000  # the newest ones that a drawing is made of
 SERIES_DAYS = 90
+ID_DIGITS = 32  # of a job's id, without its hyphens
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """How a history is narrowed. `operation` is a name, or a group: `destructive`, `but_streaming`, `unexplained`."""
+    """How a history is narrowed.
+
+    `operation` is a name, or a group: `destructive`, `but_streaming`, `unexplained`. `by` is a user or an engine as the log has it, or who
+    asked for the job that made the commit; `job` is a job's id, or its beginning.
+    """
 
     operation: str = ""
     by: str = ""
@@ -61,14 +68,24 @@ def _condition(table: Table, wanted: Filter) -> Q:
             Q(operation__iexact=wanted.operation) if wanted.operation.islower() else Q(operation=wanted.operation)
         )
     if wanted.by:
-        condition &= Q(user_name=wanted.by) | Q(engine_info=wanted.by)
+        condition &= Q(user_name=wanted.by) | Q(engine_info=wanted.by) | behind.asked_by(wanted.by)
     if wanted.since:
         condition &= Q(committed_at__gte=wanted.since)
     if wanted.until:
         condition &= Q(committed_at__lt=wanted.until)
     if wanted.before is not None:
         condition &= Q(version__lt=wanted.before)
+    if wanted.job:
+        condition &= _job(wanted.job)
     return condition
+
+
+def _job(text: str) -> Q:
+    """Commits that name the job of this id, or one whose id begins so; none for what begins no id."""
+    digits = text.lower().replace("-", "")
+    if not digits or len(digits) > ID_DIGITS or set(digits) - set("0123456789abcdef"):
+        return Q(pk__in=[])
+    return Q(job__range=(uuid.UUID(digits.ljust(ID_DIGITS, "0")), uuid.UUID(digits.ljust(ID_DIGITS, "f"))))
 
 
 def _unexplained(table: Table) -> Q:

@@ -13,6 +13,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import number, size
 from tables import drawings, explanations, health
+from tables.behind import Job
 from tables.deltalog.features import Demand
 from tables.deltalog.properties import Setting, settings, unset
 from tables.deltalog.reachability import Reach as VersionReach
@@ -185,18 +186,22 @@ class CommitRow:
     bytes: str | None
     is_destructive: bool
     explanation: Explanation | None
+    job: Job | None
     predicate: str
 
 
 def commit_rows(
-    commits: Sequence[Commit], reaches: Sequence[VersionReach], known: Mapping[int, Explanation]
+    commits: Sequence[Commit],
+    reaches: Sequence[VersionReach],
+    known: Mapping[int, Explanation],
+    jobs: Mapping[int, Job],
 ) -> list[CommitRow]:
-    """The lines of a history; `known` has the explanations by version."""
+    """The lines of a history; `known` has the explanations by version, `jobs` the jobs that may be seen."""
     rows = zip(commits, reaches, strict=True)
-    return [_commit_row(commit, reach, known.get(commit.version)) for commit, reach in rows]
+    return [_commit_row(c, reach, known.get(c.version), jobs.get(c.version)) for c, reach in rows]
 
 
-def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | None) -> CommitRow:
+def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | None, job: Job | None) -> CommitRow:
     return CommitRow(
         commit,
         reach,
@@ -205,6 +210,7 @@ def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | 
         _signed_bytes(commit.bytes_added, commit.bytes_removed),
         commit.operation in DESTRUCTIVE,
         explanation,
+        job,
         predicate_of(commit),
     )
 

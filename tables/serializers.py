@@ -66,10 +66,13 @@ class HistoryQuery(ListQuery):
     operation = serializers.CharField(
         required=False, help_text="A name, or `destructive`, `but_streaming`, `unexplained`."
     )
-    by = serializers.CharField(required=False, help_text="The user or the engine, as the log has it.")
+    by = serializers.CharField(
+        required=False, help_text="Who asked for the job, or the user or engine as the log has it."
+    )
     since = serializers.DateTimeField(required=False)
     until = serializers.DateTimeField(required=False)
     before = serializers.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
+    job = serializers.CharField(required=False, max_length=36, help_text="A job’s id, or its beginning.")
 
 
 class VersionQuery(serializers.Serializer[Any]):

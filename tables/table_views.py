@@ -18,6 +18,7 @@ from console.audit.actor import Actor
 from console.errors import Problem
 from tables import (
     actions,
+    behind,
     descriptions,
     drawings,
     explanations,
@@ -122,7 +123,8 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""), lay)
     reach = Reach(table)
     known = explanations.of_commits(table, lay, [commit.version for commit in found.rows])
-    rows = presenters.commit_rows(found.rows, reach.over(found.rows), known)
+    jobs = behind.jobs_of(person_of(request), found.rows)
+    rows = presenters.commit_rows(found.rows, reach.over(found.rows), known, jobs)
     context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay, **_days(table)}
     return _page(request, table, "history", **context, **_reachable(request, reach, found))
 
@@ -143,7 +145,9 @@ def _days(table: Table) -> dict[str, Any]:
 def _history_filter(form: HistoryForm) -> histories.Filter:
     given = form.cleaned_data
     midnight = {name: given[name] and datetime.combine(given[name], time(), UTC) for name in ("since", "until")}
-    return histories.Filter(given["operation"], given["by"], midnight["since"], midnight["until"], given["before"])
+    return histories.Filter(
+        given["operation"], given["by"], midnight["since"], midnight["until"], given["before"], given["job"]
+    )
 
 
 def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
@@ -179,6 +183,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         commit=found,
         incarnation=lay,
         explanation=explanations.of_commits(table, lay, [version]).get(version),
+        job=behind.jobs_of(person_of(request), [found]).get(version),
         title=presenters.title_of(found),
         rows_changed=presenters.signed(found.rows_changed),
         reach=reach,

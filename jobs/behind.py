@@ -1,0 +1,62 @@
+"""The jobs behind a table's commits, as the catalog's pages ask for them (`tables.behind`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from django.db.models import Exists, F, OuterRef, Q
+from django.urls import reverse
+
+from console.accounts.models import Person
+from jobs.models import Decision, Job
+from jobs.queries import visible_to
+from tables import behind
+from tables.models import Commit
+
+
+class KnownJobs:
+    """Answers `tables.behind.Jobs`."""
+
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, behind.Job]:
+        """By version: two queries. A job that the person may not see is left out."""
+        found = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
+        jobs = {job.pk: job for job in found.only(*_FIELDS)}
+        yeses = _approvals(list(jobs))
+        return {
+            commit.version: _described(job, commit, yeses[job.pk])
+            for commit in commits
+            if commit.job is not None and (job := jobs.get(commit.job)) is not None
+        }
+
+    def asked_by(self, name: str) -> Q:
+        """The condition on commits that a job of the person's made: a mark alone doesn't count."""
+        made = Job.objects.filter(pk=OuterRef("job"), table=OuterRef("table"), version=OuterRef("version"))
+        return Q(job__isnull=False) & Q(Exists(made.filter(requested_by__name__iexact=name)))
+
+
+_FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")
+
+
+def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[behind.Approval]]:
+    """The yeses that hold for what each job says now, oldest first."""
+    yeses = Decision.objects.filter(
+        job__in=jobs, decision=Decision.Kind.APPROVE, digest=F("job__digest"), voided_at=None
+    )
+    found: dict[uuid.UUID, list[behind.Approval]] = defaultdict(list)
+    for job, by, at, comment in yeses.values_list("job_id", "person__name", "decided_at", "comment"):
+        found[job].append(behind.Approval(by, at, comment))
+    return found
+
+
+def _described(job: Job, commit: Commit, approvals: Sequence[behind.Approval]) -> behind.Job:
+    return behind.Job(
+        id=job.pk,
+        url=reverse("jobs:detail", args=[job.pk]),
+        asked_by=job.requested_by.name,
+        asked_at=job.requested_at,
+        reason=job.reason,
+        approvals=tuple(approvals),
+        made_it=(job.table_id, job.version) == (commit.table_id, commit.version),
+    )

@@ -1,0 +1,65 @@
+"""Who asked for the commits that jobs made. The catalog knows no jobs: the application that has them says it here, when it starts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from django.db.models import Q
+
+from console.accounts.models import Person
+from tables.models import Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One person's yes to what the job then did."""
+
+    by: str
+    at: datetime
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that a commit names and that the asker may see. `made_it`: this commit is the one that the job made."""
+
+    id: uuid.UUID
+    url: str
+    asked_by: str
+    asked_at: datetime
+    reason: str
+    approvals: tuple[Approval, ...]
+    made_it: bool
+
+
+class Jobs(Protocol):
+    """What the application that has the jobs answers; each a constant number of queries."""
+
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+        """By version of one table's commits. A job that the person may not see, or that never was, is left out."""
+
+    def asked_by(self, name: str) -> Q:
+        """The condition on commits that a job of the person's made."""
+
+
+_known: list[Jobs] = []
+
+
+def answers(jobs: Jobs) -> None:
+    """From now on these are the jobs that are asked."""
+    _known[:] = [jobs]
+
+
+def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+    """The jobs that commits of one table name, by version, as far as the person may see them."""
+    named = [commit for commit in commits if commit.job is not None]
+    return _known[0].of_commits(person, named) if _known and named else {}
+
+
+def asked_by(name: str) -> Q:
+    """Commits that the person of this name asked for through a job; none where nobody knows jobs."""
+    return _known[0].asked_by(name) if _known else Q(pk__in=[])
