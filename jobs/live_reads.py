@@ -14,6 +14,7 @@ from tables import after_jobs, locations
 from tables.models import Table
 
 PARTITION = re.compile(r"[^/=]+=[^/]+(/[^/=]+=[^/]+)*")
+PARTS_OF_A_PATH = ("at", "partition")
 
 
 def ask_deltatable(person: Person, table: Table, given: Mapping[str, Any]) -> Read:
@@ -28,10 +29,27 @@ def ask_deltatable(person: Person, table: Table, given: Mapping[str, Any]) -> Re
 def _question(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     question = {"path": table.path, "name": table.catalog_name}
     question |= {k: v.isoformat() if hasattr(v, "isoformat") else v for k, v in given.items() if k != "wait"}
+    _check_name(table, given)
     if partition := given.get("partition"):
         _check_partition(table, partition)
+    if any(given.get(part) for part in PARTS_OF_A_PATH):
         question["by"] = "path"
     return {name: value for name, value in question.items() if value is not None}
+
+
+def _check_name(table: Table, given: Mapping[str, Any]) -> None:
+    """A name takes no `@` and no directory, and a table without one isn't loaded by it. Raises Problem 400."""
+    if given.get("by") != "name":
+        return
+    if not table.catalog_name:
+        raise _invalid("by", "the table has no name in the catalog; leave it out, or say path")
+    for part in PARTS_OF_A_PATH:
+        if given.get(part):
+            raise _invalid(part, "goes with a path alone; leave out by=name, or say the version in `version`")
+
+
+def _invalid(field: str, detail: str) -> Problem:
+    return Problem(400, "invalid", f"{field}: {detail}", fields={field: detail})
 
 
 def _check_partition(table: Table, partition: str) -> None:

@@ -33,8 +33,9 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
 
     `question`: `path`, `name` or both (by name unless `by` is "path"; the embedded catalog learns the name from the path), and at
     most one of `version` (a number), `timestamp` (ISO 8601, UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`).
-    `partition` (`p=1`) names a directory below the table; `read_change_feed` with `starting_version`… asks for the change feed's
-    schema. Raises CommandRefused (`not_delta`) for a place without a table; Delta's own refusals as they come.
+    `partition` (`p=1`) names a directory below the table; it and `at` go with a path alone. `read_change_feed` with `starting_version`…
+    asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a place without a table; Delta's own refusals as
+    they come.
     """
     refuse_unknown(question, QUESTION)
     return _members(loaded_table(session, question))
@@ -50,8 +51,9 @@ def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:
 def loaded_table(session: SparkSession, question: Mapping[str, Any]) -> Any:
     """Delta's own object of the question's table at the version that it names, with the options of its change feed.
 
-    Nothing of the log is read yet. Raises CommandRefused (`not_delta`); Delta's own refusals as they come.
+    Nothing of the log is read yet. Raises CommandRefused (`not_delta`, `bad_request`); Delta's own refusals as they come.
     """
+    _refuse_path_with_name(question)
     _refuse_two_travels(session, question)
     table = _loaded(session, question)
     if table.getClass().getName() != DELTA_CLASS or not table.tableExists():
@@ -74,10 +76,21 @@ def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:
     return catalog.loadTable(identifier, *_travel(question))
 
 
+def _refuse_path_with_name(question: Mapping[str, Any]) -> None:
+    """`@v3` and a directory belong to a path: a name would be loaded without them, at another version."""
+    for part in ("at", "partition"):
+        if question.get(part) and _is_by_name(question):
+            text = f"{part} goes with a path: ask with `by` = path"
+            raise CommandRefused(Refusal("bad_request", text, place=part))
+
+
+def _is_by_name(question: Mapping[str, Any]) -> bool:
+    return bool(question.get("name")) and question.get("by") != "path"
+
+
 def _identifier(question: Mapping[str, Any]) -> tuple[list[str], str]:
-    name = question.get("name")
-    if name and question.get("by") != "path":
-        *namespace, last = name_parts(str(name))
+    if _is_by_name(question):
+        *namespace, last = name_parts(str(question["name"]))
         return namespace, last
     path = str(question["path"])
     if partition := question.get("partition"):

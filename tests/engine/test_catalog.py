@@ -51,6 +51,21 @@ def test_a_table_converted_by_path_gets_its_name_when_it_is_asked_for(lake, conv
     assert direct["catalog_table"] is None
 
 
+def test_a_version_in_the_path_of_a_named_table_is_heeded_or_refused(lake, convert, engine, marks, report, sql):
+    path = lake.write("t")
+    convert(path)
+    sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('team' = 'data')")
+    question = {"name": "shop.at", "path": str(path), "at": "@v0"}
+    assert engine.read("deltatable", {**question, "by": "path"}, marks, report)["version"] == 0
+    with pytest.raises(EngineFailed) as two:
+        engine.read("deltatable", {**question, "by": "path", "version": 1}, marks, report)
+    assert two.value.failure.condition == "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS"
+    for part in ({"at": "@v0"}, {"partition": "p=1"}):
+        with pytest.raises(CommandRefused) as refused:
+            engine.read("deltatable", {"name": "shop.at", "path": str(path), **part}, marks, report)
+        assert (refused.value.refusals[0].code, refused.value.refusals[0].place) == ("bad_request", next(iter(part)))
+
+
 def test_a_name_that_moved_follows_its_location(lake, convert, engine, marks, report):
     first, second = lake.write("first"), lake.write("second")
     convert(first)

@@ -156,6 +156,32 @@ def test_deltatable_asks_a_named_table_by_its_name(table):
     ]
 
 
+@pytest.mark.parametrize("part", [{"at": "@v3"}, {"at": "@v3", "version": "1"}, {"at": "@v3", "by": "path"}])
+def test_a_version_in_the_path_asks_a_named_table_by_its_path(table, part):
+    """A name takes no `@`: asked by it, the newest version would answer for the one that was meant."""
+    table.catalog_name = "db.orders"
+    table.save()
+    assert caller("viewer").get(f"/tables/{table.pk}/deltatable", **part).status_code == 202
+    question = Read.objects.get().question
+    assert (question["by"], question["at"]) == ("path", "@v3")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "field"),
+    [
+        ("db.orders", {"at": "@v3"}, "at"),
+        ("db.orders", {"partition": "p=1"}, "partition"),
+        (None, {}, "by"),
+    ],
+)
+def test_by_name_is_refused_where_a_name_cannot_be_asked(table, name, part, field):
+    table.catalog_name = name
+    table.save()
+    answer = caller("viewer").get(f"/tables/{table.pk}/deltatable", by="name", **part)
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, [field])
+    assert not Read.objects.exists()
+
+
 def test_an_answer_is_given_again_while_its_version_is_the_one_asked_for(table, monkeypatch):
     head = [7]
     monkeypatch.setattr("tables.after_jobs.head_version", lambda _: head[0])
@@ -174,6 +200,7 @@ def test_two_time_travels_are_left_to_delta(table):
     assert caller("viewer").get(f"/tables/{table.pk}/deltatable", **asked).status_code == 202
     assert Read.objects.get().question == {
         "path": table.path, "version": 1, "timestamp": "2026-01-02T03:04:05+00:00", "at": "@v3",
+        "by": "path",
     }  # fmt: skip
 
 
