@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -14,7 +15,8 @@ from tables.deltalog.filenames import LOG, LogName, parse
 from tables.deltalog.filenames import Kind as LogKind
 from tables.locations import NOT_IN_PATHS
 
-MAX_ENTRIES = 500_000
+MAX_ENTRIES = 1_000_000
+MAX_IN_DIRECTORY = 200_000
 MAX_SECONDS = 20.0
 MAX_DEPTH = 32
 
@@ -39,22 +41,29 @@ class Scan:
     """What a look through a root found.
 
     `stopped` says why it ended early, in words, and is None when everything was seen: only then does a missing
-    directory mean that it is gone. `unreadable` are directories that the operating system refused.
+    directory mean that it is gone. `unreadable` are directories that the operating system refused, `crowded` those that
+    hold more names than one directory may: only the first ones were looked at. Nothing is known of the rest below both.
     """
 
     found: tuple[Found, ...]
     entries: int
     stopped: str | None
     unreadable: tuple[str, ...]
+    crowded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of one scan: entries listed, seconds, levels below its start."""
+    """The bounds of one scan: entries listed, those of one directory among them, seconds, levels below its start."""
 
     entries: int = MAX_ENTRIES
+    directory: int = MAX_IN_DIRECTORY
     seconds: float = MAX_SECONDS
     depth: int = MAX_DEPTH
+
+
+class Unclear(Exception):
+    """What a directory is can't be told. The message says why."""
 
 
 class _Stop(Exception):
@@ -80,16 +89,32 @@ def scan(
             found.append(item)
     except _Stop as reason:
         stopped = str(reason)
-    return Scan(tuple(found), walk.entries, stopped or walk.cut, tuple(walk.unreadable))
+    unreadable, crowded = tuple(walk.unreadable), tuple(walk.crowded)
+    return Scan(tuple(found), walk.entries, stopped or walk.cut, unreadable, crowded)
 
 
-def kind_of(path: str) -> Kind | None:
-    """What the directory at `path` is; None when it is neither a Delta table nor a parquet directory."""
-    walk = _Walk(Limits(), time.monotonic)
+def kind_of(path: str, limits: Limits = Limits()) -> Kind | None:
+    """What the directory at `path` is; None when it is neither a Delta table nor a parquet directory.
+
+    A Delta table is known by its log alone; otherwise it looks until the first parquet file. Raises Unclear when it can't
+    look, or finds none within the limits.
+    """
+    walk = _Walk(limits, time.monotonic)
     try:
-        return walk.kind(walk.listing(path))
+        kind = walk.kind(path)
+    except _Stop as reason:
+        raise Unclear(f"there are {reason}, and no parquet file among those looked at") from None
+    if kind is None and path in walk.unreadable and os.path.lexists(path):
+        raise Unclear("the operating system doesn’t let it be listed")
+    return kind
+
+
+def is_delta(path: str) -> bool:
+    """Whether a Delta log lies in the directory; nothing else in it is looked at. A log that can't be listed counts."""
+    try:
+        return _Walk(Limits(), time.monotonic).holds_log(path)
     except _Stop:
-        return None
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +134,8 @@ def measure(path: str, limits: Limits = Limits()) -> Measure:
     newest: float | None = None
     stopped = None
     try:
-        for status in walk.parquet_files(path):
+        for entry in walk.parquet_files(path):
+            status = entry.stat(follow_symlinks=False)
             files, size, newest = files + 1, size + status.st_size, max(newest or 0, status.st_mtime)
     except _Stop as reason:
         stopped = str(reason)
@@ -122,7 +148,6 @@ class _Listing:
     directories: tuple[str, ...]
     partitions: tuple[str, ...]
     parquet: bool
-    log: bool
 
 
 class _Walk:
@@ -132,89 +157,124 @@ class _Walk:
         self.limits = limits
         self.clock = clock
         self.deadline = clock() + limits.seconds
+        self.steps = 0
         self.entries = 0
         self.cut: str | None = None
-        self.unreadable: list[str] = []
+        self.unreadable: dict[str, None] = {}  # in order
+        self.crowded: list[str] = []
 
     def tables(self, start: str, skip: frozenset[str]) -> Iterator[Found]:
         waiting = deque([(start, 0)])
         while waiting:
             path, depth = waiting.popleft()
-            listing = self.listing(path)
-            kind = self.kind(listing)
-            if kind is not None:
-                yield Found(path, kind)
-            if kind is Kind.DELTA:
+            if self.holds_log(path):
+                yield Found(path, Kind.DELTA)
                 continue
+            if path in self.unreadable:
+                continue
+            listing = self._listing(path)
+            if listing.parquet or self._partitions_hold_parquet(listing):
+                yield Found(path, Kind.PARQUET)
             below = [child for name in listing.directories if (child := _join(path, name)) not in skip]
             if below and depth == self.limits.depth:
                 self.cut = f"directories more than {depth} levels deep were left out"
                 continue
             waiting.extend((child, depth + 1) for child in below)
 
-    def parquet_files(self, start: str) -> Iterator[os.stat_result]:
-        """Status of each parquet file in a directory and in the partition directories below it."""
+    def kind(self, path: str) -> Kind | None:
+        """What one directory is. Beyond its log, it is looked through until the first parquet file."""
+        if self.holds_log(path):
+            return Kind.DELTA
+        if path in self.unreadable:
+            return None
+        return Kind.PARQUET if any(True for _ in self.parquet_files(path)) else None
+
+    def parquet_files(self, start: str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+        """Each parquet file in a directory and in the partition directories below it; `most` entries of each one."""
         waiting = deque([start])
         while waiting:
             path = waiting.pop()
-            for entry in self._entries(path):
-                if entry.is_dir(follow_symlinks=False):
+            for entry in self._entries(path, most):
+                if _is_directory(entry):
                     if "=" in entry.name:
                         waiting.append(_join(path, entry.name))
-                elif _is_parquet(entry.name) and entry.is_file(follow_symlinks=False):
-                    yield entry.stat(follow_symlinks=False)
+                elif _is_parquet(entry.name) and _is_file(entry):
+                    yield entry
 
-    def kind(self, listing: _Listing) -> Kind | None:
-        if listing.log and self._holds_log(_join(listing.path, LOG)):
-            return Kind.DELTA
-        if listing.parquet or self._partitions_hold_parquet(listing):
-            return Kind.PARQUET
-        return None
+    def holds_log(self, path: str) -> bool:
+        """Whether the directory has a Delta log with a commit or a checkpoint. One that can't be listed to its end is taken for such."""
+        log = _join(path, LOG)
+        self._step()
+        try:
+            if not stat.S_ISDIR(os.lstat(log).st_mode):
+                return False
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            self.unreadable[path] = None  # nothing in it can be told
+            return False
+        entries = self._entries(log, self.limits.directory)
+        found = any(_makes_table(parse(entry.name)) and _is_file(entry) for entry in entries)
+        return found or log in self.unreadable or log in self.crowded
 
-    def listing(self, path: str) -> _Listing:
-        """The names in one directory, links left out, in order."""
-        directories, partitions, parquet, log = [], [], False, False
-        for entry in self._entries(path):
+    def _listing(self, path: str) -> _Listing:
+        """The names in one directory, links left out, in order; the first ones of a directory that holds too many."""
+        directories, partitions, parquet = [], [], False
+        for entry in self._entries(path, self.limits.directory):
             name = entry.name
-            if entry.is_dir(follow_symlinks=False):
-                log = log or name == LOG
+            if _is_directory(entry):
                 if "=" in name:
                     partitions.append(name)
                 elif not name.startswith(("_", ".")):
                     directories.append(name)
-            elif _is_parquet(name) and entry.is_file(follow_symlinks=False):
+            elif _is_parquet(name) and _is_file(entry):
                 parquet = True
-        return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet, log)
+        return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet)
 
-    def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, path: str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+        """The first `most` entries of a directory; all of them without that."""
         try:
             with os.scandir(path) as entries:
-                for entry in entries:
+                for number, entry in enumerate(entries):
+                    if number == most:
+                        self.crowded.append(path)
+                        return
                     self._count()
                     if not NOT_IN_PATHS.search(entry.name):
                         yield entry
         except OSError:
-            self.unreadable.append(path)
+            self.unreadable[path] = None
 
     def _count(self) -> None:
         self.entries += 1
         if self.entries > self.limits.entries:
             raise _Stop(f"more than {self.limits.entries:,} files and directories")
-        if self.entries % 1_000 == 0 and self.clock() > self.deadline:
-            raise _Stop(f"more than {self.limits.seconds:g} seconds")
+        self._step()
 
-    def _holds_log(self, path: str) -> bool:
-        entries = self._entries(path)
-        return any(_makes_table(parse(entry.name)) and entry.is_file(follow_symlinks=False) for entry in entries)
+    def _step(self) -> None:
+        """Looks at the clock now and then."""
+        self.steps += 1
+        if self.steps % 200 == 0 and self.clock() > self.deadline:
+            raise _Stop(f"more than {self.limits.seconds:g} seconds")
 
     def _partitions_hold_parquet(self, listing: _Listing) -> bool:
         """Looks down the partition directories until a parquet file shows up."""
-        waiting = deque(_join(listing.path, name) for name in listing.partitions)
-        while waiting:
-            inner = self.listing(waiting.pop())
-            if inner.parquet:
-                return True
-            waiting.extend(_join(inner.path, name) for name in inner.partitions)
+        paths = (_join(listing.path, name) for name in listing.partitions)
+        return any(True for path in paths for _ in self.parquet_files(path, self.limits.directory))
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """False for a link, and for what the operating system says nothing about."""
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
         return False
 
 

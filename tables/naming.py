@@ -12,7 +12,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import discovery, facts, queries, services
+from tables import facts, queries, services
 from tables import sync as syncing
 from tables.discovery import Kind
 from tables.locations import GLOB_CHARACTERS, Location
@@ -87,9 +87,7 @@ def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] 
 
 def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
     """Spark would make an empty table where USING delta finds none, and read stale files beside a log."""
-    found = discovery.kind_of(path)
-    if found is None:
-        raise Problem(404, "no_table", f"{path} holds neither a Delta table nor parquet files.")
+    found = services.kind_at(path)
     if source_format == Kind.DELTA and found is not Kind.DELTA:
         raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
     if source_format == Kind.PARQUET and found is Kind.DELTA:

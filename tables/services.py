@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -19,7 +20,7 @@ from console.audit.services import record
 from console.errors import Problem
 from tables import discovery, facets, facts, queries, sample
 from tables import sync as syncing
-from tables.discovery import Kind
+from tables.discovery import Kind, Scan
 from tables.locations import (
     InvalidRoot,
     Location,
@@ -94,7 +95,7 @@ class Added:
 def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
-    Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`.
+    Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -103,11 +104,19 @@ def add_table(actor: Actor, path: str) -> Added:
         return Added(known, is_new=False)
     require_below(person, location.root)
     refuse_inside_table(location)
-    kind = discovery.kind_of(location.path)
+    table, is_new = enter(actor, location, kind_at(location.path))
+    return Added(syncing.sync(table.pk) if is_new else table, is_new)
+
+
+def kind_at(path: str) -> Kind:
+    """What lies at a path. Raises Problem: 404 `no_table` when it is neither, 422 `unreadable` when that can't be told."""
+    try:
+        kind = discovery.kind_of(path)
+    except discovery.Unclear as error:
+        raise Problem(422, "unreadable", f"What {path} holds can’t be told: {error}.") from None
     if kind is None:
         raise Problem(404, "no_table", f"{path} holds neither a Delta table nor parquet files.")
-    table, is_new = enter(actor, location, kind)
-    return Added(syncing.sync(table.pk) if is_new else table, is_new)
+    return kind
 
 
 def require_below(person: Person, root: Root) -> None:
@@ -151,7 +160,7 @@ def refuse_inside_table(location: Location[Root]) -> None:
     path = location.path
     for _ in location.below:
         path = path.rpartition("/")[0]
-        if discovery.kind_of(path) is Kind.DELTA:
+        if discovery.is_delta(path):
             detail = (
                 f"{location.path} lies inside the Delta table {path}. Add that one; a partition is no table of its own."
             )
@@ -236,11 +245,34 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
         )
         Finding.objects.filter(root=root, seen_at=now).exclude(gone_at=None).update(gone_at=None)
         if result.stopped is None:
-            Finding.objects.filter(root=root, seen_at__lt=now, gone_at=None).update(gone_at=now)
+            _mark_gone(Finding.objects.filter(root=root, seen_at__lt=now, gone_at=None), result)
         root.scanned_at, root.scan_entries = now, result.entries
-        root.scan_stopped, root.scan_unreadable = result.stopped or "", list(result.unreadable[:50])
+        root.scan_stopped, root.scan_unreadable = _why_partial(result), list(result.unreadable[:50])
         root.save(update_fields=["scanned_at", "scan_entries", "scan_stopped", "scan_unreadable"])
     return {"root": str(root.pk), "found": len(rows), "entries": result.entries, "stopped": result.stopped}
+
+
+def _mark_gone(rows: QuerySet[Finding], result: Scan) -> None:
+    """Findings that weren't seen again, those aside that lie where the scan saw nothing or only a part."""
+    unseen = {*result.unreadable, *result.crowded}
+    gone = [pk for pk, path in rows.values_list("pk", "path") if unseen.isdisjoint(_with_parents(path))]
+    for start in range(0, len(gone), 5_000):
+        Finding.objects.filter(pk__in=gone[start : start + 5_000]).update(gone_at=timezone.now())
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _why_partial(result: Scan) -> str:
+    """What a person is told of a scan that didn't see everything; empty when it did, unreadable directories aside."""
+    if result.stopped or not result.crowded:
+        return result.stopped or ""
+    first, more = result.crowded[0], len(result.crowded) - 1
+    others = f", and in {more:,} other directories" if more else ""
+    return f"only the first {discovery.MAX_IN_DIRECTORY:,} names were looked at in {first}{others}"
 
 
 def update_table(

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from tables import services
+from tables import discovery, services
 from tables.models import Root, Table
 
 Write = Callable[..., Path]
@@ -349,6 +352,51 @@ def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, la
         ("b", "new", False),
         ("c", "gone", False),
     ]
+
+
+def test_what_a_scan_could_not_see_is_not_gone(
+    ines: APIClient, root: Root, lake: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mount/a", "open/b", "open/c"):
+        write(name)
+    services.scan_root(root.pk)
+    shutil.rmtree(lake / "open" / "c")
+    scandir = os.scandir
+
+    def refused(path: str) -> Any:
+        if path == f"{lake}/mount":
+            raise OSError(errno.ESTALE, "Stale file handle", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    services.scan_root(root.pk)
+    rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
+    assert [(Path(row["path"]).name, row["state"]) for row in rows] == [("a", "new"), ("b", "new"), ("c", "gone")]
+
+
+def test_a_crowded_directory_is_named_and_nothing_in_it_is_gone(
+    ines: APIClient, root: Root, lake: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("flat/a", "flat/b", "flat/c"):
+        write(name)
+    services.scan_root(root.pk)
+    monkeypatch.setattr("tables.discovery.scan", partial(discovery.scan, limits=discovery.Limits(directory=2)))
+    services.scan_root(root.pk)
+    assert f"in {lake}/flat" in (ines.get(f"{V1}/roots").json()["results"][0]["scan_stopped"])
+    rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
+    assert {row["state"] for row in rows} == {"new"}
+
+
+def test_a_directory_that_can_not_be_told_is_not_added(
+    ines: APIClient, root: Root, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lake / "dump").mkdir()
+    for number in range(9):
+        (lake / "dump" / f"{number}.txt").touch()
+    monkeypatch.setattr("tables.discovery.kind_of", partial(discovery.kind_of, limits=discovery.Limits(entries=5)))
+    answer = ines.post(f"{V1}/tables", {"path": f"{lake}/dump"}, format="json")
+    assert code(answer, 422) == "unreadable"
+    assert "more than 5 files" in answer.json()["detail"]
 
 
 def test_tables_are_found_narrowed_and_ordered(ines: APIClient, admin: Actor, root: Root, write: Write) -> None:

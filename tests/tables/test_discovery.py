@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tables import sample
-from tables.discovery import Kind, Limits, kind_of, scan
+from tables.discovery import Kind, Limits, Unclear, is_delta, kind_of, scan
 
 COMMIT = f"_delta_log/{0:020}.json"
 
@@ -16,6 +19,21 @@ def lay(base: Path, *names: str) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.touch()
     return base
+
+
+@pytest.fixture
+def refuse(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Has the operating system refuse to list a directory, also for who runs tests as root."""
+    refused: set[str] = set()
+    scandir = os.scandir
+
+    def watched(path: str) -> Any:
+        if path in refused:
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", watched)
+    return lambda path: refused.add(str(path))
 
 
 def found(base: Path, **limits: int) -> dict[str, str]:
@@ -125,6 +143,54 @@ def test_one_directory_can_be_asked_for(tmp_path: Path) -> None:
         None,
         None,
     ]
+
+
+def test_a_delta_table_is_known_by_its_log_however_much_lies_beside_it(tmp_path: Path) -> None:
+    lay(tmp_path, f"big/{COMMIT}", *(f"big/part-{i}.parquet" for i in range(300)), f"next/{COMMIT}")
+    result = scan(str(tmp_path), limits=Limits(entries=50))
+    assert [item.path for item in result.found] == [f"{tmp_path}/big", f"{tmp_path}/next"]
+    assert (result.stopped, result.crowded) == (None, ())
+    assert kind_of(f"{tmp_path}/big", Limits(entries=50)) is Kind.DELTA
+
+
+def test_one_crowded_directory_does_not_end_the_walk(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"dump/{i}.parquet" for i in range(300)), f"zone/t/{COMMIT}")
+    result = scan(str(tmp_path), limits=Limits(directory=100))
+    assert [item.path for item in result.found] == [f"{tmp_path}/dump", f"{tmp_path}/zone/t"]
+    assert (result.stopped, result.crowded) == (None, (f"{tmp_path}/dump",))
+
+
+def test_reaching_a_limit_is_not_told_as_finding_nothing(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"dump/{i}.txt" for i in range(300)))
+    with pytest.raises(Unclear, match="more than 100 files and directories"):
+        kind_of(f"{tmp_path}/dump", Limits(entries=100))
+    assert kind_of(f"{tmp_path}/dump") is None
+
+
+def test_a_parquet_directory_is_known_by_its_first_file(tmp_path: Path) -> None:
+    lay(tmp_path, *(f"dump/day={i}/x.parquet" for i in range(300)))
+    assert kind_of(f"{tmp_path}/dump", Limits(entries=310)) is Kind.PARQUET
+
+
+def test_a_log_that_can_not_be_listed_is_taken_for_a_table(tmp_path: Path, refuse: Callable[[Path], None]) -> None:
+    lay(tmp_path, f"t/{COMMIT}", "t/x.parquet", f"next/{COMMIT}")
+    refuse(tmp_path / "t" / "_delta_log")
+    result = scan(str(tmp_path))
+    assert [(item.path, item.kind) for item in result.found] == [
+        (f"{tmp_path}/next", Kind.DELTA),
+        (f"{tmp_path}/t", Kind.DELTA),
+    ]
+    assert result.unreadable == (f"{tmp_path}/t/_delta_log",)
+    assert is_delta(f"{tmp_path}/t")
+
+
+def test_a_directory_that_can_not_be_listed_is_not_told_as_empty(
+    tmp_path: Path, refuse: Callable[[Path], None]
+) -> None:
+    lay(tmp_path, "t/x.parquet")
+    refuse(tmp_path / "t")
+    with pytest.raises(Unclear, match="doesn’t let it be listed"):
+        kind_of(f"{tmp_path}/t")
 
 
 def test_the_sample_lake_is_found(tmp_path: Path) -> None:
