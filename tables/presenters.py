@@ -73,11 +73,21 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "may_tag": may(person, table, Permission.TAG_MANAGE),
         "convert_url": _convert_url(person, table),
         "delete_url": _change_url("jobs:delete", person, table),
+        "rows_url": _rows_url(person, table),
         "restore_url": _change_url("jobs:restore", person, table),
         "moved_to": moved_to(person, table),
         "unexplained": explanations.count_open(table),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
     }
+
+
+def commit_crumbs(table: Table) -> list[dict[str, str]]:
+    """The way to a commit: through its table's history."""
+    return [
+        {"text": "Tables", "url": reverse("tables:list")},
+        {"text": table.catalog_name or table.name, "url": reverse("tables:overview", args=[table.pk])},
+        {"text": "History", "url": reverse("tables:history", args=[table.pk])},
+    ]
 
 
 _DELTA_TABS = (("Schema", "schema"), ("History", "history"), ("Protocol", "protocol"), ("Layout", "layout"))
@@ -103,6 +113,12 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
     named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
     found = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
     return [{"text": text, "url": url, "current": name == current} for text, name, url in found if url]
+
+
+def _rows_url(person: Person, table: Table) -> str | None:
+    """Where the rows of a Delta table are read, for whom may read them."""
+    allowed = table.version is not None and not table.missing_since and may(person, table, Permission.TABLE_ROWS)
+    return _reversed("jobs:rows", table.pk) if allowed else None
 
 
 def has_change_feed(table: Table) -> bool:

@@ -180,6 +180,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         request,
         table,
         "commit",
+        crumbs=presenters.commit_crumbs(table),
         commit=found,
         incarnation=lay,
         explanation=explanations.of_commits(table, lay, [version]).get(version),
