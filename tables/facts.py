@@ -113,7 +113,7 @@ def _log_bytes(table: Table) -> int | None:
 def index_words(table: Table) -> None:
     """Sets what a search looks through, unsaved."""
     columns = table.schema.columns if table.schema else []
-    parts = [table.name, table.catalog_name or "", table.path, table.owner, *table.tags, *columns, table.description]
+    parts = [table.name, table.catalog_name or "", table.path, table.owner, *table.tags, table.description, *columns]
     table.leaf = search.normal(table.name.replace("/", ".").rstrip(".").rpartition(".")[2])
     table.words = search.words(parts)
     table.grams = search.grams(table.words) + search.later_words(table.leaf)

@@ -44,18 +44,7 @@ class Page(Generic[M]):
 
 def page(rows: QuerySet[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
     """The page at `cursor`, at most `limit` rows. One query. Raises Problem 400 `invalid_cursor` for a cursor of other rows."""
-    backwards, position = _decode(cursor, len(order)) if cursor else (False, None)
-    if position is not None:
-        rows = _beyond(rows, order, position, backwards)
-    found = list(rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1])
-    more, found = len(found) > limit, found[:limit]
-    if backwards:
-        found.reverse()
-    return Page(
-        found,
-        _encode(order, found[-1], backwards=False) if found and (more or backwards) else None,
-        _encode(order, found[0], backwards=True) if found and (more if backwards else position is not None) else None,
-    )
+    return cut(list(beyond(rows, order, cursor, limit)), order, limit, cursor)
 
 
 def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> QuerySet[M]:
@@ -66,19 +55,22 @@ def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> 
     return rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1]
 
 
-def after(rows: QuerySet[M], order: Sequence[Key], cursor: str) -> QuerySet[M]:
-    """The rows beyond a cursor that goes forward; all of them without one. Raises Problem 400 `invalid_cursor`."""
-    if not cursor:
-        return rows
-    backwards, position = _decode(cursor, len(order))
+def cut(found: list[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
+    """The page of the rows that `beyond` gave, in their order: one more than fit tells that the list goes on."""
+    backwards = goes_back(cursor, order)
+    more, found = len(found) > limit, found[:limit]
     if backwards:
-        raise _not_ours()
-    return _beyond(rows, order, position, backwards=False)
+        found.reverse()
+    return Page(
+        found,
+        _encode(order, found[-1], backwards=False) if found and (more or backwards) else None,
+        _encode(order, found[0], backwards=True) if found and (more if backwards else bool(cursor)) else None,
+    )
 
 
-def cursor_at(order: Sequence[Key], row: Model) -> str:
-    """The cursor of the page that begins after the row."""
-    return _encode(order, row, backwards=False)
+def goes_back(cursor: str, order: Sequence[Key]) -> bool:
+    """Whether the cursor leads to the page before a row. Raises Problem 400 `invalid_cursor`."""
+    return bool(cursor) and _decode(cursor, len(order))[0]
 
 
 def limit_of(text: str | None, usual: int = 50) -> int:

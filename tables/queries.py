@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
 from console.errors import Problem
 from tables import health
-from tables.keyset import Key, Page, after, beyond, cursor_at, page
+from tables.keyset import Key, Page, beyond, cut, goes_back, page
 from tables.locations import Location, LocationError, resolve
 from tables.models import NEVER, Finding, Root, Table
 from tables.names import InvalidName, canonical_name
@@ -126,6 +126,10 @@ def _stale() -> Q:
 
 def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
     """The tables that the filter leaves, the search included. Raises Problem 400 `invalid` for a root's odd id."""
+    return tables.filter(_conditions(wanted))
+
+
+def _conditions(wanted: Filter) -> Q:
     conditions = Q()
     for name in ("format", "owner"):
         if values := getattr(wanted, name):
@@ -141,7 +145,7 @@ def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
         conditions &= _stale()
     for term in terms(wanted.q):
         conditions &= Q(grams__contains=asked_grams(term), words__contains=term)
-    return tables.filter(conditions)
+    return conditions
 
 
 def _overlap(column: str, values: list[str]) -> Q:
@@ -202,24 +206,69 @@ def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: s
     return page(found.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
 
 
-def _tiers(query: str) -> tuple[Q, ...]:
-    """From the best match to the rest: the name itself, its beginning, the beginning of a later word in it, any other place."""
-    term = re.split(r"[./]", terms(query)[-1])[-1] or terms(query)[-1]
-    exact, prefix = Q(leaf=term), Q(leaf__startswith=term)
-    word = Q(grams__contains=[later_word_mark(term)], leaf__regex=rf"[^a-z0-9]{re.escape(term)}")
-    return exact, prefix & ~exact, word & ~prefix, ~prefix & ~Q(leaf__regex=rf"[^a-z0-9]{re.escape(term)}")
-
-
 def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table]:
-    """Each tier is asked for one page at most, so that a word that every table has costs no more than a rare one."""
-    order = (Key("tier"), Key("name"), Key("id"))
-    found = [
-        after(narrowed(part, wanted).filter(condition).annotate(tier=Value(number)), order, cursor)
-        for number, condition in enumerate(_tiers(wanted.q))
-        for part in _parts(person)
-    ]
-    rows = _union([part.values_list("tier", "name", "pk") for part in found], ("tier", "name", "pk"), limit)
-    return _ranked(rows, order, limit)
+    """Each tier is asked for one page at most, so that a word that every table has costs no more than a rare one.
+
+    What the names themselves bring comes first; any other place is searched only where that leaves room.
+    """
+    groups = [_by_their_names(wanted), _by_the_rest(wanted)]
+    parts, rows = _parts(person), []
+    for tiers in reversed(groups) if goes_back(cursor, BEST) else groups:
+        rows += _first_of([part.filter(c).annotate(tier=tier) for c, tier in tiers for part in parts], limit, cursor)
+        if len(rows) > limit:
+            break
+    return cut(_in_rank(rows[: limit + 1]), BEST, limit, cursor)
+
+
+BEST = (Key("tier"), Key("name"), Key("id"))
+
+
+def _by_their_names(wanted: Filter) -> tuple[tuple[Q, Any], ...]:
+    """The best matches as conditions, each with its tier: the name itself and its beginning (one index finds both), then the
+    beginning of a later word in it."""
+    term = _compared(wanted.q)
+    others = _conditions(_without_implied(wanted, term))
+    whole = Case(When(leaf=term, then=Value(0)), default=Value(1))
+    first, later = Q(leaf__startswith=term), _later_word(term)
+    return (others & first, whole), (others & later & ~first, Value(2))
+
+
+def _by_the_rest(wanted: Filter) -> tuple[tuple[Q, Any], ...]:
+    """What is found in any other place: all that the tiers of names leave."""
+    term = _compared(wanted.q)
+    return ((_conditions(wanted) & ~Q(leaf__startswith=term) & ~_later_word(term), Value(3)),)
+
+
+def _compared(query: str) -> str:
+    """What names are compared with: the last part of the last term."""
+    term = terms(query)[-1]
+    return re.split(r"[./]", term)[-1] or term
+
+
+def _without_implied(wanted: Filter, term: str) -> Filter:
+    """The filter without the term that a name fulfils by itself when a word in it begins with it."""
+    *others, last = terms(wanted.q)
+    return replace(wanted, q=" ".join(others)) if last == term else wanted
+
+
+def _later_word(term: str) -> Q:
+    return Q(grams__contains=[later_word_mark(term)], leaf__regex=rf"(\W|_){re.escape(term)}")
+
+
+def _first_of(parts: list[Any], limit: int, cursor: str) -> list[tuple[int, str, uuid.UUID]]:
+    """One page's rows, and one more, of all parts together; each part gives as many at most."""
+    first, *others = [beyond(part, BEST, cursor, limit).values_list("tier", "name", "pk") for part in parts]
+    sign = "-" if goes_back(cursor, BEST) else ""
+    found = first.union(*others, all=True).order_by(f"{sign}tier", f"{sign}name", f"{sign}pk") if others else first
+    return list(found[: limit + 1])
+
+
+def _in_rank(found: Sequence[tuple[int, str, uuid.UUID]]) -> list[Table]:
+    """The tables of these rows, in their order, each with its `tier`."""
+    tables = Table.objects.select_related("root").defer(*NOT_LISTED).in_bulk([pk for _, _, pk in found])
+    for tier, _, pk in found:
+        tables[pk].tier = tier  # type: ignore[attr-defined]
+    return [tables[pk] for _, _, pk in found]
 
 
 def _parts(person: Person) -> list[QuerySet[Table]]:
@@ -228,21 +277,6 @@ def _parts(person: Person) -> list[QuerySet[Table]]:
     if scopes.everything or scopes.tables or not 0 < len(scopes.roots) <= MOST_PARTS:
         return [visible_to(person)]
     return [Table.objects.filter(root_id=root, hidden_at=None) for root in sorted(scopes.roots)]
-
-
-def _union(parts: list[Any], order: tuple[str, ...], limit: int) -> list[Any]:
-    """The first rows of all parts together; each part gives one page of its own at most."""
-    cut = [part.order_by("name", "pk")[: limit + 1] for part in parts]
-    return list(cut[0]) if len(cut) == 1 else list(cut[0].union(*cut[1:], all=True).order_by(*order)[: limit + 1])
-
-
-def _ranked(found: Sequence[tuple[int, str, uuid.UUID]], order: Sequence[Key], limit: int) -> Page[Table]:
-    tiers = {pk: tier for tier, _, pk in found[:limit]}
-    rows = list(Table.objects.filter(pk__in=tiers).select_related("root").defer(*NOT_LISTED))
-    for row in rows:
-        row.tier = tiers[row.pk]  # type: ignore[attr-defined]
-    rows.sort(key=lambda row: list(tiers).index(row.pk))
-    return Page(rows, cursor_at(order, rows[-1]) if len(found) > limit else None, None)
 
 
 def findings_of(*roots: Root) -> QuerySet[Finding]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 LENGTHS = (1, 2, 3)
-MAX_WORDS = 20_000  # characters of a table's text that are searched: wide schemas end somewhere
+MAX_WORDS = 200_000  # characters of a table's text that are searched: 10,000 columns, say; wide schemas end somewhere
 MAX_TERMS = 8
 
 
@@ -32,9 +32,12 @@ def grams(text: str) -> list[str]:
 
 
 def later_words(leaf: str) -> list[str]:
-    """Marks for the beginnings of the words in a name that come after its first one: `^ord` for `shop_orders`."""
-    later = re.split(r"[^a-z0-9]+", leaf)[1:]
-    return sorted({f"^{word[:n]}" for word in later if word for n in LENGTHS})
+    """Marks for the beginnings of the words in a name that come after its first one: `^ord` for `shop_orders`.
+
+    A beginning goes on beyond its word (`^us_` for `stg_us_orders`), so that a term of several words has its mark too.
+    """
+    starts = [found.end() for found in re.finditer(r"[\W_]", leaf)]
+    return sorted({f"^{leaf[start : start + n]}" for start in starts for n in LENGTHS if len(leaf) >= start + n})
 
 
 def later_word_mark(term: str) -> str:

@@ -420,6 +420,42 @@ def test_tables_are_found_narrowed_and_ordered(ines: APIClient, admin: Actor, ro
     assert [row["name"] for row in second["results"]] == ["orders_by_day"]
 
 
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("stg_us_orders", "us_orders"),
+        ("dim_id_map", "id_map"),
+        ("orders_eu-west", "eu-west"),
+        ("stg__orders", "_orders"),
+        ("stg__orders", "orders"),
+        ("заказы_клиентов", "клиентов"),
+        ("grösse_übersicht", "übersicht"),
+        ("orders_by_day", "by"),
+        ("orders_by_day", "s_b"),
+    ],
+)
+def test_a_table_is_found_by_any_part_of_its_name(
+    ines: APIClient, admin: Actor, root: Root, write: Write, name: str, query: str
+) -> None:
+    services.add_table(admin, str(write(name, 1)))
+    found = ines.get(f"{V1}/tables", {"q": query}).json()["results"]
+    assert [row["name"] for row in found] == [name]
+
+
+def test_the_best_match_comes_first(ines: APIClient, admin: Actor, root: Root, write: Write) -> None:
+    for name in ("reorders", "a_orders", "orders_a", "b/orders", "orders", "z_z_orders"):
+        services.add_table(admin, str(write(name, 1)))
+    found, url = [], f"{V1}/tables?q=orders&limit=2"
+    while url:
+        body = ines.get(url).json()
+        found += [row["name"] for row in body["results"]]
+        url, last = body["next"], body
+    assert found == ["b/orders", "orders", "orders_a", "a_orders", "z_z_orders", "reorders"]
+    middle = ines.get(last["previous"]).json()
+    assert [row["name"] for row in middle["results"]] == ["orders_a", "a_orders"]
+    assert [row["name"] for row in ines.get(middle["previous"]).json()["results"]] == ["b/orders", "orders"]
+
+
 def test_several_roots_are_listed_as_one(as_: Callable[..., APIClient], admin: Actor, lake: Path, write: Write) -> None:
     for name in ("a", "b", "hidden"):
         (lake / name).mkdir()
@@ -441,6 +477,8 @@ def test_several_roots_are_listed_as_one(as_: Callable[..., APIClient], admin: A
     pages, back = walk(f"{V1}/tables?limit=4")
     assert pages == [names[:4], names[4:]]
     assert [row["name"] for row in reader.get(back).json()["results"]] == names[:4]
-    assert walk(f"{V1}/tables?q=orders&limit=4")[0] == pages
+    found, back = walk(f"{V1}/tables?q=orders&limit=4")
+    assert found == pages
+    assert [row["name"] for row in reader.get(back).json()["results"]] == names[:4]
     assert walk(f"{V1}/tables?q=orders_6")[0] == [["orders_6"]]
     assert sorted(name for found in walk(f"{V1}/tables?limit=2&order=-size")[0] for name in found) == names

@@ -28,10 +28,17 @@ def test_a_query_is_its_words_once() -> None:
 
 
 def test_a_wide_table_ends_somewhere() -> None:
-    assert len(words(f"column_{i}" for i in range(100_000))) == 20_000
+    assert len(words(f"column_{i}" for i in range(100_000))) == 200_000
+
+
+def test_every_column_of_a_wide_table_is_found() -> None:
+    assert "a_rather_long_name_of_a_column_1999" in words(f"a_rather_long_name_of_a_column_{i}" for i in range(2_000))
 
 
 def test_later_words_of_a_name_are_marked_by_their_beginnings() -> None:
     assert later_words("shop_orders.old") == ["^o", "^ol", "^old", "^or", "^ord"]
     assert later_words("orders") == []
+    assert {"^us_", "^ord"} <= set(later_words("stg_us_orders"))
+    assert {"^_or", "^ord"} <= set(later_words("stg__orders"))
+    assert "^кли" in later_words("заказы_клиентов")
     assert later_word_mark("orders") in later_words("pre-orders")
