@@ -29,9 +29,9 @@ def take(table: Table, snapshot: Snapshot) -> None:
     table.partition_columns = [text(name) for name in metadata.partition_columns] if metadata else []
     table.created_at = metadata.created_at if metadata else None
     table.comment = text(metadata.description) if metadata else ""
-    table.problems = [problem.as_json() for problem in snapshot.problems]
+    table.schema, problems = schema_of(metadata)
+    table.problems = [problem.as_json() for problem in (*snapshot.problems, *problems)]
     table.layout = layout.summarize(snapshot)
-    table.schema = schema_of(metadata)
     if table.schema is not None:
         type(table.schema).objects.bulk_create([table.schema], ignore_conflicts=True)
     if not snapshot.complete or snapshot.understanding.needs:

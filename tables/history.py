@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tables import deltalog
+from tables.deltalog import Code, Problem
 from tables.deltalog.actions import Metadata, Protocol
 from tables.deltalog.features import implied_features
+from tables.deltalog.lines import parse_json
 from tables.models import Commit, Schema, Table
 from tables.secrets import masked, masked_text
 
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
+LONGEST_SCHEMA = 8 << 20  # characters of a schema's JSON: the longest line of a log that is read at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,10 @@ class Row:
 def rows(table: Table, commits: Iterable[deltalog.Commit]) -> Iterator[Row]:
     """Unsaved rows of the table's present incarnation, in the order of the commits."""
     for commit in commits:
-        schema = schema_of(commit.metadata)
-        yield Row(_row(table, commit, schema), schema)
+        schema, problems = schema_of(commit.metadata, f"{commit.version:020d}.json")
+        row = _row(table, commit, schema)
+        row.problems += [problem.as_json() for problem in problems]
+        yield Row(row, schema)
 
 
 def ensure_schemas(batch: Iterable[Row]) -> None:
@@ -109,17 +115,37 @@ def job_id(user_metadata: str | None) -> uuid.UUID | None:
         return None
 
 
-def schema_of(metadata: Metadata | None) -> Schema | None:
-    """The schema of a metaData action, unsaved; None when there is none or it is not Spark's JSON struct."""
+def schema_of(metadata: Metadata | None, file: str = "") -> tuple[Schema | None, list[Problem]]:
+    """The schema of a metaData action, unsaved, and what is wrong with it: one that can't be kept is a problem of `file`."""
     if metadata is None:
-        return None
+        return None, []
     try:
-        struct = json.loads(text(metadata.schema_json))
+        struct = _struct(metadata.schema_json)
         names = list(field_names(struct))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        return None, [Problem(file, "the schema is not a struct of Spark’s, so it is not kept", Code.UNREADABLE)]
+    except ValueError as error:
+        return None, [Problem(file, f"the schema is not kept: {error}", Code.UNREADABLE)]
     canonical = json.dumps(struct, sort_keys=True, separators=(",", ":"))
-    return Schema(sha256=hashlib.sha256(canonical.encode()).hexdigest(), struct=struct, columns=names)
+    return Schema(sha256=hashlib.sha256(canonical.encode()).hexdigest(), struct=struct, columns=names), []
+
+
+def _struct(schema_json: str) -> Any:
+    """The schema's JSON as the database can hold it. Raises ValueError, RecursionError."""
+    if len(schema_json) > LONGEST_SCHEMA:
+        raise ValueError(f"it is longer than {LONGEST_SCHEMA >> 20} MiB")
+    struct = parse_json(schema_json)
+    if not _is_finite(struct):
+        raise ValueError("it holds a number that is out of range")
+    return struct
+
+
+def _is_finite(value: Any) -> bool:
+    """False when a number in the value is beyond what JSON can hold: `1e400` reads as infinity."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(_is_finite, inner))
 
 
 def field_names(struct: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -1,0 +1,92 @@
+"""Logs that a sync must bear: the widest, and those written to break it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from django.db.models import Q
+
+from console.audit.actor import Actor
+from tables import services
+from tables.models import Commit, Root, Table
+from tests.tables.deltalog.writing import PROTOCOL, LogWriter, info, metadata
+
+Added = Callable[[LogWriter], Table]
+
+
+@pytest.fixture
+def log(lake: Path) -> LogWriter:
+    return LogWriter(lake / "orders")
+
+
+@pytest.fixture
+def added(admin: Actor, root: Root) -> Added:
+    return lambda log: services.add_table(admin, str(log.table)).table
+
+
+def struct_of(*fields: Mapping[str, object]) -> str:
+    usual = {"type": "string", "nullable": True, "metadata": {}}
+    return json.dumps({"type": "struct", "fields": [usual | dict(field) for field in fields]})
+
+
+def test_a_table_of_two_thousand_columns_has_its_schema(log: LogWriter, added: Added) -> None:
+    wide = struct_of(*({"name": f"col_{n:04}"} for n in range(2000)))
+    assert len(wide) > 100_000
+    log.commit(0, info("CREATE TABLE"), PROTOCOL, metadata(schema=wide))
+    table = added(log)
+    assert table.schema is not None
+    assert len(table.schema.columns) == 2000
+    assert "col_1999" in table.words
+    assert Commit.objects.get(table=table).schema == table.schema
+    assert table.problems == []
+
+
+def test_a_schema_that_is_too_long_is_said_to_be_missing(log: LogWriter, added: Added, monkeypatch) -> None:
+    monkeypatch.setattr("tables.history.LONGEST_SCHEMA", 1 << 20)
+    log.commit(0, info("CREATE TABLE"), PROTOCOL, metadata(schema=struct_of({"name": "x" * (1 << 20)})))
+    table = added(log)
+    assert table.schema is None
+    assert table.problems[0]["reason"] == "the schema is not kept: it is longer than 1 MiB"
+    assert table.health_codes == ["corrupt_log"]
+    assert Commit.objects.filter(~Q(problems=[]), table=table).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"struct","fields":[],"x":NaN}',
+        '{"type":"struct","fields":[],"x":1e400}',
+        '{"type":"struct","fields":[],"x":[[-1e999]]}',
+        '{"type":"struct","fields":[],"x":' + "9" * 5000 + "}",
+        '{"type":"struct","fields":' + "[" * 2000,
+        '{"type":"struct","fields":'
+        + '[{"name":"a","type":{"type":"struct","fields":' * 900
+        + "[]"
+        + "}}]" * 900
+        + "}",
+        '{"type":"struct"}',
+        '["struct"]',
+        "nonsense",
+        "",
+    ],
+)
+def test_a_schema_that_is_no_json_of_spark_is_a_problem(log: LogWriter, added: Added, text: str) -> None:
+    log.commit(0, info("CREATE TABLE"), PROTOCOL, metadata(schema=text))
+    table = added(log)
+    assert (table.version, table.schema) == (0, None)
+    assert any("schema" in problem["reason"] for problem in table.problems)
+    assert "schema" in str(Commit.objects.get(table=table).problems)
+
+
+def test_a_schema_loses_what_no_database_stores(log: LogWriter, added: Added) -> None:
+    escaped = (
+        r'{"type":"struct","fields":[{"name":"a\u0000b","type":"long","nullable":true,"metadata":{"c":"\ud800"}}]}'
+    )
+    log.commit(0, info("CREATE TABLE"), PROTOCOL, metadata(schema=escaped))
+    table = added(log)
+    assert table.schema is not None
+    assert table.schema.columns == ["a\N{REPLACEMENT CHARACTER}b"]
+    assert table.schema.struct["fields"][0]["metadata"] == {"c": "?"}
