@@ -6,6 +6,7 @@ import uuid
 
 from django.db.models.functions import Now
 
+from tables import facets
 from tables import sync as syncing
 from tables.deltalog import Commit, NoTable, Snapshot, StorageError, load, open_log
 from tables.models import Root, Table
@@ -47,6 +48,6 @@ def sync_soon(table_id: uuid.UUID) -> None:
 
 
 def syncs_due() -> bool:
-    """Whether the light worker is waited for: a table to be synced, or a root to be scanned."""
+    """Whether the light worker is waited for: a table to be synced, a root to be scanned or counted."""
     due = Table.objects.filter(next_sync_at__lte=Now(), hidden_at=None)
-    return due.exists() or Root.objects.filter(scan_waits()).exists()
+    return due.exists() or Root.objects.filter(scan_waits()).exists() or facets.next_late() is not None

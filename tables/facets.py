@@ -1,14 +1,15 @@
 """How many tables there are of each kind, for whom: the numbers beside what a list is narrowed by.
 
 Counted live for a catalog that a person can oversee. Beyond LIVE tables the counts of whole roots are kept in the roots' rows,
-refreshed by the light worker; tables that a person sees one by one are few, and counted live on top.
+refreshed by the light worker once a minute; tables that a person sees one by one are few, and counted live on top.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Func, Q, QuerySet, Sum
@@ -23,23 +24,31 @@ LIVE = 10_000
 REFRESH = timedelta(minutes=1)
 SHOWN = 8  # values of a facet that a page lists
 SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
+TOTALS = ("tables", "size_bytes", "warnings", "stale")
 MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
 
 Counts = dict[str, Counter[str]]
 
 
-def counts_for(person: Person) -> tuple[Counts, bool]:
-    """Counts by facet and value over all that the person sees, and whether they are of this moment."""
+def counts_for(person: Person) -> tuple[Counts, datetime | None]:
+    """Counts by facet and value over all that the person sees, and since when they may be old; None: they are of this moment."""
     tables = visible_to(person)
-    if tables.order_by()[: LIVE + 1].count() <= LIVE:
-        return count(tables), True
+    if _few(tables):
+        return count(tables), None
     found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
-    for stored in roots_of(person).values_list("facets", flat=True):
+    roots = list(roots_of(person).values_list("pk", "facets", "facets_at"))
+    for _, stored, _ in roots:
         _add(found, stored or {})
+    if unknown := [pk for pk, _, at in roots if at is None]:  # registered a moment ago
+        _add(found, count(Table.objects.filter(root_id__in=unknown, hidden_at=None)))
     single = person.scopes(Permission.TABLE_READ)
     if not single.everything and single.tables:
         _add(found, count(Table.objects.filter(pk__in=single.tables, hidden_at=None).exclude(root_id__in=single.roots)))
-    return found, False
+    return found, min((at for _, _, at in roots if at is not None), default=None)
+
+
+def _few(tables: QuerySet[Table]) -> bool:
+    return tables.order_by()[: LIVE + 1].count() <= LIVE
 
 
 def _add(found: Counts, more: Mapping[str, Mapping[str, int]]) -> None:
@@ -72,13 +81,27 @@ def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
     )
 
 
-def totals_for(person: Person) -> dict[str, int]:
-    """How many tables the person sees, their bytes, and how many have findings or are not in sync; a minute old when many."""
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many tables a person sees, their bytes, how many have findings, how many are not in sync.
+
+    `counted_at` says since when the numbers may be old; None: they are of this moment.
+    """
+
+    tables: int
+    size_bytes: int
+    warnings: int
+    stale: int
+    counted_at: datetime | None = None
+
+
+def totals_for(person: Person) -> Totals:
+    """The catalog in four numbers, as the person sees it."""
     tables = visible_to(person).order_by()
-    if tables[: LIVE + 1].count() <= LIVE:
-        return {name: value or 0 for name, value in _totals(tables).items()}
-    counts, _ = counts_for(person)
-    return {name: counts["totals"][name] for name in ("tables", "size_bytes", "warnings", "stale")}
+    if _few(tables):
+        return Totals(**{name: value or 0 for name, value in _totals(tables).items()})
+    counts, counted_at = counts_for(person)
+    return Totals(**{name: counts["totals"][name] for name in TOTALS}, counted_at=counted_at)
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:
@@ -86,16 +109,18 @@ def _by(values: QuerySet[Table, Any]) -> Counter[str]:
 
 
 def refresh_next() -> bool:
-    """Counts the large root whose counts are oldest, if they are old enough; False when there is none."""
+    """Counts the root whose counts are oldest, if they are older than REFRESH and anybody needs them; else False."""
+    root = next_late()
+    if root is not None:
+        refresh(root)
+    return root is not None
+
+
+def next_late() -> Root | None:
+    """The root to count next: none in a catalog that is counted live for everybody."""
     late = Q(facets_at=None) | Q(facets_at__lt=timezone.now() - REFRESH)
-    for root in Root.objects.filter(late).order_by(F("facets_at").asc(nulls_first=True)):
-        if (
-            root.facets_at is not None
-            or Table.objects.filter(root=root, hidden_at=None).order_by()[: LIVE + 1].count() > LIVE
-        ):
-            refresh(root)
-            return True
-    return False
+    root = Root.objects.filter(late).order_by(F("facets_at").asc(nulls_first=True)).first()
+    return None if root is None or _few(Table.objects.filter(hidden_at=None)) else root
 
 
 def refresh(root: Root) -> None:
@@ -105,10 +130,9 @@ def refresh(root: Root) -> None:
 
 
 def groups(
-    person: Person, chosen: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, str]]
+    counts: Counts, chosen: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
     """The facets of the list's page: each value with its text, its count, and whether it is chosen. Empty ones are left out."""
-    counts, _ = counts_for(person)
     names = {str(pk): name for pk, name in Root.objects.filter(pk__in=list(counts["root"])).values_list("pk", "name")}
     legends = {
         "format": "Format",

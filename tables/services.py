@@ -345,15 +345,16 @@ def sync_table(actor: Actor, table: Table) -> Table:
 
 
 def sync_next_due() -> bool:
-    """Does what waits for the light worker: a scan, else the sync that is longest past its time, else a large root's counts.
+    """Does what waits for the light worker: a scan, else a root's counts, else the sync that is longest past its time.
 
+    Counts come before syncs, of which a large catalog always has one that is due; a root is counted once a minute at most.
     False when nothing waits.
     """
-    if scan_next_asked():
+    if scan_next_asked() or facets.refresh_next():
         return True
     table_id = syncing.claim_due()
     if table_id is None:
-        return facets.refresh_next()
+        return False
     syncing.sync(table_id)
     return True
 

@@ -64,7 +64,8 @@ def _around(request: HttpRequest, person: Person, wanted: queries.Filter) -> dic
     orders = [
         {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
     ]
-    return {"facets": facets.groups(person, chosen, FACET_NAMES), "orders": orders}
+    counts, counted_at = facets.counts_for(person)
+    return {"facets": facets.groups(counts, chosen, FACET_NAMES), "counted_at": counted_at, "orders": orders}
 
 
 def neighbours(request: HttpRequest, found: Page[Any], next_text: str, first_text: str = "") -> dict[str, Any]:

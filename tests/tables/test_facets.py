@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.test import Client
+from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
@@ -27,8 +30,8 @@ def three(admin: Actor, root: Root, write: Write, lake: Path) -> Person:
 
 
 def test_values_are_counted(three: Person, root: Root) -> None:
-    counts, live = facets.counts_for(three)
-    assert live
+    counts, counted_at = facets.counts_for(three)
+    assert counted_at is None
     assert counts["format"] == {"delta": 3}
     assert counts["root"] == {str(root.pk): 3}
     assert counts["tag"] == {"gold": 1}
@@ -42,22 +45,51 @@ def test_a_large_catalog_is_told_from_its_roots(three: Person, root: Root, monke
     monkeypatch.setattr(facets, "LIVE", 2)
     assert facets.refresh_next() is True
     assert facets.refresh_next() is False
-    stored, is_live = facets.counts_for(three)
-    assert not is_live
+    stored, counted_at = facets.counts_for(three)
+    root.refresh_from_db()
+    assert counted_at == root.facets_at
     assert {name: +counter for name, counter in stored.items()} == {name: +counter for name, counter in live[0].items()}
-    assert facets.totals_for(three) == live[1]
+    assert facets.totals_for(three) == replace(live[1], counted_at=counted_at)
+
+
+def test_a_large_catalog_of_small_roots_is_counted_root_by_root(
+    three: Person, admin: Actor, write: Write, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lake / "other").mkdir()
+    services.add_root(admin, "other", str(lake / "other"))
+    for name in ("other/d", "other/e"):
+        services.add_table(admin, str(write(name)))
+    monkeypatch.setattr(facets, "LIVE", 3)
+    assert facets.totals_for(three).tables == 5  # not counted yet, and told all the same
+    Table.objects.update(next_sync_at=timezone.now())
+    assert [services.sync_next_due(), services.sync_next_due()] == [True, True]
+    assert not Root.objects.filter(facets_at=None).exists()
+    found = facets.totals_for(three)
+    assert (found.tables, found.warnings, found.counted_at) == (5, 1, min(r.facets_at for r in Root.objects.all()))
+    assert facets.next_late() is None
+
+
+def test_pages_say_when_their_counts_are_of(
+    three: Person, client: Client, monkeypatch: pytest.MonkeyPatch, redis_server: object
+) -> None:
+    client.force_login(three)
+    assert "ounted <time" not in client.get("/").content.decode() + client.get("/tables/").content.decode()
+    monkeypatch.setattr(facets, "LIVE", 2)
+    facets.refresh_next()
+    assert "counted <time" in client.get("/").content.decode()
+    assert "Counted <time" in client.get("/tables/").content.decode()
 
 
 def test_tables_seen_one_by_one_are_counted_on_top(
     three: Person, root: Root, person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = person("tom", Role.VIEWER, table=Table.objects.get(name="a"))
-    assert facets.totals_for(reader)["tables"] == 1
+    assert facets.totals_for(reader).tables == 1
     monkeypatch.setattr(facets, "LIVE", 0)
-    assert facets.totals_for(reader)["tables"] == 1
+    assert facets.totals_for(reader).tables == 1
 
 
 def test_totals_say_what_is_not_well(three: Person) -> None:
     found = facets.totals_for(three)
-    assert (found["tables"], found["warnings"], found["stale"]) == (3, 1, 1)
-    assert found["size_bytes"] > 0
+    assert (found.tables, found.warnings, found.stale) == (3, 1, 1)
+    assert found.size_bytes > 0
