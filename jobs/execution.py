@@ -249,6 +249,8 @@ class Execution:
         except (OperationalError, InterfaceError) as error:
             log.warning("sync_lost", job=str(self.job.pk), error=str(error).split("\n")[0])
             connection.close()
+        except Exception as error:  # noqa: BLE001 - the commit is in the log, whatever the catalog makes of it
+            log.warning("sync_lost", job=str(self.job.pk), exc_info=error)
 
     def _end(self, target: State, **changes: Any) -> None:
         self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.logs import log
 from tables import deltalog, discovery, effects, facts, history
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
 from tables.deltalog.filenames import LOG, Kind, commit_version, parse
@@ -44,23 +45,49 @@ def files_path(table_id: uuid.UUID) -> Path:
 def sync(table_id: uuid.UUID) -> Table:
     """The table's entry, read again as far as its log has moved.
 
-    Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist.
+    Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist, and
+    OperationalError or InterfaceError when the database is lost.
     """
     with transaction.atomic():
         wait_for_turn(table_id)
-        table = Table.objects.select_related("root", "schema").get(pk=table_id)
-        before = (table.version, table.head_mark, table.format)
-        known = effects.known_now(table)
-        table.sync_error = ""
-        _read(table)
-        effects.ask_who(table, known)
-        now = timezone.now()
-        table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
-        table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
-        table.next_sync_at = next_sync(table.root, table.quiet_syncs, now)
-        facts.judge(table)
-        facts.index_words(table)
-        table.save(update_fields=STATE_FIELDS)
+        try:
+            with transaction.atomic():
+                return _follow(table_id)
+        except Exception as error:  # noqa: BLE001 - no log, however hostile, may stop the syncs of the others
+            log.warning("sync_failed", table=str(table_id), exc_info=error)
+            return _failed(table_id, error)
+
+
+def _follow(table_id: uuid.UUID) -> Table:
+    """Reads on, and writes what was found."""
+    table = _entry(table_id)
+    before = (table.version, table.head_mark, table.format)
+    known = effects.known_now(table)
+    table.sync_error = ""
+    _read(table)
+    effects.ask_who(table, known)
+    now = timezone.now()
+    table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
+    table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
+    table.next_sync_at = next_sync(table.root, table.quiet_syncs, now)
+    facts.judge(table)
+    facts.index_words(table)
+    table.save(update_fields=STATE_FIELDS)
+    return table
+
+
+def _entry(table_id: uuid.UUID) -> Table:
+    return Table.objects.select_related("root", "schema").get(pk=table_id)
+
+
+def _failed(table_id: uuid.UUID, error: Exception) -> Table:
+    """The entry as it was, with what went wrong; tried again ever less often. A lost connection fails here again, and is raised."""
+    table = _entry(table_id)
+    reason = history.text((str(error).splitlines() or [""])[0][:200])
+    table.sync_error = f"Levee could not take in what this log says: {type(error).__name__}: {reason}"
+    table.quiet_syncs += 1
+    table.next_sync_at = next_sync(table.root, table.quiet_syncs, timezone.now())
+    table.save(update_fields=["sync_error", "quiet_syncs", "next_sync_at"])
     return table
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection
 from django.db.models.functions import Now
 
 from console.audit.models import Event
@@ -71,6 +71,17 @@ def assert_told(job):
     for before, after in itertools.pairwise(events):
         assert after.source == before.target
     assert all(e.who and e.text and e.table_text for e in events)
+
+
+def test_a_run_succeeds_though_the_catalog_can_not_follow(orders, olga, engine, quick, monkeypatch):
+    def refused(table):
+        raise DataError("unsupported Unicode escape sequence")
+
+    monkeypatch.setattr(after_jobs, "sync", refused)
+    making.job(orders, olga)
+    job = run(engine)
+    assert (job.state, job.version) == (State.SUCCEEDED, 0)
+    assert_ended(job)
 
 
 def test_a_run_that_commits_succeeds_with_its_version(orders, olga, engine, quick):

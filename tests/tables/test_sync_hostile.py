@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db.models import Q
+from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables import services
+from tables import history, services
+from tables import sync as syncing
 from tables.models import Commit, Root, Table
 from tests.tables.deltalog.writing import PROTOCOL, LogWriter, info, metadata
 
@@ -90,3 +93,29 @@ def test_a_schema_loses_what_no_database_stores(log: LogWriter, added: Added) ->
     assert table.schema is not None
     assert table.schema.columns == ["a\N{REPLACEMENT CHARACTER}b"]
     assert table.schema.struct["fields"][0]["metadata"] == {"c": "?"}
+
+
+def test_a_log_that_the_database_refuses_stops_no_other_sync(log: LogWriter, added: Added, monkeypatch) -> None:
+    log.create()
+    table = added(log)
+    log.commit(1, info())
+    monkeypatch.setattr(history, "bounded", lambda value: 2**70)
+    Table.objects.filter(pk=table.pk).update(next_sync_at=timezone.now() - timedelta(seconds=1))
+    assert services.sync_next_due() is True
+    table.refresh_from_db()
+    assert table.sync_error.startswith("Levee could not take in what this log says: DataError: ")
+    assert (table.version, table.quiet_syncs) == (0, 1)
+    assert table.next_sync_at is not None
+    assert table.next_sync_at > timezone.now()
+    monkeypatch.undo()
+    table = syncing.sync(table.pk)
+    assert (table.version, table.sync_error) == (1, "")
+
+
+def test_a_table_that_can_not_be_taken_in_is_added_with_the_reason(log: LogWriter, added: Added, monkeypatch) -> None:
+    log.create()
+    monkeypatch.setattr(history, "bounded", lambda value: 2**70)
+    table = added(log)
+    assert (table.version, table.synced_at) == (None, None)
+    assert "DataError" in table.sync_error
+    assert not Commit.objects.exists()
