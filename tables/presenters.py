@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,8 +153,41 @@ def _reversed(name: str, *args: object) -> str | None:
 
 
 def findings(table: Table) -> list[dict[str, Any]]:
-    """The health findings as rows of a list; empty when all is well."""
-    return [{**finding, "level": SEVERITY_LEVELS[str(finding["severity"])]} for finding in health_json(table)]
+    """The health findings as rows of a list: `measured` and `limit` in words, and where to look; empty when all is well."""
+    return [{**finding, **_measured(table, finding)} for finding in health_json(table)]
+
+
+def _of_files(share: float) -> str:
+    return f"{share:.1%} of files"
+
+
+_Code = health.Code
+_IN_WORDS: Mapping[str, Callable[[Any], str]] = {
+    _Code.SMALL_FILES.value: _of_files,
+    _Code.MISSING_STATISTICS.value: _of_files,
+    _Code.SKEW.value: lambda ratio: f"{ratio:,.1f} ×",
+    _Code.NO_CHECKPOINT.value: lambda commits: f"{commits:,} commits",
+    _Code.LONG_LOG.value: size,
+    _Code.STALE_SYNC.value: lambda days: f"{days:,} days",
+}
+_LOOK_AT = {
+    **dict.fromkeys((_Code.SMALL_FILES.value, _Code.SKEW.value, _Code.MISSING_STATISTICS.value), "layout"),
+    **dict.fromkeys((_Code.NO_CHECKPOINT.value, _Code.LONG_LOG.value, _Code.RECREATED.value), "history"),
+    _Code.NEEDS_FEATURE.value: "protocol",
+}
+
+
+def _measured(table: Table, finding: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding's value and limit in its own unit; None where it has none, as a thing that is there or not."""
+    words = _IN_WORDS.get(str(finding["code"]), lambda value: f"{value:,}" if isinstance(value, int | float) else value)
+    value, limit = finding["value"], finding["threshold"]
+    place = _LOOK_AT.get(str(finding["code"])) if table.version is not None else None
+    return {
+        "level": SEVERITY_LEVELS[str(finding["severity"])],
+        "measured": None if value is None or limit is None else words(value),
+        "limit": None if limit is None else words(limit),
+        "look_at": place and {"text": place.capitalize(), "url": reverse(f"tables:{place}", args=[table.pk])},
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import services
+from tables import health, presenters, services
 from tables import sync as syncing
 from tables.models import Root, Table
 
@@ -62,6 +65,42 @@ def test_the_overview_says_what_the_table_is(ines: Client, orders: Table) -> Non
     html = page(ines, f"/tables/{orders.pk}/")
     for text in (orders.path, "delta.minReaderVersion", str(orders.table_id), "country"):
         assert text in html
+
+
+def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Client, orders: Table) -> None:
+    facts = health.Facts(
+        num_files=1000,
+        small_files=780,
+        files_with_statistics=940,
+        largest_partition_bytes=50 * 2**30,
+        median_partition_bytes=2**30,
+        commits_since_checkpoint=1400,
+        log_bytes=3 * 2**30,
+        broken_entries=("00000000000000000001.json: cut",),
+        unknown_features=("holograms",),
+        recreated_at=timezone.now(),
+        outside_files=3,
+    )
+    orders.health = [finding.as_json() for finding in health.findings(facts)]
+    orders.synced_at = timezone.now() - timedelta(days=5)
+    orders.save(update_fields=["health", "synced_at"])
+    html = re.sub(r"<[^>]+>", "", page(ines, f"/tables/{orders.pk}/"))
+    for words in (
+        "78.0% of files, limit 40.0% of files.",
+        "94.0% of files, limit 100.0% of files.",
+        "50.0 ×, limit 10.0 ×.",
+        "1,400 commits, limit 100 commits.",
+        "3.00 GiB, limit 1.00 GiB.",
+        "5 days, limit 2 days.",
+        "1, limit 0.",
+        "3, limit 0.",
+    ):
+        assert words in html
+    found = presenters.findings(orders)
+    assert len(found) == len({finding["code"] for finding in found}) == 10
+    places = {finding["code"]: finding["look_at"]["url"] for finding in found if finding["look_at"]}
+    assert places["skew"] == places["small_files"] == f"/tables/{orders.pk}/layout/"
+    assert places["long_log"] == places["no_checkpoint"] == f"/tables/{orders.pk}/history/"
 
 
 def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders: Table) -> None:
