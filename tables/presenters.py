@@ -161,14 +161,18 @@ def _of_files(share: float) -> str:
     return f"{share:.1%} of files"
 
 
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
+
+
 _Code = health.Code
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
     _Code.MISSING_STATISTICS.value: _of_files,
-    _Code.SKEW.value: lambda ratio: f"{ratio:,.1f} ×",
-    _Code.NO_CHECKPOINT.value: lambda commits: f"{commits:,} commits",
-    _Code.LONG_LOG.value: size,
-    _Code.STALE_SYNC.value: lambda days: f"{days:,} days",
+    _Code.SKEW.value: "{:,.1f} ×".format,
+    _Code.NO_CHECKPOINT.value: "{:,} commits".format,
+    _Code.LONG_LOG.value: lambda length: str(size(length)),
+    _Code.STALE_SYNC.value: "{:,} days".format,
 }
 _LOOK_AT = {
     **dict.fromkeys((_Code.SMALL_FILES.value, _Code.SKEW.value, _Code.MISSING_STATISTICS.value), "layout"),
@@ -179,7 +183,7 @@ _LOOK_AT = {
 
 def _measured(table: Table, finding: Mapping[str, Any]) -> dict[str, Any]:
     """A finding's value and limit in its own unit; None where it has none, as a thing that is there or not."""
-    words = _IN_WORDS.get(str(finding["code"]), lambda value: f"{value:,}" if isinstance(value, int | float) else value)
+    words = _IN_WORDS.get(str(finding["code"]), _plain)
     value, limit = finding["value"], finding["threshold"]
     place = _LOOK_AT.get(str(finding["code"])) if table.version is not None else None
     return {
