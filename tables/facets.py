@@ -24,7 +24,6 @@ LIVE = 10_000
 REFRESH = timedelta(minutes=1)
 SHOWN = 8  # values of a facet that a page lists
 SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
-TOTALS = ("tables", "size_bytes", "warnings", "stale")
 MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
 
 Counts = dict[str, Counter[str]]
@@ -99,9 +98,13 @@ def totals_for(person: Person) -> Totals:
     """The catalog in four numbers, as the person sees it."""
     tables = visible_to(person).order_by()
     if _few(tables):
-        return Totals(**{name: value or 0 for name, value in _totals(tables).items()})
+        return _as_totals({name: value or 0 for name, value in _totals(tables).items()}, None)
     counts, counted_at = counts_for(person)
-    return Totals(**{name: counts["totals"][name] for name in TOTALS}, counted_at=counted_at)
+    return _as_totals(counts["totals"], counted_at)
+
+
+def _as_totals(found: Mapping[str, int], counted_at: datetime | None) -> Totals:
+    return Totals(found["tables"], found["size_bytes"], found["warnings"], found["stale"], counted_at)
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:
