@@ -7,7 +7,7 @@ from django.db.models import Sum
 from tables import health, layout, search
 from tables.deltalog import Code as ProblemCode
 from tables.deltalog import Entry, Snapshot
-from tables.history import bounded, protocol_json, schema_of, text, texts
+from tables.history import bounded, protocol_json, schema_of, short, text, texts
 from tables.models import Commit, Table
 from tables.secrets import masked
 
@@ -22,11 +22,11 @@ def take(table: Table, snapshot: Snapshot) -> None:
     table.size_bytes = bounded(snapshot.size_bytes)
     table.num_records = bounded(snapshot.num_records)
     table.protocol = protocol_json(snapshot.protocol)
-    table.features = [text(name) for name in snapshot.features]
-    table.clustering_columns = [text(name) for name in snapshot.clustering_columns]
+    table.features = [short(feature) for feature in snapshot.features]
+    table.clustering_columns = [text(column) for column in snapshot.clustering_columns]
     table.table_id = text(metadata.id)[:64] if metadata else None
     table.properties = texts(masked(metadata.configuration)) if metadata else {}
-    table.partition_columns = [text(name) for name in metadata.partition_columns] if metadata else []
+    table.partition_columns = [text(column) for column in metadata.partition_columns] if metadata else []
     table.created_at = metadata.created_at if metadata else None
     table.comment = text(metadata.description) if metadata else ""
     table.schema, problems = schema_of(metadata)

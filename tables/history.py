@@ -19,6 +19,7 @@ from tables.models import Commit, Schema, Table
 from tables.secrets import masked, masked_text
 
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
+LONGEST_NAME = 200  # of a text that an index holds: PostgreSQL takes 2,704 bytes at most
 LONGEST_SCHEMA = 8 << 20  # characters of a schema's JSON: the longest line of a log that is read at all
 
 
@@ -53,7 +54,7 @@ def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit
         incarnation=table.incarnation,
         version=commit.version,
         committed_at=commit.committed_at,
-        operation=text(commit.operation),
+        operation=short(commit.operation),
         operation_parameters=texts(masked(commit.operation_parameters)),
         operation_metrics=texts(commit.operation_metrics),
         user_name=text(commit.user_name or commit.user_id),
@@ -190,6 +191,12 @@ def text(value: str | None) -> str:
     """A text as PostgreSQL can hold it: no NUL, no lone surrogates, bounded."""
     plain = (value or "").replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
     return plain if len(plain) <= LONGEST_TEXT else plain[:LONGEST_TEXT] + "… (cut)"
+
+
+def short(value: str | None) -> str:
+    """A name that a writer chose, short enough for an index; what is longer ends in an ellipsis."""
+    plain = text(value)
+    return plain if len(plain) <= LONGEST_NAME else plain[:LONGEST_NAME] + "…"
 
 
 def texts(values: dict[str, str | None]) -> dict[str, str | None]:

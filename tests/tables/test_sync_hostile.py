@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -119,3 +120,24 @@ def test_a_table_that_can_not_be_taken_in_is_added_with_the_reason(log: LogWrite
     assert (table.version, table.synced_at) == (None, None)
     assert "DataError" in table.sync_error
     assert not Commit.objects.exists()
+
+
+def random_name() -> str:
+    """4,000 characters that no compression makes shorter, of three bytes each."""
+    chance = random.Random(7)
+    return "".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(4000))
+
+
+def test_long_names_of_operations_and_features_are_cut(log: LogWriter, added: Added) -> None:
+    long = random_name()
+    protocol = {
+        "protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [], "writerFeatures": [long]}
+    }
+    log.commit(0, info(long), protocol, metadata(**{long: long}))
+    table = added(log)
+    assert (table.version, table.sync_error) == (0, "")
+    assert table.features == [f"{long[:200]}…"]
+    commit = Commit.objects.get(table=table)
+    assert commit.operation == f"{long[:200]}…"
+    assert commit.protocol is not None
+    assert commit.protocol["writer_features"] == [long]
