@@ -115,7 +115,7 @@ returning job_id, id, token, number
 """
 
 _READ = """
-update jobs_read set state = 'running', worker = %(worker)s, started_at = clock_timestamp()
+update jobs_read set state = 'running', worker = %(worker)s, started_at = clock_timestamp(), tries = tries + 1
 where id = (select id from jobs_read where queue = %(queue)s and state = 'waiting' and expires_at > clock_timestamp()
             order by asked_at, id limit 1 for update skip locked)
 returning id

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from console.errors import Problem
 from console.logs import log
-from jobs import broker, quorum
+from jobs import answering, broker, quorum
 from jobs.domain.states import Cause, State, sources
 from jobs.explaining import explain_commits
 from jobs.late import find_late_commits
@@ -72,6 +72,7 @@ def _expire(job: Job) -> bool:
 
 ROUNDS = (
     Round("wake", lambda: timing().wake, wake_waiting),
+    Round("reads", lambda: timing().wake, answering.take_back),
     Round("quorum", lambda: timing().wake, quorum.send_back),
     Round("reconcile", lambda: timing().reconcile, reconcile),
     Round("late_commits", lambda: timing().reconcile, find_late_commits),

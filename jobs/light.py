@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from jobs import reads
+from jobs import answering
 from jobs.claims import claim_read
 from jobs.models import Read, Worker
 from tables import services as catalog
@@ -14,10 +14,10 @@ def one(worker: str) -> bool:
     """Answers the next light read, or syncs the next table that is due; False when there is neither."""
     read = claim_read(Worker.Kind.LIGHT, worker)
     if read is not None:
-        reads.answer_light(read, {"scan": _scan})
+        answering.answer_light(read, {"scan": _scan})
         return True
     return catalog.sync_next_due()
 
 
-def _scan(read: Read) -> reads.Answer:
+def _scan(read: Read) -> answering.Answer:
     return catalog.scan_root(uuid.UUID(read.question["root"]))

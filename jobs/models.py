@@ -344,7 +344,7 @@ class TableLease(models.Model):
 
 
 class Read(models.Model):
-    """A question that a worker answers for a page: no job, no retry, kept ten minutes for its asker."""
+    """A question that a worker answers for a page: no job, tried twice at most, kept ten minutes for its asker."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -364,6 +364,7 @@ class Read(models.Model):
     answer = models.JSONField(null=True)
     problem = models.JSONField(null=True)
     worker = models.CharField(max_length=200, blank=True, default="")
+    tries = models.SmallIntegerField(default=0)  # how often it was claimed
     asked_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     answered_at = models.DateTimeField(null=True)

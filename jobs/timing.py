@@ -25,6 +25,7 @@ class Timing:
     run_limit: float = 6 * 3600  # of one run of a command
     preview_limit: float = 600
     read_limit: float = 30
+    read_margin: float = 15  # past its limit a read's worker is given up
     read_kept: float = 600
     record_retry: float = 600  # how long a finished run tries to be recorded
     late_commit: float = 3600  # how long after its end a lost job's mark is looked for

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from console.logs import log
 from console.supervisor.pids import ProcessId, boot_id, start_ticks
-from jobs import reads
+from jobs import answering
 from jobs.claims import Holder, claim_preview, claim_read, claim_run
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineLost
@@ -233,7 +233,7 @@ class WorkerProcess:
             return False
         with self._doing_now(f"read {read.kind}"):
             try:
-                reads.answer(read, self.engine())
+                answering.answer(read, self.engine())
             except EngineLost:
                 self.end_process()
         return True

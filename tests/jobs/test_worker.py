@@ -10,8 +10,9 @@ from console.supervisor.pids import ProcessId, boot_id
 from jobs.claims import claim_run
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.states import State
-from jobs.models import Job, Worker
+from jobs.models import Job, Read, Worker
 from jobs.worker import WorkerProcess
+from tests import factories
 from tests.jobs import making, scripted
 from tests.jobs.instance import wait_for
 
@@ -120,6 +121,19 @@ def test_an_engine_that_does_not_start_says_why_and_ends_the_worker(begun):
     assert host.ended.wait(20)
     wait_for(lambda: Worker.objects.filter(text="no Java here").exists())
     assert not ready()
+
+
+def test_a_read_that_breaks_ends_neither_the_worker_nor_the_waiting(olga, begun):
+    class Broken(scripted.ScriptedEngine):
+        def read(self, kind, question, marks, report):
+            if question["path"] == "/odd":
+                raise KeyError("nobody thought of it")
+            return {"kind": kind}
+
+    odd, even = (factories.read(olga, question={"path": path}) for path in ("/odd", "/even"))
+    begun(Host(Broken()), "interactive@test").drain_queue()
+    assert Read.objects.get(pk=odd.pk).problem["code"] == "broken"
+    assert Read.objects.get(pk=even.pk).answer == {"kind": "inspect"}
 
 
 def test_what_it_does_is_said_even_while_the_database_blinks(orders, olga, begun, monkeypatch):
