@@ -139,8 +139,10 @@ def body_of(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[s
 
 
 def query_of(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The query parameters' values. Raises ValidationError."""
-    found = kind(data=request.query_params.dict())
+    """The query parameters' values, all those of a parameter that is a list, else the last one. Raises ValidationError."""
+    given = request.query_params
+    several = {name for name, field in kind().fields.items() if isinstance(field, serializers.ListField)}
+    found = kind(data={name: given.getlist(name) if name in several else given[name] for name in given})
     found.is_valid(raise_exception=True)
     return dict(found.validated_data)
 

@@ -92,10 +92,8 @@ class TableList(APIView):
     @documented(parameters=[TableQuery], responses=TableRow(many=True))
     def get(self, request: Request) -> Response:
         asked = query_of(request, TableQuery)
-        several = request.query_params.getlist
-        wanted = queries.Filter(
-            q=asked.get("q", ""), stale=asked.get("stale", False), **{name: several(name) for name in queries.GROUPS}
-        )
+        groups = {name: asked.get(name, []) for name in queries.GROUPS}
+        wanted = queries.Filter(q=asked.get("q", ""), stale=asked.get("stale", False), **groups)
         order = asked.get("order") or ("best" if wanted.q else "name")
         found = queries.table_page(person_of(request), wanted, order, limit_asked(request), cursor_asked(request))
         return listed(request, found, map(row_json, found.rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ from console.errors import Problem
 
 M = TypeVar("M", bound=Model)
 MAX_LIMIT = 500
+NOT_STORED = re.compile(r"[\x00\ud800-\udfff]")  # what no text in the database holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _decode(cursor: str, parts: int) -> tuple[bool, list[Any]]:
 
 
 def _is_plain(part: Any) -> bool:
-    return isinstance(part, int) or (isinstance(part, str) and "\x00" not in part)
+    return isinstance(part, int) or (isinstance(part, str) and not NOT_STORED.search(part))
 
 
 def _not_ours() -> Problem:

@@ -99,6 +99,7 @@ class Filter:
 
 
 ANY = frozenset({"any", "warning"})
+AGES = ("day", "old")
 GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # groups of alternatives, by name
 
 

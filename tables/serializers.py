@@ -11,6 +11,7 @@ from console.rest import Body, ListQuery, Text
 from tables import health
 from tables.deltalog.reachability import Reach
 from tables.models import Commit, Explanation, Finding, Root, Table
+from tables.queries import AGES
 
 
 class NewRoot(Body):
@@ -46,18 +47,22 @@ class TableChange(Body):
     tags = serializers.ListField(child=Text(max_length=50), required=False, max_length=50)
 
 
+def _several(child: serializers.Field[Any, Any, Any, Any], help_text: str = "") -> serializers.ListField:
+    """A parameter that may be given more than once: alternatives."""
+    return serializers.ListField(child=child, required=False, max_length=100, help_text=help_text)
+
+
 class TableQuery(ListQuery):
     """Groups that are given more than once hold alternatives."""
 
     q = serializers.CharField(required=False, help_text="Any part of a word of name, path, column, tag or owner.")
-    root = serializers.CharField(  # type: ignore[assignment]
-        required=False, help_text="A root's id or name."
-    )
-    format = serializers.ChoiceField(Table.Format.choices, required=False)
-    tag = serializers.CharField(required=False)
-    owner = serializers.CharField(required=False)
-    feature = serializers.CharField(required=False)
-    health = serializers.ChoiceField(health.Code.choices, required=False)
+    root = _several(serializers.CharField(), "A root's id or name.")  # type: ignore[assignment]
+    format = _several(serializers.ChoiceField(Table.Format.choices))
+    tag = _several(serializers.CharField())
+    owner = _several(serializers.CharField())
+    feature = _several(serializers.CharField())
+    health = _several(serializers.ChoiceField(health.Code.choices))
+    age = _several(serializers.ChoiceField(AGES), "Changed within a day, or not for 90 days.")
     stale = serializers.BooleanField(required=False)
     order = serializers.ChoiceField(["best", "name", "-size", "-files", "-changed"], required=False)
 

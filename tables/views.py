@@ -26,6 +26,7 @@ from tables.search import terms
 ROWS = 50
 FINDINGS = 200
 FRESH = 50
+MAX_VALUES = 100  # of one group
 
 
 @asks(Permission.TABLE_READ)
@@ -49,9 +50,15 @@ def table_list(request: HttpRequest) -> HttpResponse:
 
 
 def _filter(request: HttpRequest) -> queries.Filter:
-    groups = {name: [value for value in request.GET.getlist(name) if value] for name in queries.GROUPS}
+    groups = {name: _values(request, name) for name in queries.GROUPS}
     stale = request.GET.get("stale", "") in ("1", "true", "on")
     return queries.Filter(q=request.GET.get("q", "")[:200], stale=stale, **groups)
+
+
+def _values(request: HttpRequest, name: str) -> list[str]:
+    """What a group is narrowed to; what no table can have is left out."""
+    given = request.GET.getlist(name)[:MAX_VALUES]
+    return [value for value in given if value and "\x00" not in value and (name != "age" or value in queries.AGES)]
 
 
 def _order_text(order: str) -> str:
