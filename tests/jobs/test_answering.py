@@ -137,6 +137,7 @@ def test_a_worker_that_comes_back_changes_nothing_of_what_was_given_to_another(c
     answering.answer(mine, Engine(scripted.failure()))
     assert now(mine).state == "waiting"
     theirs = claim_read("interactive", "interactive@there")
+    assert theirs is not None
     answering.answer(mine, Engine({"from": "mine"}))
     answering.answer(theirs, Engine({"from": "theirs"}))
     assert now(mine).answer == {"from": "theirs"}

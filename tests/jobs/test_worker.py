@@ -132,7 +132,7 @@ def test_a_read_that_breaks_ends_neither_the_worker_nor_the_waiting(olga, begun)
 
     odd, even = (factories.read(olga, question={"path": path}) for path in ("/odd", "/even"))
     begun(Host(Broken()), "interactive@test").drain_queue()
-    assert Read.objects.get(pk=odd.pk).problem["code"] == "broken"
+    assert Read.objects.get(pk=odd.pk, problem__code="broken")
     assert Read.objects.get(pk=even.pk).answer == {"kind": "inspect"}
 
 
