@@ -236,6 +236,21 @@ class Commit(models.Model):
         return f"version {self.version}"
 
 
+class TableDay(models.Model):
+    """What the commits of one day (UTC) made of a table; None where one of them doesn't tell."""
+
+    pk = models.CompositePrimaryKey("table_id", "incarnation", "day")
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="+", db_index=False)
+    incarnation = models.PositiveIntegerField(default=0)
+    day = models.DateField()
+    commits = models.BigIntegerField()
+    bytes_grown = models.BigIntegerField(null=True)
+    rows_grown = models.BigIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.day}"
+
+
 class Explanation(models.Model):
     """Who stands behind a commit that takes something away, or that claims a job: a job of Levee's, or nobody whom Levee knows.
 

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.logs import log
-from tables import deltalog, discovery, effects, facts, history
+from tables import days, deltalog, discovery, effects, facts, history
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
 from tables.deltalog.filenames import LOG, Kind, commit_version, parse
 from tables.locations import LocationError, NoSuchDirectory, resolve
@@ -214,10 +214,13 @@ def _delta_id(run: Sync) -> str | None:
 
 def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> None:
     """Writes commits as rows, in batches. A commit that is known already is left as it is."""
-    rows = history.rows(table, commits)
+    rows, first = history.rows(table, commits), None
     while batch := list(islice(rows, BATCH)):
         history.ensure_schemas(batch)
         Commit.objects.bulk_create([row.commit for row in batch], ignore_conflicts=True)
+        first = batch[0].commit.version if first is None else first
+    if first is not None:
+        days.recount(table, first)
 
 
 def _measure_log(table: Table, log: DeltaLog) -> None:

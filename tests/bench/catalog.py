@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 from tests import servers
@@ -142,12 +143,20 @@ def commit_rows(size: Size, schema: str) -> Iterator[tuple[Any, ...]]:
         count = size.deep if place == 0 else each
         start = NOW - timedelta(minutes=5 * count)
         for version in range(count):
-            operation = "DELETE" if version % 97 == 13 else "WRITE"
-            first = version == 0
+            operation = _operation(version)
+            first, gone = version == 0, 2 if operation == "DELETE" else 0
             yield (
                 uuid.UUID(int=place + 1), 0, version, start + timedelta(minutes=5 * version), operation, '{"mode":"Append"}', "{}",
-                "", "Spark", "Serializable", "", "", 4, 0, 4096, 0, 100, 0, 100, schema if first else None, "{}" if first else None, "[]",
+                f"person{version % 7}", "Spark", "Serializable", "", "", 4, gone, 4096, 512 * gone, 100, 0, 100, schema if first else None,
+                "{}" if first else None, "[]",
             )  # fmt: skip
+
+
+def _operation(version: int) -> str:
+    """A delete now and then, a vacuum a day."""
+    if version % 288 in (100, 101):
+        return ("VACUUM START", "VACUUM END")[version % 288 - 100]
+    return "DELETE" if version % 97 == 13 else "WRITE"
 
 
 def load(size: Size) -> dict[str, Any]:
@@ -170,6 +179,8 @@ def load(size: Size) -> dict[str, Any]:
         _copy(cursor, "tables_commit", COMMIT_COLUMNS, commit_rows(size, schema.pk))
         cursor.execute("update tables_table set version = %s where id = %s", [size.deep - 1, uuid.UUID(int=1)])
     with connections["admin"].cursor() as cursor:
+        cursor.execute(import_module("tables.migrations.0005_table_days").COUNTED)
+        cursor.execute("vacuum analyze tables_tableday")
         cursor.execute("vacuum analyze tables_table")
         cursor.execute("vacuum analyze tables_commit")
     for root in Root.objects.all():
@@ -209,6 +220,10 @@ def requests(found: dict[str, Any], size: Size) -> dict[str, Callable[[int], str
         "table": lambda place: f"/tables/{some(place)}/",
         "history at any depth": lambda place: f"/tables/{deep}/history/?before={before(place)}",
         "history, one operation": lambda place: f"/tables/{deep}/history/?operation=DELETE&before={before(place)}",
+        "history, destructive": lambda place: f"/tables/{deep}/history/?operation=destructive&before={before(place)}",
+        "history, by a person": lambda place: f"/tables/{deep}/history/?by=person{place % 7}&before={before(place)}",
+        "commit": lambda place: f"/tables/{deep}/commits/{before(place)}/",
+        "schema": lambda place: f"/tables/{some(place)}/schema/",
         "API, list": lambda place: f"/api/v1/tables?limit=100&order={('name', '-size')[place % 2]}",
         "API, history": lambda place: f"/api/v1/tables/{deep}/history?before={before(place)}",
     }
