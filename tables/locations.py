@@ -10,6 +10,7 @@ there.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -19,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
 MAX_LENGTH = 4096
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
 NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -40,6 +42,13 @@ class NoSuchDirectory(LocationError):
 
     code = "not_found"
     status = 404
+
+
+class Unreadable(LocationError):
+    """The path is below a root, and the operating system doesn't say what is there: it may be back in a moment."""
+
+    code = "unreadable"
+    status = 422
 
 
 class InvalidRoot(LocationError):
@@ -123,7 +132,7 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
     """The place that `text` names, below the innermost of `roots`.
 
     A root that the asker may not see counts as outside, also where it lies inside one that they may see. Raises
-    OutsideRoots (nothing is looked at then) or NoSuchDirectory.
+    OutsideRoots (nothing is looked at then), NoSuchDirectory or Unreadable.
     """
     location = _innermost(_split(text), roots)
     if location is None or not may_see(location.root):
@@ -165,7 +174,10 @@ def real_root(uri: str) -> str:
 
 
 def _require_directory(location: Location[R], text: str) -> None:
-    """Walks down from the root. Refuses any link on the way, then a missing directory, then a pattern."""
+    """Walks down from the root. Refuses any link on the way, then a missing directory, then a pattern.
+
+    Missing is only what the operating system calls so: a share that doesn't answer has not lost its tables.
+    """
     path = real_root(location.root.uri)
     try:
         found = os.lstat(path)
@@ -174,7 +186,9 @@ def _require_directory(location: Location[R], text: str) -> None:
             found = os.lstat(path)
             if stat.S_ISLNK(found.st_mode):
                 raise OutsideRoots(f"{text} leads over a link; links below a root are not followed.")
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise Unreadable(f"{text} can’t be looked at now: {error.strerror}.") from None
         if GLOB_CHARACTERS & set(text):
             raise OutsideRoots(f"{text} is a pattern; one directory is asked for.") from None
         raise NoSuchDirectory(f"There is no directory {text}.") from None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tables.locations import InvalidRoot, NoSuchDirectory, OutsideRoots, canonical, resolve, root_uri
+from tables.locations import InvalidRoot, NoSuchDirectory, OutsideRoots, Unreadable, canonical, resolve, root_uri
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,22 @@ def test_it_refuses_what_is_not_below_a_root(lake: Path, text: str) -> None:
 def test_it_says_when_no_directory_is_there(lake: Path, name: str) -> None:
     with pytest.raises(NoSuchDirectory):
         found(f"{lake}/{name}", lake)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.ETIMEDOUT])
+def test_a_directory_that_does_not_answer_is_not_missing(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    lstat = os.lstat
+
+    def failing(path: str) -> os.stat_result:
+        if str(path).endswith("/orders"):
+            raise OSError(number, os.strerror(number), path)
+        return lstat(path)
+
+    monkeypatch.setattr(os, "lstat", failing)
+    with pytest.raises(Unreadable, match=os.strerror(number)):
+        found(f"{lake}/orders", lake)
 
 
 @pytest.mark.parametrize("target", ["../outside", "orders", "/etc", "loop", "."])

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -254,3 +256,19 @@ def test_syncs_at_once_agree(admin: Actor, root: Root, write: Write) -> None:
     table.refresh_from_db()
     assert (table.version, table.num_files) == (5, 6)
     assert Commit.objects.filter(table=table).count() == 6
+
+
+def test_a_table_whose_place_does_not_answer_is_not_told_as_missing(
+    orders: Table, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lstat = os.lstat
+
+    def failing(path: str) -> os.stat_result:
+        if str(path) == orders.path:
+            raise OSError(errno.ESTALE, "Stale file handle", path)
+        return lstat(path)
+
+    monkeypatch.setattr(os, "lstat", failing)
+    table = syncing.sync(orders.pk)
+    assert table.missing_since is None
+    assert "Stale file handle" in table.sync_error
