@@ -28,14 +28,18 @@ _NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]{1,18})\s*[,}]'
 
 
 def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBatch:
-    """RAW rows of a struct array without nulls. Rows without a path are left out and said."""
+    """RAW rows of a struct array without nulls. Rows without a path are left out and said.
+
+    Raises TypeError, or what Arrow raises, when what tells files apart (path, deletion vector, partition values) is of another kind
+    than the protocol's or is not UTF-8; any other such member is unknown, and said.
+    """
     path = _member(adds, "path", pa.string())
     if path.null_count:
         problems.add(file, "add without a path")
         present = pc.is_valid(path)
         adds, path = adds.filter(present), path.filter(present)
     _check_paths(path, file, problems)
-    stats = _stats(adds)
+    stats = _stats(adds, file, problems)
     columns = {
         "path": path,
         "stats": stats,
@@ -50,11 +54,24 @@ def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBa
 def _member(rows: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
     if rows.type.get_field_index(name) < 0:
         return pa.nulls(len(rows), kind)
-    return pc.cast(rows.field(name), kind)
+    found = pc.cast(rows.field(name), kind)
+    found.validate(full=True)  # parquet's texts come as they are, and some are not UTF-8
+    return found
+
+
+def _member_if_sound(rows: pa.StructArray, name: str, kind: pa.DataType, file: str, problems: Problems) -> pa.Array:
+    try:
+        return _member(rows, name, kind)
+    except (pa.ArrowException, NotImplementedError):
+        problems.add(file, f"add.{name} is not {_KINDS[kind]}, so it is unknown")
+        return pa.nulls(len(rows), kind)
+
+
+_KINDS = {pa.string(): "text in UTF-8", pa.int64(): "a whole number"}
 
 
 def _whole(rows: pa.StructArray, name: str, file: str, problems: Problems) -> pa.Array:
-    values = _member(rows, name, pa.int64())
+    values = _member_if_sound(rows, name, pa.int64(), file, problems)
     negative = pc.less(values, 0)
     if pc.any(negative).as_py():
         problems.add(file, f"add.{name} is not a whole number of 0 or more")
@@ -75,18 +92,24 @@ def _vectors(rows: pa.StructArray) -> pa.Array:
     found = rows.field(index)
     if found.null_count == len(found):
         return pa.nulls(len(rows), VECTOR)
+    if not pa.types.is_struct(found.type):
+        raise TypeError("deletion vectors are not objects")
     members = [_member(found, name, kind.type) for name, kind in zip(_VECTOR_MEMBERS, VECTOR, strict=True)]
     empty = pc.or_(pc.is_null(found), pc.is_null(members[0]))  # some writers leave a struct of nulls
     return pa.StructArray.from_arrays(members, fields=list(VECTOR), mask=empty)
 
 
-def _stats(rows: pa.StructArray) -> pa.Array:
+def _stats(rows: pa.StructArray, file: str, problems: Problems) -> pa.Array:
     if rows.type.get_field_index("stats") >= 0 or rows.type.get_field_index("stats_parsed") < 0:
-        return _member(rows, "stats", pa.string())
-    return pa.array([_stats_text(value) for value in rows.field("stats_parsed").to_pylist()], pa.string())
+        return _member_if_sound(rows, "stats", pa.string(), file, problems)
+    try:
+        return pa.array([_stats_text(value) for value in rows.field("stats_parsed").to_pylist()], pa.string())
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # a time that Python can't hold, bad UTF-8
+        problems.add(file, "add.stats_parsed holds values that can't be read, so the statistics are unknown")
+        return pa.nulls(len(rows), pa.string())
 
 
-def _stats_text(value: dict[str, Any] | None) -> str | None:
+def _stats_text(value: Any) -> str | None:
     """Parsed statistics as the JSON text that Delta writes; members without a value are left out."""
     if value is None:
         return None

@@ -6,7 +6,7 @@ Two passes: the small actions first, since they name the partition columns and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -73,10 +73,14 @@ class CheckpointReader:
             raise CheckpointError(f"{entry.name} is not readable to its end")
 
     def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
-        wanted = [name for name in _SMALL if name in self._columns(f"{LOG}/{entry.name}")]
-        for batch in self._batches(f"{LOG}/{entry.name}", wanted):
+        path = f"{LOG}/{entry.name}"
+        columns = self._columns(path)
+        wanted = [name for name in _SMALL if name in columns]
+        for batch in self._batches(path, wanted):
             for name in wanted:
-                for value in batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy"):
+                with _sound(path):
+                    values = batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy")
+                for value in values:
                     yield name, value
 
     def _columns(self, path: str) -> pa.Schema:
@@ -117,28 +121,49 @@ class CheckpointReader:
 
     def _parquet_files(self, path: str, name: str) -> Iterator[pa.RecordBatch]:
         kind = self._columns(path).get("add")
-        if kind is None or not pa.types.is_struct(kind):
+        if kind is None:
             return
+        if not pa.types.is_struct(kind):
+            raise CheckpointError(f"{name} has an add column that holds no objects")
         leaves = [f"add.{leaf}" for leaf in _add_leaves(kind)]
         for batch in self._batches(path, leaves):
-            rows = batch.column("add").drop_null()
-            if len(rows):
-                yield add_rows(rows, name, self._problems)
+            with _sound(path):
+                rows = batch.column("add").drop_null()
+                files = add_rows(rows, name, self._problems) if len(rows) else None
+            if files is not None:
+                yield files
 
     def _parquet(self, path: str) -> closing[pq.ParquetFile]:
-        try:
+        with _sound(path):
             return closing(pq.ParquetFile(self._storage.open(path), pre_buffer=False, buffer_size=1 << 20))
-        except (pa.ArrowException, OSError, StorageError) as error:
-            raise CheckpointError(f"{path.removeprefix(LOG + '/')} can't be read: {_first_line(error)}") from error
 
     def _batches(self, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
         if not columns:
             return
         with self._parquet(path) as file:
-            try:
-                yield from file.iter_batches(batch_size=_BATCH, columns=columns, use_threads=False)
-            except (pa.ArrowException, OSError, StorageError) as error:
-                raise CheckpointError(f"{path.removeprefix(LOG + '/')} can't be read: {_first_line(error)}") from error
+            batches = iter(file.iter_batches(batch_size=_BATCH, columns=columns, use_threads=False))
+            while True:
+                with _sound(path):
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+
+
+@contextmanager
+def _sound(path: str) -> Iterator[None]:
+    """Reading and taking apart one piece of a file: whatever Arrow refuses in it makes the checkpoint unusable.
+
+    NotImplementedError, TypeError and LookupError are kinds of columns that can't be told apart or turned into ours, OverflowError
+    and ValueError values that Python can't hold, bad UTF-8 among them.
+    """
+    file = path.removeprefix(LOG + "/")
+    try:
+        yield
+    except (OSError, StorageError) as error:
+        raise CheckpointError(f"{file} can't be read: {_first_line(error)}") from error
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError, OverflowError, LookupError) as error:
+        raise CheckpointError(f"{file} holds what can't be read ({type(error).__name__})") from error
 
 
 def _first_line(error: Exception) -> str:

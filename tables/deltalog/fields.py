@@ -97,9 +97,9 @@ class Fields:
         if not isinstance(value, dict):
             self.wrong(name, "a map")
             return {}
-        for item in value.values():
-            if type(item) is not str:
-                return {key: as_text(item) for key, item in value.items()}
+        for key, item in value.items():
+            if type(item) is not str or type(key) is not str:
+                return {as_text(name) or "": as_text(text) for name, text in value.items()}
         return value  # nearly always: the parsed object is nobody else's
 
     def group(self, name: str) -> dict[str, Any] | None:
@@ -111,13 +111,15 @@ class Fields:
 
 
 def as_text(value: Any) -> str | None:
-    """A JSON value as the text that DESCRIBE HISTORY gives for it."""
+    """A JSON value as the text that DESCRIBE HISTORY gives for it; a checkpoint's columns may hold what JSON can't say."""
     if value is None or type(value) is str:
         return value
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         return "(nested too deeply)"
+    except (TypeError, ValueError):
+        return "(not text)"
 
 
 def from_millis(millis: int) -> datetime:

@@ -1,6 +1,7 @@
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -129,6 +130,87 @@ def test_odd_values_of_a_checkpoint_are_unknown_and_said(writer, log, target):
     reasons = " ".join(problem.reason for problem in snapshot.problems)
     for part in ("add.size", "outside", "without a path", "statistics"):
         assert part in reasons
+
+
+def retyped(path: Path, column: str, member: str, values: pa.Array) -> None:
+    """Writes a checkpoint's column anew with another member of that name."""
+    table = pq.read_table(path)
+    old = table.column(column).combine_chunks()
+    members = {field.name: old.field(field.name) for field in old.type if field.name != member}
+    members[member] = values if len(values) == len(table) else pa.repeat(values[0], len(table))
+    new = pa.StructArray.from_arrays(list(members.values()), list(members), mask=old.is_null())
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, new), path, store_schema=False)
+
+
+def bad_text(count: int = 1) -> pa.Array:
+    """Texts that are not UTF-8, as parquet can hold them."""
+    return pa.Array.from_buffers(pa.string(), count, pa.array([b"\xff\xfe"] * count, pa.binary()).buffers())
+
+
+UNUSABLE = {
+    "paths in bad UTF-8": ("add", "path", bad_text()),
+    "paths in bytes": ("add", "path", pa.array([b"\xff"])),
+    "paths in lists": ("add", "path", pa.array([["a"]])),
+    "partition values in an object": ("add", "partitionValues", pa.array([{"day": "x"}])),
+    "partition values in bad UTF-8": (
+        "add",
+        "partitionValues",
+        pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["day"]), bad_text()),
+    ),
+    "a vector with an offset in text": ("add", "deletionVector", pa.array([{"storageType": "u", "offset": "here"}])),
+    "a schema in bad UTF-8": ("metaData", "schemaString", bad_text()),
+    "times in nanoseconds": ("txn", "lastUpdated", pa.array([1], pa.timestamp("ns"))),
+    "times beyond all years": ("txn", "lastUpdated", pa.array([2**62], pa.timestamp("ms"))),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_a_checkpoint_of_odd_kinds_leads_to_the_commits(writer, log, target, name):
+    writer.commit(0, info(), *STATE, file("a"))
+    writer.commit(1, info(), file("b"))
+    retyped(writer.checkpoint(1, *STATE, file("a"), file("b")), *UNUSABLE[name])
+    run = log.sync(target)
+    check(run.snapshot(), "a", "b")
+    assert run.snapshot().complete
+    assert [(problem.file[20:], problem.code) for problem in run.snapshot().problems] == [
+        (".checkpoint.parquet", Code.UNREADABLE)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "values", "told"),
+    [
+        ("size", pa.array(["many"]), "add.size"),
+        ("size", pa.array([1.5]), "add.size"),
+        ("size", pa.array([{"bytes": 1}]), "add.size"),
+        ("modificationTime", pa.array([b"\xff"]), "add.modificationTime"),
+        ("stats", bad_text(), "add.stats"),
+        ("stats", pa.array([["numRecords"]]), "add.stats"),
+    ],
+)
+def test_a_checkpoint_without_a_log_before_it_keeps_what_can_be_read(writer, log, target, member, values, told):
+    retyped(writer.checkpoint(1, *STATE, file("a"), file("b")), "add", member, values)
+    snapshot = log.sync(target).snapshot()
+    assert paths(snapshot) == ["a", "b"]
+    assert told in snapshot.problems[0].reason
+    snapshot.files().to_pylist()
+
+
+def test_a_configuration_of_other_than_texts_is_shown_as_far_as_it_can_be(writer, log, target):
+    kind = pa.map_(pa.int32(), pa.binary())
+    retyped(writer.checkpoint(1, *STATE, file("a")), "metaData", "configuration", pa.array([[(1, b"x")]], kind))
+    assert log.sync(target).snapshot().metadata.configuration == {"1": "(not text)"}
+
+
+def test_an_add_column_without_objects_is_said(writer, log, target):
+    writer.commit(0, info(), *STATE, file("a"))
+    table = pq.read_table(writer.checkpoint(0, *STATE))
+    place = table.schema.get_field_index("add")
+    table = table.set_column(place, "add", pa.array(range(len(table))))
+    pq.write_table(table, writer.log / f"{0:020d}.checkpoint.parquet")
+    snapshot = log.sync(target).snapshot()
+    check(snapshot, "a")
+    assert "add column" in snapshot.problems[0].reason
 
 
 def test_statistics_kept_only_as_columns_become_text(writer, log, target):

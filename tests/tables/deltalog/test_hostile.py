@@ -3,9 +3,13 @@
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +17,7 @@ from tables.deltalog import Problems, open_log
 from tables.deltalog.properties import settings as property_settings
 from tables.deltalog.schema import SchemaError, parse_schema, type_text, walk
 from tables.deltalog.schema_changes import compare_schemas
-from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metadata, remove
+from tests.tables.deltalog.writing import CHECKPOINT, PROTOCOL, LogWriter, add, info, metadata, remove
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -59,6 +63,17 @@ MEMBERS = {
     "sidecar": ["path"],
     "checkpointMetadata": ["version"],
 }
+
+
+def _arrow_holds(value: Any) -> bool:
+    """Whether parquet has a column for it: Arrow refuses mixed lists, whole numbers beyond 64 bits and objects without members."""
+    try:
+        pq.write_table(pa.table({"x": pa.array([value])}), pa.BufferOutputStream())
+    except (pa.ArrowException, OverflowError):
+        return False
+    return True
+
+
 ACTIONS = st.sampled_from(sorted(MEMBERS)).flatmap(
     lambda name: st.fixed_dictionaries({name: JSON | st.dictionaries(st.sampled_from(MEMBERS[name]), JSON, max_size=6)})
 )
@@ -125,6 +140,72 @@ def test_a_damaged_commit_is_read(damage, length):
     for place, byte in damage:
         content[place] = byte
     read(bytes(content[:length]))
+
+
+ODD = st.one_of(
+    st.just(pa.array([b"\xff\xfe"])),
+    st.builds(lambda value: pa.array([value]), JSON.filter(_arrow_holds)),
+    st.sampled_from(
+        [pa.timestamp("ns"), pa.timestamp("us", "UTC"), pa.timestamp("ms"), pa.duration("ns"), pa.time64("us")]
+    ).map(lambda kind: pa.array([2**60], pa.int64()).cast(kind)),
+    st.just(pa.array([Decimal("1.5")])),
+    st.just(pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())),
+)
+COLUMNS = [
+    (name, member) for name in CHECKPOINT.names for member in [None, *(f.name for f in CHECKPOINT.field(name).type)]
+]
+
+
+@QUICK
+@given(st.lists(st.tuples(st.sampled_from(COLUMNS), ODD), min_size=1, max_size=4))
+def test_a_checkpoint_of_any_kinds_is_read_or_passed_over(changes):
+    def harm(path: Path) -> None:
+        for (name, member), odd in changes:
+            replace_column(path, name, member, odd)
+
+    read_checkpoint(harm)
+
+
+@QUICK
+@given(st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), min_size=1, max_size=8), st.integers(0, 5000))
+def test_a_damaged_checkpoint_is_read_or_passed_over(damage, cut):
+    def harm(path: Path) -> None:
+        content = bytearray(path.read_bytes())
+        for place, byte in damage:
+            content[place % len(content)] = byte
+        path.write_bytes(content[: len(content) - cut] if cut % 7 == 0 else content)
+
+    read_checkpoint(harm)
+
+
+def read_checkpoint(harm: Callable[[Path], object]) -> None:
+    """A first sync over a checkpoint that was harmed, with and without the commits that it stands for."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        writer = LogWriter(folder / "table")
+        actions = (PROTOCOL, metadata(partition=["day"]), {"txn": {"appId": "a", "version": 1}}, add("a"), add("b"))
+        writer.commit(0, info(), *actions)
+        harm(writer.checkpoint(0, *actions))
+        writer.commit(1, info(), add("c"))
+        log = open_log(str(writer.table))
+        for _ in range(2):
+            run = log.sync(folder / "files.arrow")
+            _use(run.snapshot(), list(run.commits()))
+            assert "c" in run.snapshot().files().column("path").to_pylist()
+            writer.file(0).unlink(missing_ok=True)
+    finally:
+        shutil.rmtree(folder)
+
+
+def replace_column(path: Path, name: str, member: str | None, value: pa.Array) -> None:
+    """Puts another value in each row of a column, or of one member of it."""
+    table = pq.read_table(path)
+    place, old = table.schema.get_field_index(name), table.column(name).combine_chunks()
+    column = pa.repeat(value[0], len(table))
+    if member is not None and pa.types.is_struct(old.type):
+        members = {field.name: old.field(field.name) for field in old.type} | {member: column}
+        column = pa.StructArray.from_arrays(list(members.values()), list(members), mask=old.is_null())
+    pq.write_table(table.set_column(place, name, column), path, store_schema=False)
 
 
 @settings(max_examples=200, deadline=None)
