@@ -30,7 +30,8 @@ class Root(models.Model):
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     added_at = models.DateTimeField(db_default=Now())
     scan_asked_at = models.DateTimeField(null=True)  # a scan is wanted that began after this
-    scanned_at = models.DateTimeField(null=True)
+    scan_claimed_at = models.DateTimeField(null=True)  # a worker is at it; a claim lapses
+    scanned_at = models.DateTimeField(null=True)  # when the last scan that ended began
     scan_entries = models.BigIntegerField(null=True)
     scan_stopped = models.TextField(
         blank=True, default=""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -35,6 +36,7 @@ from tables.models import Finding, Root, Table
 from tables.queries import known_at
 
 MAX_TICKED = 500
+SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done again after that
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -217,12 +219,16 @@ def ask_scan(actor: Actor, root: Root) -> None:
 
 def scan_next_asked() -> bool:
     """Scans the root that has waited longest for it; False when none is asked for."""
-    with transaction.atomic():
-        waiting = Root.objects.filter(queries.scan_waits()).order_by("scan_asked_at")
-        root = waiting.select_for_update(skip_locked=True).first()
-        if root is not None:
-            scan_root(root.pk)
-    return root is not None
+    for root_id in Root.objects.filter(_scannable()).order_by("scan_asked_at").values_list("pk", flat=True):
+        if Root.objects.filter(_scannable(), pk=root_id).update(scan_claimed_at=Now()):
+            scan_root(root_id)
+            return True
+    return False
+
+
+def _scannable() -> Q:
+    """Roots whose scan is asked for and that nobody is at. No row stays locked while a scan runs: tables are added meanwhile."""
+    return queries.scan_waits() & (Q(scan_claimed_at=None) | Q(scan_claimed_at__lt=Now() - SCAN_CLAIM))
 
 
 def scan_root(root_id: uuid.UUID) -> dict[str, object]:
@@ -230,7 +236,7 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
 
     What an earlier scan found and this one, having seen everything, did not, is marked gone.
     """
-    root = Root.objects.get(pk=root_id)
+    root, began = Root.objects.get(pk=root_id), timezone.now()
     others = Root.objects.exclude(pk=root.pk).values_list("uri", flat=True)
     result = discovery.scan(root.uri, frozenset(others))
     with transaction.atomic():
@@ -245,10 +251,10 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
         )
         Finding.objects.filter(root=root, seen_at=now).exclude(gone_at=None).update(gone_at=None)
         if result.stopped is None:
-            _mark_gone(Finding.objects.filter(root=root, seen_at__lt=now, gone_at=None), result)
-        root.scanned_at, root.scan_entries = now, result.entries
+            _mark_gone(Finding.objects.filter(root=root, seen_at__lt=began, gone_at=None), result)
+        root.scanned_at, root.scan_claimed_at, root.scan_entries = began, None, result.entries
         root.scan_stopped, root.scan_unreadable = _why_partial(result), list(result.unreadable[:50])
-        root.save(update_fields=["scanned_at", "scan_entries", "scan_stopped", "scan_unreadable"])
+        root.save(update_fields=["scanned_at", "scan_claimed_at", "scan_entries", "scan_stopped", "scan_unreadable"])
     return {"root": str(root.pk), "found": len(rows), "entries": result.entries, "stopped": result.stopped}
 
 

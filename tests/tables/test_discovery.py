@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
-from tables import sample
-from tables.discovery import Kind, Limits, Unclear, is_delta, kind_of, scan
+from console.audit.actor import Actor
+from tables import sample, services
+from tables.discovery import Kind, Limits, Scan, Unclear, is_delta, kind_of, scan
+from tables.models import Root
 
 COMMIT = f"_delta_log/{0:020}.json"
 
@@ -191,6 +195,42 @@ def test_a_directory_that_can_not_be_listed_is_not_told_as_empty(
     refuse(tmp_path / "t")
     with pytest.raises(Unclear, match="doesn’t let it be listed"):
         kind_of(f"{tmp_path}/t")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_scan_keeps_no_row_locked_and_is_done_once(
+    root: Root, admin: Actor, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write()
+    services.ask_scan(admin, root)
+    inside: list[bool] = []
+
+    def watched(*args: Any, **options: Any) -> Scan:
+        inside.extend([connection.in_atomic_block, services.scan_next_asked()])
+        return scan(*args, **options)
+
+    monkeypatch.setattr("tables.discovery.scan", watched)
+    assert services.scan_next_asked() is True
+    assert inside == [False, False]
+    assert services.scan_next_asked() is False
+    assert root.findings.count() == 1
+
+
+def test_a_scan_that_died_is_done_again_and_one_asked_for_meanwhile_too(
+    root: Root, admin: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.ask_scan(admin, root)
+    Root.objects.update(scan_claimed_at=timezone.now() - services.SCAN_CLAIM)
+
+    def asked_again(*args: Any, **options: Any) -> Scan:
+        services.ask_scan(admin, root)
+        return scan(*args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tables.discovery.scan", asked_again)
+        assert services.scan_next_asked() is True
+    assert services.scan_next_asked() is True
+    assert services.scan_next_asked() is False
 
 
 def test_the_sample_lake_is_found(tmp_path: Path) -> None:
