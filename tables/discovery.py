@@ -78,8 +78,9 @@ def scan(
 ) -> Scan:
     """Everything below `start`, itself included. Directories in `skip` (other roots) are left out with all they hold.
 
-    Breadth first, so that a bound cuts the deepest places off. Inside a Delta table nothing more is looked for, and
-    partition directories (`day=2026-01-01`) are part of the table that they lie in.
+    Breadth first, so that a bound cuts the deepest places off. Inside a Delta table nothing more is looked for. Partition
+    directories (`day=2026-01-01`) are part of the parquet directory that they lie in; where they hold no parquet files,
+    they are directories like others, with Delta tables below them perhaps (`env=prod/orders`).
     """
     walk = _Walk(limits, clock)
     found: list[Found] = []
@@ -160,6 +161,7 @@ class _Walk:
         self.steps = 0
         self.entries = 0
         self.cut: str | None = None
+        self.bare: set[str] = set()  # partition directories below which, partition by partition, no parquet file lies
         self.unreadable: dict[str, None] = {}  # in order
         self.crowded: list[str] = []
 
@@ -173,9 +175,11 @@ class _Walk:
             if path in self.unreadable:
                 continue
             listing = self._listing(path)
-            if listing.parquet or self._partitions_hold_parquet(listing):
+            is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
+            if is_parquet:
                 yield Found(path, Kind.PARQUET)
-            below = [child for name in listing.directories if (child := _join(path, name)) not in skip]
+            names = listing.directories if is_parquet else sorted((*listing.directories, *listing.partitions))
+            below = [child for name in names if (child := _join(path, name)) not in skip]
             if below and depth == self.limits.depth:
                 self.cut = f"directories more than {depth} levels deep were left out"
                 continue
@@ -190,10 +194,15 @@ class _Walk:
         return Kind.PARQUET if any(True for _ in self.parquet_files(path)) else None
 
     def parquet_files(self, start: str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
-        """Each parquet file in a directory and in the partition directories below it; `most` entries of each one."""
+        """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.
+
+        A partition directory with a Delta log is a table of its own, and its files are that one's.
+        """
         waiting = deque([start])
         while waiting:
             path = waiting.pop()
+            if "=" in path.rpartition("/")[2] and self.holds_log(path):
+                continue
             for entry in self._entries(path, most):
                 if _is_directory(entry):
                     if "=" in entry.name:
@@ -258,9 +267,15 @@ class _Walk:
             raise _Stop(f"more than {self.limits.seconds:g} seconds")
 
     def _partitions_hold_parquet(self, listing: _Listing) -> bool:
-        """Looks down the partition directories until a parquet file shows up."""
-        paths = (_join(listing.path, name) for name in listing.partitions)
-        return any(True for path in paths for _ in self.parquet_files(path, self.limits.directory))
+        """Looks down the partition directories until a parquet file shows up, once for each of them."""
+        if listing.path in self.bare:
+            self.bare.update(_join(listing.path, name) for name in listing.partitions)
+            return False
+        paths = [_join(listing.path, name) for name in listing.partitions]
+        found = any(True for path in paths for _ in self.parquet_files(path, self.limits.directory))
+        if not found:
+            self.bare.update(paths)
+        return found
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

@@ -82,6 +82,31 @@ def test_partition_directories_without_parquet_are_no_table(tmp_path: Path) -> N
     assert found(lay(tmp_path, "logs/day=2026-01-01/x.json", "logs/day=2026-01-02/x.json")) == {}
 
 
+def test_delta_tables_below_partition_like_directories_are_found(tmp_path: Path) -> None:
+    lay(
+        tmp_path,
+        f"env=prod/orders/{COMMIT}",
+        "env=prod/orders/x.parquet",
+        f"env=test/{COMMIT}",
+        "env=test/x.parquet",
+        f"env=dev/team=a/deep/er/{COMMIT}",
+        "env=dev/raw/x.parquet",
+    )
+    assert found(tmp_path) == {
+        "env=prod/orders": Kind.DELTA,
+        "env=test": Kind.DELTA,
+        "env=dev/team=a/deep/er": Kind.DELTA,
+        "env=dev/raw": Kind.PARQUET,
+    }
+    assert kind_of(str(tmp_path)) is None
+
+
+def test_partitions_are_looked_through_once_however_deep_they_lie(tmp_path: Path) -> None:
+    names = "/".join(f"level{n}=x" for n in range(20))
+    lay(tmp_path, f"logs/{names}/x.json")
+    assert scan(str(tmp_path), limits=Limits(entries=45)).stopped is None
+
+
 def test_hidden_directories_are_left_out(tmp_path: Path) -> None:
     assert found(lay(tmp_path, "_tmp/x.parquet", ".cache/x.parquet", "t/.x.parquet", "t/_x.parquet")) == {}
 
