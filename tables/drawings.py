@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from console.templatetags.levee import number, size
 from tables.histories import Day
+from tables.operations import Destructive
 from tables.reach import Span
 
 WIDTH = 884
@@ -212,31 +213,109 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class Diamond:
+    """A destructive commit on its lane; hollow unless an approved job stands behind it."""
+
+    x: float
+    title: str
+    is_hollow: bool
+
+    @property
+    def path(self) -> str:
+        return f"M{self.x} {DIAMONDS - 6}l6 6-6 6-6-6z"
+
+
+@dataclass(frozen=True, slots=True)
 class Strip:
-    """Which versions can be reached: lanes of boxes over the versions, from the oldest known to the newest."""
+    """Which versions can be reached, and which took something away, from the oldest known to the newest.
+
+    Lanes of boxes, `marks` where one span of versions begins, `diamonds` with `names` for as many as have room, `dates` on the axis: none
+    where the times aren't known, and the versions lie at even distances instead.
+    """
 
     boxes: list[Box]
     marks: list[Tick]
+    diamonds: list[Diamond]
+    names: list[Tick]
+    dates: list[Tick]
 
 
-def strip(spans: Sequence[Span]) -> Strip:
-    """One box per span and lane: known to Levee, in the log, restorable, change feed."""
+DIAMONDS = 127.5  # the height of their lane
+NEWEST_WIDTH = 12.0  # of the newest version, which lasts until now
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a version lies: by its time from `start` on, else by its number from `first` on."""
+
+    first: int
+    start: datetime | None
+    per_unit: float
+
+    def x(self, version: int, at: datetime | None) -> float:
+        unit = (at - self.start).total_seconds() if at and self.start else version - self.first
+        return round(min(max(STRIP_LEFT + unit * self.per_unit, STRIP_LEFT), STRIP_RIGHT - NEWEST_WIDTH), 1)
+
+
+def _scale_of(spans: Sequence[Span]) -> Scale:
+    first, last = spans[0], spans[-1]
+    width = STRIP_RIGHT - NEWEST_WIDTH - STRIP_LEFT
+    times = [at for span in spans for at in (span.first_at, span.last_at)]
+    if all(times) and first.first_at and last.last_at and last.last_at > first.first_at:
+        return Scale(first.first, first.first_at, width / (last.last_at - first.first_at).total_seconds())
+    return Scale(first.first, None, width / max(1, last.last - first.first))
+
+
+def strip(spans: Sequence[Span], destructive: Sequence[Destructive] = ()) -> Strip:
+    """One box per span and lane: known to Levee, in the log, restorable, change feed; below them the destructive commits."""
     if not spans:
-        return Strip([], [])
-    first, count = spans[0].first, spans[-1].last - spans[0].first + 1
-    scale = (STRIP_RIGHT - STRIP_LEFT) / count
-
-    def x(version: int) -> float:
-        return round(STRIP_LEFT + (version - first) * scale, 1)
-
+        return Strip([], [], [], [], [])
+    scale = _scale_of(spans)
+    lefts = [STRIP_LEFT, *(scale.x(span.first, span.first_at) for span in spans[1:])]
     boxes = [Box(STRIP_LEFT, 20, STRIP_RIGHT - STRIP_LEFT, "known")]
-    for span in spans:
-        left, width = x(span.first), round(span.count * scale, 1)
+    for span, left, right in zip(spans, lefts, [*lefts[1:], STRIP_RIGHT], strict=True):
+        width = round(right - left, 1)
         boxes.append(Box(left, 44, width, "log" if span.in_log else "gone"))
         boxes.append(Box(left, 68, width, "works" if span.restorable else "gone"))
         boxes.append(Box(left, 92, width, "works" if span.change_feed else "gone"))
-    marks = [Tick(x(span.first), f"v{span.first:,}", "") for span in spans[1:]]
-    return Strip(boxes, _apart(marks))
+    marks = [Tick(left, _begins(span), "") for span, left in zip(spans[1:], lefts[1:], strict=True)]
+    diamonds = [Diamond(scale.x(d.version, d.at), _named(d), not d.is_approved) for d in destructive]
+    names = _named_apart(diamonds, destructive)
+    return Strip(boxes, _apart(marks, 110), diamonds, names, _dates(scale, spans[-1].last_at))
+
+
+def _begins(span: Span) -> str:
+    return f"v{span.first:,}" + (f" · {span.first_at:%-d %b}" if span.first_at else "")
+
+
+def _named(commit: Destructive) -> str:
+    when = f", {commit.at:%Y-%m-%d %H:%M} UTC" if commit.at else ""
+    return f"v{commit.version:,} {commit.operation}{when}" + ("" if commit.is_approved else ", no approved job")
+
+
+def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) -> list[Tick]:
+    """The names that have room, newest first in line for it; none reaches over the right end."""
+    found: list[Tick] = []
+    for diamond, commit in zip(reversed(diamonds), reversed(commits), strict=True):
+        if not found or found[-1].at - diamond.x >= 150:
+            anchor = "end" if diamond.x > STRIP_RIGHT - 80 else "mid"
+            found.append(Tick(diamond.x, f"v{commit.version:,} {commit.operation}", anchor))
+    return found[::-1]
+
+
+_STEPS = (60, 300, 900, 3_600, 10_800, 43_200, *(86_400 * days for days in (1, 2, 5, 10, 30, 90, 180, 365, 1_825)))
+
+
+def _dates(scale: Scale, end: datetime | None) -> list[Tick]:
+    """Up to eight round times on the axis."""
+    if scale.start is None or end is None:
+        return []
+    length = (end - scale.start).total_seconds()
+    step = next((step for step in _STEPS if length / step <= 8), _STEPS[-1])
+    first = math.ceil(scale.start.timestamp() / step) * step
+    times = [datetime.fromtimestamp(first + n * step, UTC) for n in range(9)]
+    shape = "%H:%M" if step < 86_400 else "%-d %b" if length < 300 * 86_400 else "%b %Y"
+    return [Tick(scale.x(0, at), f"{at:{shape}}", "mid") for at in times if at <= end]
 
 
 def _apart(marks: Sequence[Tick], distance: float = 60) -> list[Tick]:

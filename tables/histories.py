@@ -17,6 +17,7 @@ from tables.models import DESTRUCTIVE, Commit, Explanation, Schema, Table, Table
 ORDER = (Key("version", descending=True),)
 STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
+GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "Approved by nobody"}
 SERIES_DAYS = 90
 ID_DIGITS = 32  # of a job's id, without its hyphens
 

@@ -25,6 +25,7 @@ from tables import (
     histories,
     layouts,
     naming,
+    operations,
     presenters,
     schemas,
     services,
@@ -126,6 +127,7 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     jobs = behind.jobs_of(person_of(request), found.rows)
     rows = presenters.commit_rows(found.rows, reach.over(found.rows), known, jobs)
     context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay, **_days(table)}
+    context |= {"operations": operations.names(table, lay), "groups": histories.GROUPS}
     return _page(request, table, "history", **context, **_reachable(request, reach, found))
 
 
@@ -153,9 +155,11 @@ def _history_filter(form: HistoryForm) -> histories.Filter:
 def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
     spans = joined(reach.spans())
     restorable = [span for span in spans if span.restorable]
+    destructive = operations.destructive(reach.table) if spans else []
     return {
         "spans": spans,
-        "strip": drawings.strip(spans),
+        "destructive": destructive[::-1],
+        "strip": drawings.strip(spans, destructive),
         "restorable": sum(span.count for span in restorable),
         "known": sum(span.count for span in spans),
         "oldest": restorable[0] if restorable else None,

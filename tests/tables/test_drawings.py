@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tables import drawings
 from tables.histories import Day
+from tables.operations import Destructive
 from tables.reach import Span
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -70,8 +72,51 @@ def test_the_strip_covers_every_version_once_per_lane() -> None:
     found = drawings.strip(spans)
     lanes = {y: sum(box.width for box in found.boxes if box.y == y) for y in (20, 44, 68, 92)}
     assert all(width == pytest.approx(drawings.STRIP_RIGHT - drawings.STRIP_LEFT, abs=1) for width in lanes.values())
-    assert [mark.text for mark in found.marks] == ["v10"]
+    assert [mark.text for mark in found.marks] == ["v10 · 1 Nov"]
     assert drawings.strip([]).boxes == []
+
+
+def at_day(day: float) -> datetime:
+    return START + timedelta(days=day)
+
+
+def test_the_strip_lies_by_time_with_round_dates_and_a_diamond_per_destructive_commit() -> None:
+    spans = [
+        Span(0, 99, START, at_day(15), True, False, False, "gone"),
+        Span(100, 109, at_day(15), at_day(30), True, True, False, None),
+    ]
+    commits = [Destructive(7, at_day(1), "DELETE", True), Destructive(109, at_day(30), "RESTORE", False)]
+    found = drawings.strip(spans, commits)
+    middle = (drawings.STRIP_LEFT + drawings.STRIP_RIGHT) / 2
+    assert found.boxes[-1].x == pytest.approx(middle, abs=drawings.NEWEST_WIDTH)
+    assert [diamond.is_hollow for diamond in found.diamonds] == [False, True]
+    assert found.diamonds[1].title == "v109 RESTORE, 2026-12-01 00:00 UTC, no approved job"
+    assert [name.text for name in found.names] == ["v7 DELETE", "v109 RESTORE"]
+    assert 4 <= len(found.dates) <= 8
+    assert found.dates[0].text.endswith("Nov")
+    assert all(drawings.STRIP_LEFT <= date.at <= drawings.STRIP_RIGHT for date in found.dates)
+
+
+def test_the_strip_without_times_lies_by_version() -> None:
+    spans = [Span(0, 49, None, None, False, False, False, "gone"), Span(50, 99, START, START, True, True, False, None)]
+    found = drawings.strip(spans, [Destructive(25, None, "DELETE", False)])
+    assert found.dates == []
+    assert drawings.STRIP_LEFT < found.diamonds[0].x < found.boxes[-1].x
+
+
+def test_names_that_would_run_into_each_other_are_left_to_the_data_table() -> None:
+    spans = [Span(0, 999, START, at_day(100), True, True, False, None)]
+    commits = [Destructive(n, at_day(n / 10), "DELETE", True) for n in range(200)]
+    found = drawings.strip(spans, commits)
+    assert len(found.diamonds) == 200
+    places = [name.at for name in found.names]
+    assert all(b - a >= 150 for a, b in itertools.pairwise(places))
+
+
+@pytest.mark.parametrize("seconds", [1, 90, 4000, 86_400, 40 * 86_400, 900 * 86_400, 20_000 * 86_400])
+def test_an_axis_of_any_length_has_a_few_dates(seconds: int) -> None:
+    spans = [Span(0, 9, START, START + timedelta(seconds=seconds), True, True, False, None)]
+    assert len(drawings.strip(spans).dates) <= 9
 
 
 def test_hatching_stays_inside_its_box() -> None:

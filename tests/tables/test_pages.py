@@ -18,7 +18,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables import health, presenters, services
 from tables import sync as syncing
-from tables.models import Root, Table
+from tables.models import Commit, Explanation, Root, Table
 
 Write = Callable[..., Path]
 TABS = ("", "schema/", "history/", "protocol/", "layout/", "commits/0/", "describe/")
@@ -108,6 +108,30 @@ def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders
     assert "2 of 2 versions can be read and restored" in html
     assert html.count("WRITE") >= 2
     assert "No commit fits" in page(ines, f"/tables/{orders.pk}/history/?operation=DELETE")
+
+
+def test_the_history_offers_the_operations_of_its_own_table(
+    ines: Client, orders: Table, admin: Actor, write: Write
+) -> None:
+    other = services.add_table(admin, str(write("other"))).table
+    for version, operation in ((0, "CREATE TABLE"), (1, "WRITE")):
+        Commit.objects.filter(table=orders, version=version).update(operation=operation)
+    Commit.objects.filter(table=other).update(operation="x" * 5000)
+    options = re.findall(r"<option[^>]*>([^<]*)", page(ines, f"/tables/{orders.pk}/history/?operation=WRITE"))
+    assert options[-2:] == ["CREATE TABLE", "WRITE"]
+    assert "x" * 101 not in page(ines, f"/tables/{other.pk}/history/")
+    assert "<option selected>OPTIMIZE</option>" in page(ines, f"/tables/{orders.pk}/history/?operation=OPTIMIZE")
+
+
+def test_the_timeline_marks_destructive_commits_and_names_them_in_its_table(ines: Client, orders: Table) -> None:
+    Commit.objects.filter(table=orders, version=1).update(operation="DELETE")
+    html = page(ines, f"/tables/{orders.pk}/history/")
+    assert html.count('class="mark-dot" d="M') == 2  # the commit's and the legend's
+    assert "no approved job</title>" in html
+    Explanation.objects.create(table=orders, incarnation=0, version=1, effects=["DELETE"], verdict="approved")
+    html = page(ines, f"/tables/{orders.pk}/history/")
+    assert html.count('class="mark-dot" d="M') == 1
+    assert f'<a href="/tables/{orders.pk}/commits/1/">v1</a>' in html
 
 
 def test_two_versions_are_compared(ines: Client, orders: Table, write: Write) -> None:
