@@ -245,14 +245,15 @@ def read_commit(
     `before` is the metadata that held up to this version, None when unknown.
     """
     problems = Problems(limit=20)
-    tally = Tally(entry.name, problems)
+    tally, empty = Tally(entry.name, problems), True
     for name, value in read_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
         action = parse_action(name, value, entry.name, problems)
         if action is None:
             continue
+        empty = False
         tally.take(action)
         if sink is not None:
             sink(action)
-    if tally.info is None and not problems and not tally.added and not tally.removed and tally.metadata is None:
-        problems.add(entry.name, "the commit holds no action that changes or describes the table")
+    if empty and not problems:
+        problems.add(entry.name, "the commit holds no action", Code.EMPTY)
     return tally.commit(version, entry, clock, before)

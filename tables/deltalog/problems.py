@@ -15,6 +15,7 @@ class Code(StrEnum):
     UNREADABLE = "unreadable"
     UNSUPPORTED = "needs_feature"
     DISAGREES = "disagrees"
+    EMPTY = "empty"
     MORE = "more"
 
 

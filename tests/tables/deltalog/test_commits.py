@@ -1,5 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tables.deltalog import Code, Problems, job_of
 from tables.deltalog.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
@@ -105,6 +107,32 @@ def test_only_newer_commits_are_read(writer, log):
     for version in range(5):
         writer.commit(version, info())
     assert [commit.version for commit in log.read_commits(since=1, until=3)] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"txn": {"appId": "a", "version": 1}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 4}},
+        {"cdc": {"path": "_change_data/c", "partitionValues": {}, "size": 1, "dataChange": False}},
+        {"domainMetadata": {"domain": "d", "configuration": "{}", "removed": False}},
+    ],
+)
+def test_a_commit_needs_no_commit_info(writer, log, target, action):
+    writer.create(add("a"))
+    writer.commit(1, action)
+    run = log.sync(target)
+    assert [commit.problems for commit in run.commits()] == [(), ()]
+    assert run.snapshot().complete
+    assert run.snapshot().problems == ()
+
+
+def test_an_empty_commit_is_said_and_harms_nothing(writer, log, target):
+    writer.create(add("a"))
+    writer.raw(1, b"")
+    snapshot = log.sync(target).snapshot()
+    assert [problem.code for problem in snapshot.problems] == [Code.EMPTY]
+    assert snapshot.complete
 
 
 def test_an_unknown_action_is_shown_by_name(writer, log):
