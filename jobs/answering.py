@@ -15,6 +15,7 @@ from console.logs import log
 from jobs import reads
 from jobs.domain.engine import Engine, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
+from jobs.domain.storable import storable
 from jobs.models import Read, Worker
 from jobs.report import RunReport
 from jobs.timing import timing
@@ -69,11 +70,11 @@ def _store(read: Read, find: Callable[[], Answer]) -> None:
 
 def store_answer(read: Read, found: Answer) -> None:
     """Keeps the answer until the read expires, unless it was given to another worker meanwhile."""
-    _claimed(read).update(state=Read.State.ANSWERED, answer=found, answered_at=Now())
+    _claimed(read).update(state=Read.State.ANSWERED, answer=storable(found), answered_at=Now())
 
 
 def _store_problem(read: Read, status: int, code: str, detail: str, engine: Answer | None) -> None:
-    problem = {"status": status, "code": code, "detail": detail, "engine": engine}
+    problem = storable({"status": status, "code": code, "detail": detail, "engine": engine})
     _claimed(read).update(state=Read.State.FAILED, problem=problem, answered_at=Now())
 
 

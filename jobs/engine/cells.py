@@ -37,6 +37,8 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
+from jobs.domain.storable import storable, storable_text
+
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 REAL = (FloatType, DoubleType)
 NESTED = (StructType, ArrayType, MapType, VariantType)
@@ -53,8 +55,6 @@ CELL_CHARACTERS = 10_000
 MEMORY_CHARACTERS = 128 << 20
 ANSWER_CHARACTERS = 4 << 20
 JSON_OPTIONS = {"ignoreNullFields": "false"}
-# PostgreSQL's jsonb holds no NUL: its picture stands for it.
-NUL, PICTURE_OF_NUL = "\x00", "␀"
 
 
 def cell_characters(columns: int, rows: int) -> int:
@@ -101,7 +101,7 @@ def parsed(text: str | None, kind: DataType, characters: int) -> tuple[Any, bool
     """The JSON value of a cell's text, and whether it was cut: then it is text that ends with `…`."""
     if text is None:
         return None, False
-    text = storable(text)
+    text = storable_text(text)
     if len(text) > characters:
         return text[:characters] + CUT, True
     if isinstance(kind, WHOLE):
@@ -110,29 +110,13 @@ def parsed(text: str | None, kind: DataType, characters: int) -> tuple[Any, bool
         return _real(text), False
     if isinstance(kind, BooleanType):
         return text == "true", False
-    return (_cleaned(json.loads(text)) if isinstance(kind, NESTED) else text), False
+    return (storable(json.loads(text)) if isinstance(kind, NESTED) else text), False
 
 
 def _real(text: str) -> float | str:
     """NaN and infinities have no JSON number: they stay text."""
     value = float(text)
     return value if math.isfinite(value) else text
-
-
-def storable(text: str) -> str:
-    """The text without what a store of JSON refuses: NUL, and halves of surrogate pairs."""
-    return text.replace(NUL, PICTURE_OF_NUL).encode("utf-8", "replace").decode("utf-8")
-
-
-def _cleaned(value: Any) -> Any:
-    """Nested values: JSON's escapes may have hidden a NUL in any text."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {storable(name): _cleaned(item) for name, item in value.items()}
-    return value
 
 
 def size_of(row: Sequence[Any]) -> int:

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField
 
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.predicates.stored import from_json
+from jobs.domain.storable import storable_text
 from jobs.engine import cells
 from jobs.engine.inside import refuse_links, refuse_outside, refuse_outside_commits
 from jobs.engine.predicates import column_of
@@ -109,7 +110,7 @@ def _answer(found: DataFrame, limit: int) -> dict[str, Any]:
 
 
 def _column(field: StructField) -> dict[str, str]:
-    return {"name": cells.storable(field.name), "type": cells.storable(field.dataType.simpleString())}
+    return {"name": storable_text(field.name), "type": storable_text(field.dataType.simpleString())}
 
 
 def _bounded(

@@ -12,8 +12,9 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql.types import StringType
 
 from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.domain.storable import storable_text
 from jobs.engine import cells
-from jobs.engine.cells import ANSWER_CHARACTERS, CELL_CHARACTERS, cell_characters, parsed, storable
+from jobs.engine.cells import ANSWER_CHARACTERS, CELL_CHARACTERS, cell_characters, parsed
 from jobs.engine.inside import refuse_links
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -278,4 +279,4 @@ def test_the_bounds_hold_whatever_the_shape():
             assert characters == 16 or columns * characters <= ANSWER_CHARACTERS
     assert cell_characters(10, 1001) == CELL_CHARACTERS
     assert parsed("x" * 11, StringType(), 10) == ("x" * 10 + "…", True)
-    assert storable("a\x00\ud800") == "a␀?"
+    assert storable_text("a\x00\ud800") == "a␀?"

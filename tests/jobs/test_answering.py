@@ -71,6 +71,19 @@ def test_whatever_goes_wrong_the_asker_is_told(claimed, trouble, status, code):
     assert (found.state, found.problem["status"], found.problem["code"]) == ("failed", status, code)
 
 
+def test_a_table_may_say_what_no_store_of_json_takes(claimed):
+    """A comment, a default or a column's metadata may hold a NUL; the whole answer was refused for it."""
+    read = claimed(kind="deltatable")
+    answering.answer(read, Engine({"a\x00": ["\ud800", {"x": float("nan")}, (float("-inf"), 1.5, None, 2**70)]}))
+    assert now(read).answer == {"a␀": ["?", {"x": "NaN"}, ["-Infinity", 1.5, None, 2**70]]}
+
+
+def test_a_problem_may_say_it_too(claimed):
+    read = claimed()
+    answering.answer(read, Engine(CommandRefused(Refusal("not_delta", "no table at a\x00b"))))
+    assert now(read).problem["detail"] == "no table at a␀b"
+
+
 def test_a_lost_engine_is_told_and_ends_the_worker(claimed):
     read = claimed()
     with pytest.raises(EngineLost):
