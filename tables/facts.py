@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from django.db.models import Sum
 
 from tables import health, layout, search
 from tables.deltalog import Code as ProblemCode
 from tables.deltalog import Entry, Snapshot
+from tables.deltalog.features import understand
+from tables.descriptions import protocol_of
 from tables.history import bounded, protocol_json, schema_of, short, text, texts
 from tables.models import Commit, Table
 from tables.secrets import masked
+
+NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
 
 
 def take(table: Table, snapshot: Snapshot) -> None:
@@ -63,9 +69,7 @@ def judge(table: Table) -> None:
 def _facts(table: Table) -> health.Facts:
     lies = table.layout or {}
     partitions = lies.get("partitions") or {}
-    broken = [
-        f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in table.problems if p["code"] in _BROKEN
-    ]
+    needs = understand(protocol_of(table.protocol)).needs
     ended = table.earlier.values_list("ended_at", flat=True).first() if table.incarnation else None
     return health.Facts(
         num_files=lies.get("num_files"),
@@ -77,16 +81,20 @@ def _facts(table: Table) -> health.Facts:
         median_partition_bytes=partitions.get("median_bytes"),
         commits_since_checkpoint=_since_checkpoint(table),
         log_bytes=_log_bytes(table),
-        unknown_features=tuple(
-            p["reason"].removeprefix("needs feature ") for p in table.problems if p["code"] == _NEEDS
-        ),
-        broken_entries=tuple(broken),
+        unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
+        unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
+        broken_entries=_told(table, _BROKEN),
         outside_files=lies.get("outside_files") or 0,
         recreated_at=ended,
     )
 
 
-_NEEDS = ProblemCode.UNSUPPORTED.value
+def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:
+    """The table's problems of these codes, each with the file that has it."""
+    found = (problem for problem in table.problems if problem["code"] in codes)
+    return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in found)
+
+
 _BROKEN = {
     ProblemCode.CORRUPT.value,
     ProblemCode.MISSING.value,

@@ -30,6 +30,7 @@ class Code(models.TextChoices):
     STALE_SYNC = "stale_sync", "Stale sync"
     CORRUPT_LOG = "corrupt_log", "Corrupt log"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
+    UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
     MISSING = "missing", "Directory missing"
     RECREATED = "recreated", "Recreated"
     OUTSIDE_FILES = "outside_files", "Files outside the table"
@@ -79,6 +80,7 @@ class Facts:
     commits_since_checkpoint: int | None = None
     log_bytes: int | None = None
     unknown_features: tuple[str, ...] = ()
+    unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
     outside_files: int = 0
     recreated_at: datetime | None = None
@@ -171,6 +173,16 @@ def _features(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _actions(facts: Facts) -> Iterator[Finding]:
+    if not facts.unknown_actions:
+        return
+    count = len(facts.unknown_actions)
+    what = "entry of the log is" if count == 1 else "entries of the log are"
+    text = f"{count:,} {what} of a kind that Levee doesn’t know: {facts.unknown_actions[0]}"
+    advice = "What they do to the table is not shown. See which writer makes them."
+    yield Finding(Code.UNKNOWN_ACTIONS, Severity.WARNING, count, 0, text, advice)
+
+
 def _corrupt(facts: Facts) -> Iterator[Finding]:
     if not facts.broken_entries:
         return
@@ -195,7 +207,7 @@ def _recreated(facts: Facts) -> Iterator[Finding]:
     yield Finding(Code.RECREATED, Severity.NOTE, None, None, text, "Nothing, if this was on purpose.")
 
 
-_RULES = (_small_files, _skew, _statistics, _checkpoint, _long_log, _features, _corrupt, _outside, _recreated)
+_RULES = (_small_files, _skew, _statistics, _checkpoint, _long_log, _features, _actions, _corrupt, _outside, _recreated)
 
 
 def _percent(share: float) -> str:

@@ -62,6 +62,7 @@ def test_every_finding_says_what_to_do() -> None:
         commits_since_checkpoint=1000,
         log_bytes=2**40,
         unknown_features=("x",),
+        unknown_actions=("a",),
         broken_entries=("a", "b"),
         outside_files=3,
         recreated_at=NOW,

@@ -141,3 +141,36 @@ def test_long_names_of_operations_and_features_are_cut(log: LogWriter, added: Ad
     assert commit.operation == f"{long[:200]}…"
     assert commit.protocol is not None
     assert commit.protocol["writer_features"] == [long]
+
+
+def needing(*features: str) -> dict[str, object]:
+    lists = {"readerFeatures": list(features), "writerFeatures": list(features)}
+    return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **lists}}
+
+
+def texts_of(table: Table, code: str) -> list[str]:
+    return [finding["text"] for finding in table.health if finding["code"] == code]
+
+
+def test_a_feature_that_levee_does_not_know_is_said(log: LogWriter, added: Added) -> None:
+    log.commit(0, info("CREATE TABLE"), needing("timeMachine", "deletionVectors"), metadata())
+    table = added(log)
+    (text,) = texts_of(table, "needs_feature")
+    assert text.startswith("The protocol asks for timeMachine, which Levee can’t interpret.")
+    assert table.num_records is None
+    log.commit(1, info(), needing("deletionVectors"))
+    assert syncing.sync(table.pk).health_codes == []
+
+
+def test_a_protocol_of_unknown_features_names_some(log: LogWriter, added: Added) -> None:
+    log.commit(0, info("CREATE TABLE"), needing(*(f"f{n}" for n in range(500))), metadata())
+    assert len(texts_of(added(log), "needs_feature")) == 20
+
+
+def test_an_action_that_levee_does_not_know_is_no_feature(log: LogWriter, added: Added) -> None:
+    log.create({"timeTurner": {"hours": 3}})
+    table = added(log)
+    assert table.health_codes == ["unknown_actions"]
+    (text,) = texts_of(table, "unknown_actions")
+    assert text.startswith("1 entry of the log is of a kind that Levee doesn’t know: ")
+    assert "'timeTurner'" in text
