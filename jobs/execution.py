@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -81,7 +82,7 @@ class Execution:
 
     def _preview_cancelled(self, watch: Watch) -> None:
         if watch.why_cancelled == "limit":
-            self._end(State.FAILED, error=outcomes.limit_reached("a preview", timing().preview_limit))
+            self._preview_took_too_long()
         elif watch.why_cancelled == "stop":
             self._give_preview_back("released")
 
@@ -89,12 +90,23 @@ class Execution:
         """The JVM is gone: the preview is done again by another, unless it took too long for this one."""
         self.end_hard()
         if watch.why_cancelled == "limit":
-            error = outcomes.limit_reached("a preview", timing().preview_limit)
-            self._unless_fenced(
-                partial(move, self.job, State.FAILED, Cause.WORKER, self.who, token=self.claim.token, error=error)
-            )
+            with suppress(Fenced):  # the process must end even when the claim is somebody else's by now
+                self._preview_took_too_long()
         else:
             self._give_preview_back("released" if watch.why_cancelled == "stop" else "lost")
+
+    def _preview_took_too_long(self) -> None:
+        """What can be said without Spark's measure is said; a command that can't do without it fails."""
+        limit = timing().preview_limit
+        try:
+            found = self.handling.unmeasured(self.job, limit)
+        except CommandRefused as refused:
+            self._end(State.FAILED, error=outcomes.refused(refused.refusals))
+        else:
+            if found is None:
+                self._end(State.FAILED, error=outcomes.limit_reached("a preview", limit))
+            else:
+                self._previewed(found)
 
     def _give_preview_back(self, outcome: str) -> None:
         def write() -> None:

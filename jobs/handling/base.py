@@ -60,6 +60,10 @@ class Handling(Protocol):
         """What the command would do, as it is stored and approved."""
         ...
 
+    def unmeasured(self, job: Job, seconds: float) -> Found | None:
+        """The preview where Spark couldn't measure within so many seconds; None for a command that has none without its measure."""
+        ...
+
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         """How far the table has moved since the preview; None for a command whose run finds out by itself."""
         ...

@@ -18,6 +18,9 @@ class ConvertHandling:
         nothing = outcomes.ALREADY_DELTA if found.already_delta else None
         return Found(found.as_json(), None, nothing_to_do=nothing, refusals=found.refusals)
 
+    def unmeasured(self, job: Job, seconds: float) -> Found | None:
+        return None
+
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return None
 

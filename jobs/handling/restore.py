@@ -28,6 +28,9 @@ class RestoreHandling:
         refusals = (gone(version, found.missing_count),) if found.missing_count else ()
         return Found(with_measure(values, found), subject.version, refusals=refusals)
 
+    def unmeasured(self, job: Job, seconds: float) -> Found | None:
+        return None
+
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return _by_log(job, subject_of(job.table_id))
 

@@ -85,6 +85,18 @@ def with_count(preview: LogPreview, subject: Subject, found: Matched) -> dict[st
     }
 
 
+def uncounted(preview: LogPreview, seconds: float) -> dict[str, Any]:
+    """The log's bounds as they stand where Spark couldn't count within so many seconds: a delete of the whole table by its class.
+
+    Without a count there is no hash of the rows, so nothing could tell later whether the same ones match.
+    """
+    note = (
+        f"Spark did not count the matching rows within {seconds:,.0f} s. How many they are is unknown, so this is reviewed as a"
+        " delete of the whole table: any movement of the table before it runs makes it stale."
+    )
+    return preview.values | {"class": "whole_table", "notes": [note, *preview.values["notes"]]}
+
+
 def _touched(files: pa.Table, location: str, counted: Mapping[str, int]) -> pa.Table:
     """The files in which Spark found matching rows, by their decoded absolute paths."""
     absolute = [_absolute(path, location) for path in files.column("path").to_pylist()]

@@ -16,6 +16,7 @@ from console.audit.models import Event
 from console.errors import Problem
 from jobs import quorum, reviews
 from jobs.claims import claim_preview, claim_run
+from jobs.domain.errors import EngineCancelled
 from jobs.domain.states import State
 from jobs.execution import Execution, work
 from jobs.models import Decision, Job, PolicyRule
@@ -119,6 +120,45 @@ def test_one_whose_exact_count_is_every_row_is_of_the_whole_table(engine, olga, 
     assert asked(engine, olga, sales, "id < 100").preview["class"] == "whole_table"
     assert asked(engine, olga, sales, None).preview["class"] == "whole_table"
     assert asked(engine, olga, sales, "id < 9").preview["class"] == "ordinary"
+
+
+class SlowEngine(SmallEngine):
+    """One whose count never comes: it goes on until it is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancelled = threading.Event()
+
+    def preview(self, *given: Any) -> Any:
+        assert self.cancelled.wait(20), "nobody cancelled"
+        raise EngineCancelled("cancelled")
+
+    def cancel(self, tag: str) -> None:
+        self.cancelled.set()
+
+
+def test_one_that_cannot_be_counted_in_time_is_of_the_whole_table(engine, olga, anna, sales, place, timing):
+    """Rule 5 of approvals: what can't be known counts as everything, and nobody waits for a count that never comes."""
+    timing(watch=0.02, preview_limit=0.1)
+    job = asked(SlowEngine(), olga, sales)
+    assert job.state == State.AWAITING_APPROVAL
+    assert (job.preview["class"], job.preview["rows_matched_exact"], job.preview["rows_hash"]) == (
+        "whole_table",
+        False,
+        None,
+    )
+    assert "did not count" in job.preview["notes"][0]
+    reviews.approve(actor(anna), job, job.digest, "go")
+    job = worked(engine, claim_run)
+    assert (job.state, job.result["num_affected_rows"]) == ("succeeded", 2)
+
+
+def test_one_that_was_not_counted_is_stale_once_the_table_moves(engine, olga, anna, sales, place, timing):
+    timing(watch=0.02, preview_limit=0.1)
+    job = asked(SlowEngine(), olga, sales)
+    reviews.approve(actor(anna), job, job.digest, "go")
+    small_delta.append(place, [{"id": 99, "p": "DE"}])
+    assert worked(engine, claim_run).state == State.STALE
 
 
 def test_nothing_that_matches_ends_it_without_approval(engine, olga, sales):
