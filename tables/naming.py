@@ -38,7 +38,7 @@ def name_table(
     (Spark's JSON struct of all columns) and `partition_columns` may declare what a conversion by name then goes by. The same
     name again for the same place only replaces that declaration; `is_new` says that the name is. Raises Problem: 400 `invalid`
     or `bad_column_name`, 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `not_delta`, `already_delta`, `inside_table`,
-    `already_known` (one name per table, one table per name).
+    `already_known` (one name per table, one table per name), `sync_running`.
     """
     wanted = _canonical(name)
     entry = _declared(source_format, schema, partition_columns)
@@ -117,7 +117,7 @@ def _named(actor: Actor, table: Table, name: str, entry: Entry) -> Added:
     """Writes it, in turn with syncs: they write the words that a search looks through as well."""
     try:
         with transaction.atomic():
-            syncing.wait_for_turn(table.pk)
+            services.take_turn(table)
             fresh = Table.objects.select_for_update(of=("self",)).select_related("root", "schema").get(pk=table.pk)
             _refuse_taken(name, fresh.path)
             before = {"catalog_name": fresh.catalog_name, "catalog_entry": fresh.catalog_entry}

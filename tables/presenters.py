@@ -51,7 +51,11 @@ def state_of(table: Table) -> State:
         return State("wait", "alert-triangle", health.Code(codes[0]).label.lower())
     if codes:
         return State("wait", "alert-triangle", f"{len(codes)} warnings")
-    return State("ok", "circle-check", "good") if table.synced_at else State("idle", "info-circle", "not read yet")
+    if table.synced_at:
+        return State("ok", "circle-check", "good")
+    return (
+        State("run", "loader-2", "being read") if table.next_sync_at else State("idle", "info-circle", "not read yet")
+    )
 
 
 def may(person: Person, table: Table, permission: Permission) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from tables.models import Finding, Root, Table
 from tables.queries import known_at
 
 MAX_TICKED = 500
+TURN_SECONDS = 5.0  # that a request waits for a sync which is running
 SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done again after that
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -99,15 +101,19 @@ def add_table(actor: Actor, path: str) -> Added:
 
     Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`.
     """
+    added = _entered(actor, locate(person_of(actor), path))
+    return Added(syncing.sync(added.table.pk), is_new=True) if added.is_new else added
+
+
+def _entered(actor: Actor, location: Location[Root]) -> Added:
+    """What `add_table` does before the log is read."""
     person = person_of(actor)
-    location = locate(person, path)
     known = known_at(person, location.path)
     if known is not None:
         return Added(known, is_new=False)
     require_below(person, location.root)
     refuse_inside_table(location)
-    table, is_new = enter(actor, location, kind_at(location.path))
-    return Added(syncing.sync(table.pk) if is_new else table, is_new)
+    return Added(*enter(actor, location, kind_at(location.path)))
 
 
 def kind_at(path: str) -> Kind:
@@ -135,15 +141,15 @@ def person_of(actor: Actor) -> Person:
     return actor.person
 
 
-def locate(person: Person, text: str) -> Location[Root]:
+def locate(person: Person, text: str, roots: Iterable[Root] | None = None) -> Location[Root]:
     """The place, in a root that the person sees, or at a table that they see in another one: nothing else there is told.
 
-    Raises Problem 403 `outside_roots`, 404 `no_table`.
+    `roots` are all there are, for whoever has read them already. Raises Problem 403 `outside_roots`, 404 `no_table`.
     """
     reads = person.scopes(Permission.TABLE_READ)
-    own = _own(person, text)
+    known = Root.objects.all() if roots is None else roots
     try:
-        return resolve(text, Root.objects.all(), lambda root: reads.covers_root(root.pk) or own)
+        return resolve(text, known, lambda root: reads.covers_root(root.pk) or _own(person, text))
     except LocationError as error:
         code = "no_table" if isinstance(error, NoSuchDirectory) else error.code
         raise Problem(error.status, code, str(error)) from None
@@ -199,13 +205,24 @@ def name_of(location: Location[Root]) -> str:
 
 
 def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
-    """Adds what was ticked in the list of a scan. Raises Problem as `add_table` does; what came before it stays added."""
+    """Adds what was ticked in the list of a scan. The light worker reads the logs, since hundreds take their time.
+
+    Raises Problem as `add_table` does; what came before it stays added.
+    """
     if len(paths) > MAX_TICKED:
         raise Problem(400, "invalid", f"At most {MAX_TICKED} tables are added at once.")
     found = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
     if unknown := [path for path in paths if path not in found]:
         raise Problem(400, "invalid", f"{unknown[0]} is not among what the scan found.")
-    return [add_table(actor, path) for path in paths]
+    person, roots = person_of(actor), list(Root.objects.all())
+    return [_add_unread(actor, locate(person, path, roots)) for path in paths]
+
+
+def _add_unread(actor: Actor, location: Location[Root]) -> Added:
+    added = _entered(actor, location)
+    if added.is_new:
+        Table.objects.filter(pk=added.table.pk).update(next_sync_at=Now())
+    return added
 
 
 def ask_scan(actor: Actor, root: Root) -> None:
@@ -343,11 +360,25 @@ def hide_table(actor: Actor, table: Table) -> None:
 
 
 def sync_table(actor: Actor, table: Table) -> Table:
-    """Reads what is new in a table's log, because somebody asked."""
+    """Reads what is new in a table's log, because somebody asked.
+
+    Raises Problem: 403 `forbidden`, 409 `sync_running` when another sync of the table doesn't end within TURN_SECONDS.
+    """
     require_on(actor, table, Permission.TABLE_ADD)
     with transaction.atomic():
+        take_turn(table)
         record(actor, Action.TABLE_SYNC, ObjectKind.TABLE, table.id, table.name)
         return syncing.sync(table.pk)
+
+
+def take_turn(table: Table) -> None:
+    """As `sync.wait_for_turn`, for a request that can't wait for ever. Raises Problem 409 `sync_running`."""
+    until = time.monotonic() + TURN_SECONDS
+    while not syncing.try_turn(table.pk):
+        if time.monotonic() >= until:
+            detail = f"{table.name} is being read by another sync right now. Nothing was done; ask again in a moment."
+            raise Problem(409, "sync_running", detail)
+        time.sleep(0.1)
 
 
 def sync_next_due() -> bool:

@@ -116,6 +116,13 @@ def wait_for_turn(table_id: uuid.UUID) -> None:
         cursor.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
 
 
+def try_turn(table_id: uuid.UUID) -> bool:
+    """As `wait_for_turn`, without waiting; False while another sync of the table runs."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_try_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
+        return bool(cursor.fetchone()[0])
+
+
 def _read(table: Table) -> None:
     """Fills the table's fields from what lies at its path."""
     try:

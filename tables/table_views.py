@@ -233,10 +233,16 @@ def layout(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Reads what is new in the log."""
-    table = services.sync_table(Actor.of(request), shown(request, table_id))
-    if table.sync_error:
-        messages.warning(request, table.sync_error)
-    return redirect("tables:overview", table.pk)
+    try:
+        table = services.sync_table(Actor.of(request), shown(request, table_id))
+    except Problem as problem:
+        if problem.code != "sync_running":
+            raise
+        messages.info(request, problem.detail)
+    else:
+        if table.sync_error:
+            messages.warning(request, table.sync_error)
+    return redirect("tables:overview", table_id)
 
 
 @asks(Permission.TABLE_ADD, Permission.TAG_MANAGE)

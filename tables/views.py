@@ -146,7 +146,8 @@ def _add_ticked(request: HttpRequest, root: Root) -> HttpResponse:
     fresh = sum(1 for each in added if each.is_new)
     if len(added) == 1:
         return redirect("tables:overview", added[0].table.pk)
-    messages.success(request, f"{fresh:,} table{'' if fresh == 1 else 's'} added.")
+    reads = "its log is" if fresh == 1 else "their logs are"
+    messages.success(request, f"{fresh:,} table{'' if fresh == 1 else 's'} added; {reads} being read.")
     return redirect(f"{reverse('tables:list')}?root={root.pk}")
 
 

@@ -208,8 +208,21 @@ def test_a_scan_is_asked_for_awaited_and_ticked(ines: Client, root: Root, write:
     answer = ines.post(f"/tables/roots/{root.pk}/", {"path": [f"{root.uri}/a", f"{root.uri}/b"]})
     assert answer.status_code == 302
     assert Table.objects.count() == 2
+    assert "2 tables added; their logs are being read" in page(ines, answer["Location"])
+    read_by_and_by(ines)
     refused = ines.post(f"/tables/roots/{root.pk}/", {"path": ["/etc"]})
     assert refused.status_code == 400
+
+
+def read_by_and_by(ines: Client) -> None:
+    """What was ticked can be looked at before its log was read, and is read by the light worker."""
+    for table in Table.objects.all():
+        assert (table.version, table.synced_at) == (None, None)
+        for tab in TABS:
+            assert ines.get(f"/tables/{table.pk}/{tab}").status_code in {200, 404, 409}, tab
+        assert "being read" in page(ines, f"/tables/{table.pk}/")
+    assert [services.sync_next_due() for _ in range(3)] == [True, True, False]
+    assert {table.version for table in Table.objects.all()} == {0}
 
 
 def test_the_list_narrows_and_swaps(ines: Client, orders: Table) -> None:

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from console.audit.actor import Actor
+from console.audit.models import Event
+from console.errors import Problem
 from tables import services
 from tables import sync as syncing
 from tables.models import Commit, Root, Schema, Table
@@ -272,3 +274,29 @@ def test_a_table_whose_place_does_not_answer_is_not_told_as_missing(
     table = syncing.sync(orders.pk)
     assert table.missing_since is None
     assert "Stale file handle" in table.sync_error
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sync_by_hand_does_not_wait_for_ever_for_another_one(
+    orders: Table, admin: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "TURN_SECONDS", 0.3)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            syncing.wait_for_turn(orders.pk)
+            held.set()
+            done.wait(20)
+        connection.close()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    assert held.wait(20)
+    with pytest.raises(Problem) as refused:
+        services.sync_table(admin, orders)
+    done.set()
+    other.join()
+    assert (refused.value.status, refused.value.code) == (409, "sync_running")
+    assert not Event.objects.filter(action="table.sync").exists()
+    assert services.sync_table(admin, orders).sync_error == ""
