@@ -8,7 +8,7 @@ from typing import Any
 
 from console.accounts.models import Person
 from console.errors import Problem
-from jobs import reads
+from jobs import locating, reads
 from jobs.models import Read, Worker
 from tables import after_jobs, locations
 from tables.models import Table
@@ -20,8 +20,9 @@ PARTS_OF_A_PATH = ("at", "partition")
 def ask_deltatable(person: Person, table: Table, given: Mapping[str, Any]) -> Read:
     """The read that answers it. `given` holds `version`, `timestamp`, `at`, `by`, `partition`, `read_change_feed`, ….
 
-    Raises Problem 400, 403 `outside_roots`, 404 for a partition that isn't a directory below the table.
+    Raises Problem 400, 403 `outside_roots`, 404 when the directory is gone or the partition isn't one below it.
     """
+    locating.check_place(table)
     question = _question(table, given)
     return reads.ask(person, "deltatable", Worker.Kind.INTERACTIVE, question, table, _version(table, given))
 

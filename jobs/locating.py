@@ -55,6 +55,14 @@ def by_path(actor: Actor, path: str, action: Action) -> Place:
     return Place(found.root, found.path, found, Table.objects.filter(path=found.path).first())
 
 
+def check_place(table: Table) -> None:
+    """The table's directory is still where the catalog has it, and no link leads to it. Raises Problem 403 `outside_roots`, 404."""
+    try:
+        resolve(table.path, [table.root])
+    except LocationError as error:
+        raise Problem(error.status, error.code, str(error)) from None
+
+
 def _own_table(person: Person, path: str) -> Table | None:
     """The table at exactly this path, for someone whose roles are on tables and not on its root."""
     tables = person.scopes(Permission.TABLE_READ).tables

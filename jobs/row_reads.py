@@ -14,12 +14,12 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
 from console.errors import Problem
-from jobs import reads
+from jobs import locating, reads
 from jobs.domain.predicates import to_text
 from jobs.models import Read, Worker
 from jobs.predicates import to_json
 from jobs.table_predicates import tree_for, version_asked
-from tables import after_jobs, locations, queries
+from tables import after_jobs, queries
 from tables.models import Table
 
 MAX_ROWS = 1000
@@ -52,7 +52,7 @@ def ask_rows(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
 
 def _ask_some(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     """Rows of a predicate, at the one version whose schema it was read with. The engine gets the tree, never the text."""
-    _check_place(table)
+    locating.check_place(table)
     version = version_asked(table, given.get("version"), given.get("timestamp"))
     tree = tree_for(table, version, given["predicate"])
     asked = {name: value for name, value in given.items() if name != "timestamp"} | {"version": version}
@@ -76,7 +76,7 @@ def _ask(
 
     `for_engine` holds what the engine is told in another form than the event.
     """
-    _check_place(table)
+    locating.check_place(table)
     asked = {name: _plain(value) for name, value in given.items() if value is not None}
     place = {"path": table.path, **({"name": table.catalog_name} if table.catalog_name else {})}
     with transaction.atomic():
@@ -86,13 +86,6 @@ def _ask(
         )
         question = place | asked | dict(for_engine or {})
         return reads.ask(_person(actor), kind, Worker.Kind.INTERACTIVE, question, table, version)
-
-
-def _check_place(table: Table) -> None:
-    try:
-        locations.resolve(table.path, [table.root])
-    except locations.LocationError as error:
-        raise Problem(error.status, error.code, str(error)) from None
 
 
 def _plain(value: Any) -> Any:

@@ -81,7 +81,7 @@ def asked_now(ask: Callable[[], Read]) -> dict[str, Any]:
     except Problem as problem:
         if problem.status >= 500 or isinstance(problem, PredicateRefused):
             raise
-        return {"error": _as_error(problem)}
+        return {"error": refusal(problem)}
 
 
 def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
@@ -95,7 +95,8 @@ def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
         return {}
 
 
-def _as_error(problem: Problem) -> dict[str, Any]:
+def refusal(problem: Problem) -> dict[str, Any]:
+    """A place that can't be read now, as pages show it beside what the catalog keeps."""
     return {
         "code": problem.code,
         "message": problem.detail,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,12 +14,15 @@ from django.views.decorators.http import require_GET
 
 from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
+from console.errors import Problem
 from console.health import worker_state
 from jobs import live_table, reads
 from jobs.forms import TravelForm
 from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
+from jobs.row_views import refusal
 from tables import presenters, queries
+from tables.models import Table
 
 
 @asks(Permission.TABLE_READ)
@@ -26,8 +30,8 @@ from tables import presenters, queries
 def live(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """The part of the overview that shows the live object; asks for it when it isn't known at this version."""
     table = queries.table_for(person_of(request), table_id)
-    read = ask_deltatable(person_of(request), table, {})
-    return render(request, "jobs/_live_table.html", _context(read))
+    asked = _asked(table, lambda: ask_deltatable(person_of(request), table, {}))
+    return render(request, "jobs/_live_table.html", asked)
 
 
 @asks(Permission.TABLE_READ)
@@ -47,9 +51,19 @@ def capabilities(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     table = queries.table_for(person, table_id)
     form = TravelForm(request.GET or None)
     given = form.given() if form.is_bound and form.is_valid() else {}
-    read = ask_deltatable(person, table, given)
-    context = {**presenters.header(person, table, "capabilities"), "form": form, **_context(read, "capabilities")}
+    asked = _asked(table, lambda: ask_deltatable(person, table, given), "capabilities")
+    context = {**presenters.header(person, table, "capabilities"), "form": form, **asked}
     return render(request, "jobs/capabilities.html", context, status=400 if form.errors else 200)
+
+
+def _asked(table: Table, ask: Callable[[], Read], shown_as: str = "") -> dict[str, Any]:
+    """What the read says so far; a place that can't be read is said on the page, beside what the catalog keeps."""
+    try:
+        return _context(ask(), shown_as)
+    except Problem as problem:
+        if problem.status >= 500:
+            raise
+        return {"error": refusal(problem), "table_pk": table.pk}
 
 
 def _context(read: Read, shown_as: str = "") -> dict[str, Any]:

@@ -70,6 +70,18 @@ def refuse_redirect(data_path: Any, path: str) -> None:
         raise CommandRefused(_refusal(f"The table leads to another place: {found}"))
 
 
+def refuse_linked_log(path: str) -> None:
+    """Raises CommandRefused `outside_roots` where a local table's directory, its log or a file of the log is a link."""
+    if not path.startswith("/"):
+        return
+    log = os.path.join(path, "_delta_log")  # noqa: PTH118 - as the catalog writes it
+    for place in (path, log):
+        if os.path.islink(place):  # noqa: PTH114
+            raise CommandRefused(_refusal(f"Links below a root are not followed: {place}"))
+    if os.path.isdir(log):  # noqa: PTH112
+        refuse_links(log)
+
+
 def refuse_links(path: str) -> None:
     """Raises CommandRefused `outside_roots` for a link anywhere below a local directory; other storage has none."""
     waiting = [path] if path.startswith("/") else []

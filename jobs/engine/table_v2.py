@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.engine.catalog import name_parts, register_delta
 from jobs.engine.errors import as_failure
+from jobs.engine.inside import refuse_linked_log, refuse_redirect
 from jobs.engine.masking import masked
 
 DELTA_CLASS = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
@@ -33,12 +34,18 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
 
     `question`: `path`, `name` or both (by name unless `by` is "path"; the embedded catalog learns the name from the path), and at
     most one of `version` (a number), `timestamp` (ISO 8601, UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`).
-    `partition` (`p=1`) names a directory below the table; it and `at` go with a path alone. `read_change_feed` with `starting_version`…
-    asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a place without a table; Delta's own refusals as
-    they come.
+    `partition` (`p=1`) names a directory below the table; it and `at` go with a path alone. `read_change_feed` with
+    `starting_version`… asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a place without a table,
+    `outside_roots` for one that leads elsewhere; Delta's own refusals as they come.
     """
     refuse_unknown(question, QUESTION)
-    return _members(loaded_table(session, question))
+    path = str(question.get("path") or "")
+    refuse_linked_log(path)
+    table = loaded_table(session, question)
+    if path:
+        # A redirect in the table's properties, or an outside metastore, may name another place than the one that was allowed.
+        refuse_redirect(table.deltaLog().dataPath(), path)
+    return _members(table)
 
 
 def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:

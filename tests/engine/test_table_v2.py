@@ -3,7 +3,9 @@
 import json
 from datetime import UTC
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from jobs.domain.errors import CommandRefused, EngineFailed
 from jobs.engine.masking import MASK
@@ -145,6 +147,33 @@ def test_a_place_without_a_table_is_not_delta(lake, ask):
         with pytest.raises(CommandRefused) as caught:
             ask(**question)
         assert caught.value.refusals[0].code == "not_delta"
+
+
+def leads_elsewhere(ask, path, **question):
+    with pytest.raises(CommandRefused) as caught:
+        ask(path=str(path), **question)
+    return caught.value.refusals[0].code == "outside_roots"
+
+
+def test_a_link_in_the_place_of_the_table_or_its_log_is_not_followed(table, ask, tmp_path):
+    (tmp_path / "whole").symlink_to(table)
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "_delta_log").symlink_to(table / "_delta_log")
+    (tmp_path / "commit" / "_delta_log").mkdir(parents=True)
+    first = f"_delta_log/{0:020d}.json"
+    (tmp_path / "commit" / first).symlink_to(table / first)
+    for name in ("whole", "log", "commit"):
+        assert leads_elsewhere(ask, tmp_path / name)
+
+
+def test_a_metastore_that_says_another_place_is_not_followed(table, ask, tmp_path, monkeypatch):
+    """Of an outside catalog Levee writes nothing: its entry may have been moved since the name was given."""
+    other = tmp_path / "t"
+    write_deltalake(other, pa.table({"id": [1]}))
+    ask(path=str(table), name="shop.elsewhere")
+    monkeypatch.setattr("jobs.engine.catalog.is_embedded", lambda session: False)
+    assert ask(path=str(table), name="shop.elsewhere")["version"] == 1
+    assert leads_elsewhere(ask, other, name="shop.elsewhere")
 
 
 @pytest.mark.parametrize("question", [{"timestamp": "yesterday"}, {"versoin": 3}])

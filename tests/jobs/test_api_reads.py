@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -9,7 +10,7 @@ from django.utils import timezone
 from console.audit.models import Event
 from jobs.models import Read
 from tests import factories
-from tests.clients import Caller, caller
+from tests.clients import Caller, browser, caller
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +225,21 @@ def test_a_partition_is_a_directory_below_the_table(lake):
     assert viewer.get(f"/tables/{table.pk}/deltatable", partition="p=1").status_code == 202
     assert Read.objects.get().question == {"path": table.path, "partition": "p=1", "by": "path"}
     assert viewer.get(f"/tables/{table.pk}/deltatable", partition="p=2").status_code == 404
+
+
+@pytest.mark.parametrize(("how", "status", "code"), [("gone", 404, "not_found"), ("link", 403, "outside_roots")])
+def test_a_directory_that_is_gone_or_a_link_is_not_opened(table, lake, how, status, code):
+    """A link in its place may lead to a table that the asker may not see: its schema and properties are its owners'."""
+    place = Path(lake.uri) / "delta"
+    place.rmdir()
+    if how == "link":
+        place.symlink_to("/etc")
+    viewer = caller("viewer")
+    answer = viewer.get(f"/tables/{table.pk}/deltatable")
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    for page in ("live", "capabilities"):
+        assert code in browser(viewer.person).get(f"/tables/{table.pk}/{page}/").content.decode()
+    assert not Read.objects.exists()
 
 
 def test_a_stranger_finds_no_table(table):
