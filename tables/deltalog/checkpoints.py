@@ -67,9 +67,10 @@ class CheckpointReader:
                 yield action
 
     def _json_actions(self, entry: Entry) -> Iterator[tuple[str, Any]]:
-        before = len(self._problems)
-        yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, self._problems)
-        if len(self._problems) > before:
+        problems = Problems()
+        yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems)
+        if problems:
+            self._problems.extend(problems.found())
             raise CheckpointError(f"{entry.name} is not readable to its end")
 
     def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:

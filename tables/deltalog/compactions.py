@@ -48,12 +48,12 @@ class StandIns:
             self._play(self._waiting.pop(0), replay)
 
     def _play(self, item: Compaction, replay: Replay) -> None:
-        before = len(self._problems)
-        name = item.file.name
-        for kind, value in read_actions(self._storage, f"{LOG}/{name}", item.file.size, name, self._problems):
-            if action := parse_action(kind, value, name, self._problems):
+        problems, name = Problems(), item.file.name
+        for kind, value in read_actions(self._storage, f"{LOG}/{name}", item.file.size, name, problems):
+            if action := parse_action(kind, value, name, problems):
                 replay.take(action)
-        replay.complete &= len(self._problems) == before
+        self._problems.extend(problems.found())
+        replay.complete &= not problems
 
     def note_missing(self) -> bool:
         """True when nothing is missing; otherwise says which commits are, and that no compaction stands in for them."""

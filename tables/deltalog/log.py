@@ -87,7 +87,7 @@ class DeltaLog:
                 if wanted is not None
                 else "the log holds no commit and no checkpoint"
             )
-        return rebuild(self.storage, listing, wanted, target, Problems())
+        return rebuild(self.storage, listing, wanted, target, Problems(newest=True))
 
     def actions(self, version: int, problems: Problems | None = None) -> Iterator[Action]:
         """One commit's actions, typed, as they pass by. What can't be read goes to `problems`. A missing commit has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from tables.deltalog.bases import FromCheckpoint, choose_base
@@ -10,6 +11,7 @@ from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.compactions import StandIns
 from tables.deltalog.listing import Checkpoint, Listing
+from tables.deltalog.mending import remember
 from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
@@ -51,7 +53,8 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
     replay.complete &= stand_ins.note_missing()
     committed = last.committed_at if last and last.version == version else None
     checksum = read_checksum(storage, listing.checksums.get(version), problems)
-    return Head(version, committed, clock.previous_ms, listing.commits.get(version), checksum)
+    looks = partial(remember, storage, listing, {})
+    return Head(version, committed, clock.previous_ms, listing.commits.get(version), checksum, looks)
 
 
 def harms_state(problems: tuple[Problem, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,8 @@ from tables.deltalog.actions import Action, AddFile, RemoveFile
 from tables.deltalog.bases import Base
 from tables.deltalog.checksums import Checksum, compare_checksum
 from tables.deltalog.livefiles import shape, without
-from tables.deltalog.problems import Code, Problems
+from tables.deltalog.mending import Broken
+from tables.deltalog.problems import Code, Problem, Problems
 from tables.deltalog.snapshot import Snapshot, physical_partition_columns, save
 from tables.deltalog.storage import Entry
 from tables.deltalog.tail import Tail
@@ -23,13 +24,17 @@ from tables.deltalog.tail import Tail
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The version that a replay ends at, with its checksum where there is one, and what the next replay needs."""
+    """The version that a replay ends at, with its checksum where there is one, and what the next replay needs.
+
+    `remember` says of a snapshot's problems what their files are like now.
+    """
 
     version: int
     committed_at: datetime | None
     clock_ms: int | None
     file: Entry | None
     checksum: Checksum | None = None
+    remember: Callable[[tuple[Problem, ...]], Broken] = lambda problems: {}
 
 
 class Replay:
@@ -65,6 +70,7 @@ class Replay:
         return self._snapshot(head, files, size, rows)
 
     def _snapshot(self, head: Head, files: int | None, size: int | None, rows: int | None) -> Snapshot:
+        problems = self._problems.found()
         return Snapshot(
             version=head.version,
             committed_at=head.committed_at,
@@ -74,9 +80,10 @@ class Replay:
             num_records=rows,
             files_path=None if files is None else self._target,
             complete=self.complete,
-            problems=self._problems.found(),
+            problems=problems,
             clock_ms=head.clock_ms,
             head_file=head.file,
+            broken=head.remember(problems),
         )
 
     def __enter__(self) -> Replay:

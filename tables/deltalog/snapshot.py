@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from tables.deltalog.actions import DomainMetadata, Metadata, Protocol, SetTrans
 from tables.deltalog.features import Understanding, features_of, understand
 from tables.deltalog.fields import from_millis
 from tables.deltalog.livefiles import Counts, live_schema
+from tables.deltalog.mending import Broken
 from tables.deltalog.problems import Code, Problem
 from tables.deltalog.state import TableState, clustering_columns
 from tables.deltalog.storage import Entry
 
 _KEY = b"levee.snapshot"
-_FORMAT = 1
+_FORMAT = 2
 _ROWS = 4096
 
 
@@ -41,7 +42,7 @@ class Snapshot:
     `committed_at` is the version's time as Delta reports it. `files_path` is the Arrow file of the live files (livefiles.py), None
     when only the small state was asked for; then the counts are None too. `num_records` counts the rows that a reader sees, None
     when a file's statistics don't say. `complete` is False when a part of the log is missing or corrupt, so that the state may be
-    wrong; `problems` says where. `clock_ms` and `head_file` let the next sync go on from here.
+    wrong; `problems` says where, the newest first. `clock_ms`, `head_file` and `broken` let the next sync go on from here.
     """
 
     version: int
@@ -55,6 +56,7 @@ class Snapshot:
     problems: tuple[Problem, ...]
     clock_ms: int | None = None
     head_file: Entry | None = None
+    broken: Broken = field(default_factory=dict)
 
     @property
     def protocol(self) -> Protocol | None:
@@ -198,18 +200,26 @@ def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def _dump(snapshot: Snapshot) -> dict[str, Any]:
-    head = snapshot.head_file
     return {
         "format": _FORMAT,
         "version": snapshot.version,
         "committed_at": snapshot.committed_at.isoformat() if snapshot.committed_at else None,
         "state": snapshot.state.dump(),
         "complete": snapshot.complete,
-        "problems": [problem.as_json() for problem in snapshot.problems],
+        "problems": [[p.file, p.reason, p.code.value, p.unlisted] for p in snapshot.problems],
         "clock_ms": snapshot.clock_ms,
-        "head_file": [head.name, head.size, head.modified_ms] if head else None,
+        "head_file": _dump_entry(snapshot.head_file),
+        "broken": {name: _dump_entry(entry) for name, entry in snapshot.broken.items()},
         "counts": [snapshot.num_files, snapshot.size_bytes, snapshot.num_records],
     }
+
+
+def _dump_entry(entry: Entry | None) -> list[Any] | None:
+    return [entry.name, entry.size, entry.modified_ms] if entry else None
+
+
+def _entry(value: list[Any] | None) -> Entry | None:
+    return Entry(*value) if value else None
 
 
 def _loaded(value: dict[str, Any], path: Path) -> Snapshot:
@@ -224,7 +234,8 @@ def _loaded(value: dict[str, Any], path: Path) -> Snapshot:
         num_records=num_records,
         files_path=path,
         complete=value["complete"],
-        problems=tuple(Problem(p["file"], p["reason"], Code(p["code"])) for p in value["problems"]),
+        problems=tuple(Problem(file, reason, Code(code), more) for file, reason, code, more in value["problems"]),
         clock_ms=value["clock_ms"],
-        head_file=Entry(*value["head_file"]) if value["head_file"] else None,
+        head_file=_entry(value["head_file"]),
+        broken={name: _entry(entry) for name, entry in value["broken"].items()},
     )

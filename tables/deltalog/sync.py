@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tables.deltalog.bases import Base, FromSaved, choose_base
@@ -10,9 +11,10 @@ from tables.deltalog.checkpoints import CheckpointError
 from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.compactions import StandIns
-from tables.deltalog.filenames import LOG
+from tables.deltalog.filenames import LOG, commit_version
 from tables.deltalog.listing import Listing, read_listing
-from tables.deltalog.problems import Problems
+from tables.deltalog.mending import Broken, lasting, mended, remember
+from tables.deltalog.problems import Problem, Problems
 from tables.deltalog.rebuild import harms_state, rebuild
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
@@ -22,21 +24,24 @@ from tables.deltalog.storage import Storage
 class Sync:
     """Iterate over `commits()` to its end, then ask for `snapshot()`.
 
-    `fresh` says that the state is rebuilt from the log and not from `base`: there was none, it is of another log, or a part of the
-    log was missing for it and a newer checkpoint makes up for that. `since` is the version after which commits come: as asked for,
-    else the base's, and -1 when the base is of another log, since then no commit is known. `head` is the newest version, None for
-    an empty log.
+    `fresh` says that the state is rebuilt from the log and not from `base`: there was none, it is of another log, a part of the log
+    was missing for it and a newer checkpoint makes up for that, or what was broken has changed since. `since` is the version after
+    which commits come: as asked for, else the base's, before the first commit that was broken and has changed, and -1 when the base
+    is of another log, since then no commit is known. `head` is the newest version, None for an empty log.
     """
 
     def __init__(self, storage: Storage, target: Path, base: Snapshot | None, since: int | None) -> None:
         self._storage = storage
         self._target = target
-        self._problems = Problems()
+        self._problems = Problems(newest=True)
         self._base = base if base is not None and base.files_path is not None else None
         self._listing = _listing(storage, self._base)
         known = since if since is not None else self._base.version if self._base else -1
         if self._base is not None and not _continues(self._base, self._listing):
             known = -1
+            self._drop_base()
+        elif self._base is not None and (changed := mended(storage, self._base.broken)):
+            known = min([known, *(version - 1 for name in changed if (version := commit_version(name)) is not None)])
             self._drop_base()
         elif self._base is not None and not self._base.complete and self._listing.checkpoints:
             self._drop_base()
@@ -72,7 +77,8 @@ class Sync:
             replay.complete &= stand_ins.note_missing()
             committed = last.committed_at if last and last.version == self.head else None
             checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
-            head = Head(self.head, committed, clock.previous_ms, self._listing.commits.get(self.head), checksum)
+            newest = self._listing.commits.get(self.head)
+            head = Head(self.head, committed, clock.previous_ms, newest, checksum, self._remember())
             self._finished = self._finish(replay, head)
 
     def _read(self, replay: Replay, clock: Clock, stand_ins: StandIns) -> Iterator[Commit]:
@@ -105,10 +111,13 @@ class Sync:
 
     def _start(self, head: int) -> Base:
         if self._base is not None:
-            self._problems.extend(self._base.problems)
+            self._problems.extend(reversed(lasting(self._base.problems)))
             return FromSaved(self._base)
         self._problems.extend(self._listing.problems)
         return choose_base(self._storage, self._listing, head, self._problems, set())
+
+    def _remember(self) -> Callable[[tuple[Problem, ...]], Broken]:
+        return partial(remember, self._storage, self._listing, self._base.broken if self._base else {})
 
     def _finish(self, replay: Replay, head: Head) -> Snapshot:
         try:

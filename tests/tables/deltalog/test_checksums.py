@@ -25,8 +25,8 @@ def test_a_checksum_that_disagrees_is_said(writer, log, target):
     writer.create(add("a", size=5))
     checksum(writer, 0, {"numFiles": 2, "tableSizeBytes": 12})
     assert problems(log, target) == [
-        (".crc", Code.DISAGREES, "the checksum says 2 files, the log gives 1"),
         (".crc", Code.DISAGREES, "the checksum says 12 bytes, the log gives 5"),
+        (".crc", Code.DISAGREES, "the checksum says 2 files, the log gives 1"),
     ]
 
 

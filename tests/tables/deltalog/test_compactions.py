@@ -59,7 +59,7 @@ def test_a_compaction_of_too_little_helps_only_there(gapped, read):
     gapped.commit(7, info())
     snapshot = read()
     assert not snapshot.complete
-    assert [problem.file for problem in snapshot.problems] == [gapped.file(5).name, gapped.file(6).name]
+    assert [problem.file for problem in snapshot.problems] == [gapped.file(6).name, gapped.file(5).name]
 
 
 def test_a_broken_compaction_is_said(gapped, read):

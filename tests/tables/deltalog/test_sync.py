@@ -217,6 +217,83 @@ def test_what_a_gap_hid_is_found_again_in_a_newer_checkpoint(writer, log, target
     assert paths(snapshot) == ["a", "b", "c"]
 
 
+def test_a_mended_commit_is_read_again(writer, log, target):
+    writer.create(add("a"))
+    writer.raw(1, b'{"add":{"path":"b","si')
+    writer.commit(2, info(), add("c"))
+    _, base = sync(log, target)
+    assert not base.complete
+    writer.commit(1, info(), add("b"), modified_ms=1_800_000_000_000)
+    run = log.sync(target, load(target), 2)
+    assert run.fresh
+    assert [commit.version for commit in run.commits()] == [1, 2]
+    assert paths(run.snapshot()) == ["a", "b", "c"]
+    assert run.snapshot().complete
+    assert run.snapshot().problems == ()
+
+
+def test_a_commit_that_appears_where_one_was_missing_is_read(writer, log, target):
+    writer.create(add("a"))
+    writer.commit(2, info(), add("c"))
+    _, base = sync(log, target)
+    writer.commit(3, info(), add("d"))
+    _, base = sync(log, target, base)
+    assert not base.complete
+    writer.commit(1, info(), add("b"))
+    versions, snapshot = sync(log, target, load(target))
+    assert versions == [1, 2, 3]
+    assert paths(snapshot) == ["a", "b", "c", "d"]
+    assert snapshot.complete
+
+
+def test_what_stays_broken_is_not_read_again(writer, log, target):
+    writer.create(add("a"))
+    writer.raw(1, b"rubbish")
+    sync(log, target)
+    writer.commit(2, info(), add("c"))
+    run = log.sync(target, load(target))
+    assert not run.fresh
+    assert [commit.version for commit in run.commits()] == [2]
+    assert [problem.file for problem in run.snapshot().problems] == [writer.file(1).name]
+    assert not run.snapshot().complete
+
+
+def test_a_checksum_counts_for_its_own_version_only(writer, log, target):
+    writer.create(add("a"))
+    (writer.log / f"{0:020d}.crc").write_text('{"numFiles":7}')
+    _, base = sync(log, target)
+    assert [problem.code for problem in base.problems] == [Code.DISAGREES]
+    writer.commit(1, info(), add("b"))
+    (writer.log / f"{1:020d}.crc").write_text('{"numFiles":2}')
+    assert sync(log, target, base)[1].problems == ()
+
+
+def test_the_newest_of_too_many_problems_are_named(writer, log, target):
+    writer.create(add("a"))
+    for version in range(1, 61):
+        writer.raw(version, b"rubbish")
+    _, base = sync(log, target)
+    assert base.problems[0].file == writer.file(60).name
+    assert "11 more" not in base.problems[-1].reason
+    assert base.problems[-1].unlisted == 10
+    writer.raw(61, b"rubbish")
+    _, snapshot = sync(log, target, load(target))
+    assert snapshot.problems[0].file == writer.file(61).name
+    assert len(snapshot.problems) == 51
+    assert snapshot.problems[-1].reason == "11 more problems of this log are not listed"
+
+
+def test_a_broken_checkpoint_is_passed_over_however_much_else_is_broken(writer, log, target):
+    writer.create(add("a"))
+    for version in range(1, 61):
+        writer.raw(version, b"rubbish")
+    sync(log, target)
+    writer.v2(60, PROTOCOL, metadata(), add("z"), suffix="json")
+    with open(next(writer.log.glob("*.checkpoint.*")), "a") as file:
+        file.write("rubbish\n")
+    assert paths(sync(log, target)[1]) == ["a"]
+
+
 def test_an_abandoned_sync_leaves_nothing_behind(writer, log, target, monkeypatch):
     monkeypatch.setattr("tables.deltalog.tail._BATCH", 1)
     writer.create(add("a"), add("b"))

@@ -1,0 +1,51 @@
+"""Broken entries of a log, remembered as they were, so that a later pass notices when somebody mended them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tables.deltalog.filenames import LOG, commit_version
+from tables.deltalog.listing import Listing
+from tables.deltalog.problems import Code, Problem
+from tables.deltalog.storage import Entry, Storage
+
+Broken = dict[str, Entry | None]
+"""Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
+
+_MENDABLE = (Code.CORRUPT, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
+
+
+def lasting(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems of an older version that a newer one still has, in their order.
+
+    Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew.
+    """
+    return [problem for problem in problems if problem.unlisted or (problem.file and not _of_one_version(problem))]
+
+
+def _of_one_version(problem: Problem) -> bool:
+    return problem.code is Code.DISAGREES or problem.file.endswith(".crc")
+
+
+def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[Problem]) -> Broken:
+    """What to remember: commits as the listing has them, what an older pass remembered as that had it, all else as it lies there."""
+    found: Broken = {}
+    for problem in lasting(problems):
+        name = problem.file
+        if not name or problem.code not in _MENDABLE:
+            continue
+        version = commit_version(name)
+        if version is not None and version in listing.commits:
+            found[name] = listing.commits[version]
+        else:
+            found[name] = before[name] if name in before else _look(storage, name)
+    return found
+
+
+def mended(storage: Storage, broken: Mapping[str, Entry | None]) -> list[str]:
+    """The remembered files that are not any more what they were: changed, appeared, or gone."""
+    return [name for name, entry in broken.items() if _look(storage, name) != entry]
+
+
+def _look(storage: Storage, name: str) -> Entry | None:
+    return storage.entry(f"{LOG}/{name}")
