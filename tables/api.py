@@ -20,7 +20,18 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
 from console.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of, whole
-from tables import actions, descriptions, explanation_api, explanations, histories, layouts, naming, queries, services
+from tables import (
+    actions,
+    descriptions,
+    explanation_api,
+    explanations,
+    histories,
+    layouts,
+    naming,
+    queries,
+    schedules,
+    services,
+)
 from tables.keyset import Key, page
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -31,6 +42,7 @@ from tables.serializers import (
     HistoryQuery,
     NewRoot,
     NewTable,
+    RootChange,
     RootOut,
     TableChange,
     TableOut,
@@ -67,9 +79,28 @@ class RootList(APIView):
     @documented(request=NewRoot, responses={201: RootOut})
     def post(self, request: Request) -> Response:
         body = body_of(request, NewRoot)
-        root = services.add_root(Actor.of(request), body["name"], body["uri"])
+        root = services.add_root(Actor.of(request), body.pop("name"), body.pop("uri"), **body)
         root.refresh_from_db()
         return Response(root_json(root), status=201)
+
+
+class RootDetail(APIView):
+    """One root."""
+
+    asks = {"GET": READ, "PATCH": Permission.ROOT_MANAGE}
+
+    @documented(responses=RootOut)
+    def get(self, request: Request, root_id: uuid.UUID) -> Response:
+        return Response(root_json(queries.root_for(person_of(request), root_id)))
+
+    @documented(request=RootChange, responses=RootOut)
+    def patch(self, request: Request, root_id: uuid.UUID) -> Response:
+        """Changes how often the logs of its tables are read."""
+        root = queries.root_for(person_of(request), root_id, Permission.ROOT_MANAGE)
+        body = body_of(request, RootChange)
+        if "sync_seconds" in body:
+            root = schedules.change(Actor.of(request), root, body["sync_seconds"])
+        return Response(root_json(root))
 
 
 class Findings(APIView):
@@ -317,6 +348,7 @@ def _between(request: Request) -> tuple[int, int]:
 _TABLE = "tables/<uuid:table_id>"
 urlpatterns = [
     path("roots", RootList.as_view()),
+    path("roots/<uuid:root_id>", RootDetail.as_view()),
     path("roots/<uuid:root_id>/findings", Findings.as_view()),
     path("tables", TableList.as_view()),
     path(_TABLE, TableDetail.as_view()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from tables import health
+from tables import health, schedules
 from tables.models import Table
 
 ORDERS = [("", "name"), ("-size", "largest first"), ("-changed", "last changed first"), ("-files", "most files first")]
@@ -25,6 +25,20 @@ class PathForm(forms.Form):
                 "autocapitalize": "none",
             }
         ),
+    )
+
+
+class ScheduleForm(forms.Form):
+    """How often the logs of a root's tables are read; empty: by hand only."""
+
+    sync_seconds = forms.IntegerField(
+        required=False,
+        min_value=schedules.SHORTEST,
+        max_value=schedules.LONGEST,
+        label="Shortest pause between two syncs of a table, in seconds",
+        help_text="The pause doubles for tables that don’t change, up to a day. Empty: logs are read by hand, and after "
+        "Levee’s jobs, only.",
+        widget=forms.NumberInput(attrs={"class": "form-control"}),
     )
 
 

@@ -7,16 +7,28 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from console.rest import Body, ListQuery, Text
-from tables import health
+from console.rest import Body, ListQuery, Text, Whole
+from tables import health, schedules
 from tables.deltalog.reachability import Reach
 from tables.models import Commit, Explanation, Finding, Root, Table
 from tables.queries import AGES
 
 
+def _pause() -> Whole:
+    text = "The shortest pause between syncs of a table; null: by hand, and after Levee's jobs, only."
+    return Whole(
+        required=False, allow_null=True, min_value=schedules.SHORTEST, max_value=schedules.LONGEST, help_text=text
+    )
+
+
 class NewRoot(Body):
     name = Text(max_length=100)
     uri = Text(max_length=4096)
+    sync_seconds = _pause()
+
+
+class RootChange(Body):
+    sync_seconds = _pause()
 
 
 class NewTable(Body):
@@ -92,6 +104,7 @@ class RootOut(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     uri = serializers.CharField()
+    sync_seconds = serializers.IntegerField(allow_null=True)
     added_at = serializers.DateTimeField()
     scanned_at = serializers.DateTimeField(allow_null=True)
     scan_stopped = serializers.CharField(allow_null=True)
@@ -197,6 +210,7 @@ def root_json(root: Root) -> dict[str, Any]:
         "id": str(root.pk),
         "name": root.name,
         "uri": root.uri,
+        "sync_seconds": root.sync_seconds,
         "added_at": root.added_at,
         "scanned_at": root.scanned_at,
         "scan_stopped": root.scan_stopped or None,

@@ -20,7 +20,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import discovery, facets, facts, queries, sample
+from tables import discovery, facets, facts, queries, sample, schedules
 from tables import sync as syncing
 from tables.discovery import Kind, Scan
 from tables.locations import (
@@ -33,7 +33,7 @@ from tables.locations import (
     resolve,
     root_uri,
 )
-from tables.models import Finding, Root, Table
+from tables.models import SYNC_SECONDS, Finding, Root, Table
 from tables.queries import known_at
 
 MAX_TICKED = 500
@@ -42,18 +42,19 @@ SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done ag
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
-def add_root(actor: Actor, name: str, text: str) -> Root:
+def add_root(actor: Actor, name: str, text: str, sync_seconds: int | None = SYNC_SECONDS) -> Root:
     """Registers a storage prefix. Tables that lie below it and belonged to an outer root belong to it from now on.
 
-    Raises Problem: 403 `forbidden`, 400 `invalid` (name or place), 409 `already_known` (name or place taken).
+    `sync_seconds` is the shortest pause between syncs of a table; None: by hand only. Raises Problem: 403 `forbidden`, 400
+    `invalid` (name, place or pause), 409 `already_known` (name or place taken).
     """
     _require(actor, Permission.ROOT_MANAGE)
-    root = Root(name=_root_name(name), uri=_root_uri(text), added_by=actor.person)
+    pause = schedules.checked(sync_seconds)
+    root = Root(name=_root_name(name), uri=_root_uri(text), sync_seconds=pause, added_by=actor.person)
+    after = {"name": root.name, "uri": root.uri, "sync_seconds": pause}
     try:
         with transaction.atomic():
-            record(
-                actor, Action.ROOT_ADD, ObjectKind.ROOT, root.id, root.name, after={"name": root.name, "uri": root.uri}
-            )
+            record(actor, Action.ROOT_ADD, ObjectKind.ROOT, root.id, root.name, after=after)
             root.save(force_insert=True)
             _take_over(root)
     except IntegrityError:

@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.table_list, name="list"),
     path("add/", views.add, name="add"),
     path("roots/<uuid:root_id>/", views.findings, name="findings"),
+    path("roots/<uuid:root_id>/schedule/", views.schedule, name="schedule"),
     path("roots/<uuid:root_id>/scan/", views.scan, name="scan"),
     path("<uuid:table_id>/", table_views.overview, name="overview"),
     path("<uuid:table_id>/schema/", table_views.schema, name="schema"),

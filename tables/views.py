@@ -17,8 +17,8 @@ from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
-from tables import facets, presenters, queries, services
-from tables.forms import FACET_NAMES, ORDERS, PathForm
+from tables import facets, presenters, queries, schedules, services
+from tables.forms import FACET_NAMES, ORDERS, PathForm, ScheduleForm
 from tables.keyset import Key, Page, page
 from tables.models import Root, Table
 from tables.search import terms
@@ -93,7 +93,7 @@ def _at(query: QueryDict, cursor: str | None) -> str | None:
     return f"?{changed.urlencode()}"
 
 
-@asks(Permission.TABLE_ADD)
+@asks(Permission.TABLE_ADD, Permission.ROOT_MANAGE)
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
     """Adds a table by its path, or leads to the roots to scan."""
@@ -106,17 +106,27 @@ def add(request: HttpRequest) -> HttpResponse:
             problem = found
         else:
             return redirect("tables:overview", added.table.pk)
-    roots = list(queries.roots_of(person_of(request), Permission.TABLE_ADD))
-    fresh = queries.findings_of(*roots).filter(Q(state="new")).order_by("path")[:FRESH]
-    context = {"form": form, "problem": problem, "roots": roots, "fresh": fresh}
+    person = person_of(request)
+    addable = list(queries.roots_of(person, Permission.TABLE_ADD))
+    roots = {root.pk: root for root in (*addable, *queries.roots_of(person, Permission.ROOT_MANAGE))}
+    context = {
+        "form": form,
+        "problem": problem,
+        "roots": sorted(roots.values(), key=lambda root: root.name),
+        "addable": {root.pk for root in addable},
+        "may_add": person.may(Permission.TABLE_ADD),
+        "fresh": queries.findings_of(*addable).filter(Q(state="new")).order_by("path")[:FRESH],
+    }
     return render(request, "tables/add.html", context, status=problem.status if problem else 200)
 
 
-@asks(Permission.TABLE_ADD)
+@asks(Permission.TABLE_ADD, Permission.ROOT_MANAGE)
 @require_http_methods(["GET", "POST"])
 def findings(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     """What scans of a root have found, to be ticked; the fragment alone while a scan is awaited."""
-    root = queries.root_for(person_of(request), root_id, Permission.TABLE_ADD)
+    manages = person_of(request).scopes(Permission.ROOT_MANAGE).covers_root(root_id)
+    needed = Permission.TABLE_ADD if request.method == "POST" or not manages else Permission.TABLE_READ
+    root = queries.root_for(person_of(request), root_id, needed)
     if request.method == "POST":
         return _add_ticked(request, root)
     context = _findings(request, root)
@@ -128,6 +138,8 @@ def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
     found = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
     return {
         "root": root,
+        "may_add": person_of(request).scopes(Permission.TABLE_ADD).covers_root(root.pk),
+        "may_manage": person_of(request).scopes(Permission.ROOT_MANAGE).covers_root(root.pk),
         "rows": [
             {"finding": row, "below": row.path.removeprefix(root.uri).lstrip("/") or row.path} for row in found.rows
         ],
@@ -158,6 +170,19 @@ def scan(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     root = queries.root_for(person_of(request), root_id, Permission.TABLE_ADD)
     services.ask_scan(Actor.of(request), root)
     return redirect("tables:findings", root.pk)
+
+
+@asks(Permission.ROOT_MANAGE)
+@require_http_methods(["GET", "POST"])
+def schedule(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """How often the logs of a root's tables are read."""
+    root = queries.root_for(person_of(request), root_id, Permission.ROOT_MANAGE)
+    form = ScheduleForm(request.POST or None, initial={"sync_seconds": root.sync_seconds})
+    if request.method == "POST" and form.is_valid():
+        schedules.change(Actor.of(request), root, form.cleaned_data["sync_seconds"])
+        return redirect("tables:findings", root.pk)
+    context = {"root": root, "form": form}
+    return render(request, "tables/schedule.html", context, status=400 if form.errors else 200)
 
 
 def shown(request: HttpRequest, table_id: uuid.UUID) -> Table:

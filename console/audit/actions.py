@@ -18,6 +18,7 @@ class Action(models.TextChoices):
     POLICY_CHANGE = "policy.change"
     POLICY_REMOVE = "policy.remove"
     ROOT_ADD = "root.add"
+    ROOT_CHANGE = "root.change"
     ROOT_SCAN = "root.scan"
     TABLE_ADD = "table.add"
     TABLE_CHANGE = "table.change"

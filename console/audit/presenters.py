@@ -29,6 +29,7 @@ PHRASES: Mapping[str, str] = {
     Action.POLICY_CHANGE: "changed a rule",
     Action.POLICY_REMOVE: "removed a rule",
     Action.ROOT_ADD: "added a root",
+    Action.ROOT_CHANGE: "changed a root",
     Action.ROOT_SCAN: "had a root scanned",
     Action.TABLE_ADD: "added the table",
     Action.TABLE_CHANGE: "described the table",

@@ -48,6 +48,7 @@ API_ACTS = {
     "PATCH /policies/<uuid:policy_id>": {"enabled": False},
     "DELETE /policies/<uuid:policy_id>": {},
     "POST /roots": lambda t: {"name": "another", "uri": str(t["place"] / "another")},
+    "PATCH /roots/<uuid:root_id>": {"sync_seconds": 60},
     "POST /roots/<uuid:root_id>/scan": {},
     "POST /tables": lambda t: {"path": str(t["place"] / "new")},
     "PATCH /tables/<uuid:table_id>": {"owner": "finance"},
@@ -99,6 +100,7 @@ PAGE_ACTS = {
     "/tables/<uuid:table_id>/sync/": {},
     "/tables/add/": lambda t: {"path": str(t["place"] / "new")},
     "/tables/roots/<uuid:root_id>/scan/": {},
+    "/tables/roots/<uuid:root_id>/schedule/": {"sync_seconds": 60},
     "/workers/<uuid:worker_id>/drain/": {},
     "/workers/<uuid:worker_id>/restart/": {},
     "/tables/<uuid:table_id>/rows/": None,  # read by GET: rows are shown on record only
