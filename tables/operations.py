@@ -13,7 +13,7 @@ from tables.models import DESTRUCTIVE, Commit, Explanation, Table
 
 MOST_OPERATIONS = 60
 LONGEST_NAME = 100  # what a writer calls its operation may be any text; a longer one is no choice in a list
-MOST_MARKS = 200
+MOST_MARKS = 60  # more would lie upon each other
 APPROVED = (Explanation.Verdict.APPROVED, Explanation.Verdict.NEEDED_NONE)
 
 # From each name straight to the next one: as many looks into the index as there are names, not as there are commits.

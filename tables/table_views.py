@@ -126,9 +126,11 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     known = explanations.of_commits(table, lay, [commit.version for commit in found.rows])
     jobs = behind.jobs_of(person_of(request), found.rows)
     rows = presenters.commit_rows(found.rows, reach.over(found.rows), known, jobs)
-    context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay, **_days(table)}
+    context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay}
     context |= {"operations": operations.names(table, lay), "groups": histories.GROUPS}
-    return _page(request, table, "history", **context, **_reachable(request, reach, found))
+    if begins := wanted.before is None and not request.GET.get("cursor"):
+        context |= _drawn(reach)
+    return _page(request, table, "history", begins=begins, **context, **_reachable(request, reach, found))
 
 
 def _incarnation(request: HttpRequest, table: Table) -> int:
@@ -136,6 +138,14 @@ def _incarnation(request: HttpRequest, table: Table) -> int:
     text = request.GET.get("incarnation", "")
     asked = int(text) if text.isdecimal() and len(text) < 9 else table.incarnation
     return min(asked, table.incarnation)
+
+
+def _drawn(reach: Reach) -> dict[str, Any]:
+    """The drawings of the whole history: they stand where the list begins, and not again on each of its later pages."""
+    spans = joined(reach.spans())
+    destructive = operations.destructive(reach.table) if spans else []
+    strip = drawings.strip(spans, destructive)
+    return {"spans": spans, "destructive": destructive[::-1], "strip": strip, **_days(reach.table)}
 
 
 def _days(table: Table) -> dict[str, Any]:
@@ -155,11 +165,7 @@ def _history_filter(form: HistoryForm) -> histories.Filter:
 def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
     spans = joined(reach.spans())
     restorable = [span for span in spans if span.restorable]
-    destructive = operations.destructive(reach.table) if spans else []
     return {
-        "spans": spans,
-        "destructive": destructive[::-1],
-        "strip": drawings.strip(spans, destructive),
         "restorable": sum(span.count for span in restorable),
         "known": sum(span.count for span in spans),
         "oldest": restorable[0] if restorable else None,

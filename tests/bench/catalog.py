@@ -218,6 +218,9 @@ def requests(found: dict[str, Any], size: Size) -> dict[str, Callable[[int], str
         ),
         "search, one table": lambda place: f"/tables/?q={place * 4:06}",
         "table": lambda place: f"/tables/{some(place)}/",
+        "history, the newest, with its drawings": lambda place: (
+            f"/tables/{deep if place % 2 else some(place)}/history/"
+        ),
         "history at any depth": lambda place: f"/tables/{deep}/history/?before={before(place)}",
         "history, one operation": lambda place: f"/tables/{deep}/history/?operation=DELETE&before={before(place)}",
         "history, destructive": lambda place: f"/tables/{deep}/history/?operation=destructive&before={before(place)}",
