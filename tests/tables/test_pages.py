@@ -112,7 +112,7 @@ def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders
 
 def test_the_charts_stand_where_the_history_begins_and_not_on_its_later_pages(ines: Client, orders: Table) -> None:
     first, later = (page(ines, f"/tables/{orders.pk}/history/{asked}") for asked in ("", "?before=1"))
-    assert "Commits by day, 90 days" in first
+    assert "<figure" in first
     assert "with the charts" not in first
     assert "<figure" not in later
     assert f'<a href="/tables/{orders.pk}/history/">Back to the newest, with the charts</a>' in later
