@@ -28,6 +28,7 @@ from tables import (
     histories,
     layouts,
     naming,
+    partitions,
     queries,
     schedules,
     services,
@@ -42,6 +43,7 @@ from tables.serializers import (
     HistoryQuery,
     NewRoot,
     NewTable,
+    PartitionsQuery,
     RootChange,
     RootOut,
     TableChange,
@@ -325,6 +327,30 @@ class Layout(APIView):
         return Response(layouts.at(table, version))
 
 
+class Partitions(APIView):
+    """Every partition of the newest version with its files, bytes and rows, largest first."""
+
+    asks = {"GET": READ}
+
+    @documented(parameters=[PartitionsQuery], responses=FREE)
+    def get(self, request: Request, table_id: uuid.UUID) -> Response:
+        table = _table(request, table_id)
+        asked = query_of(request, PartitionsQuery)
+        order = asked.get("order", partitions.USUAL)
+        found = partitions.page(table, order, asked.get("q", ""), _start(request), limit_asked(request))
+        return Response(
+            {
+                "version": found.version,
+                "columns": found.columns,
+                "count": found.count,
+                "found": found.found,
+                "results": found.rows,
+                "next": _next(request, found.next),
+                "previous": _next(request, found.previous),
+            }
+        )
+
+
 def _table(request: Request, table_id: uuid.UUID) -> Table:
     return queries.table_for(person_of(request), table_id)
 
@@ -364,4 +390,5 @@ urlpatterns = [
     path(f"{_TABLE}/schema/changes", SchemaChanges.as_view()),
     path(f"{_TABLE}/schema/compare", SchemaCompare.as_view()),
     path(f"{_TABLE}/layout", Layout.as_view()),
+    path(f"{_TABLE}/partitions", Partitions.as_view()),
 ]

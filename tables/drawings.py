@@ -136,19 +136,30 @@ def _scale(top: float) -> float:
 
 def skew(curve: Sequence[int], count: int, median: int | None) -> Line:
     """Partition sizes, largest first, on a logarithmic scale from a power of 16 below the smallest."""
+    return _logarithmic(curve, count, median, 16, size)
+
+
+def row_skew(curve: Sequence[int], count: int, median: int | None) -> Line:
+    """Rows per partition, most first, on a logarithmic scale from a power of 10 below the fewest."""
+    return _logarithmic(curve, count, median, 10, number)
+
+
+def _logarithmic(
+    curve: Sequence[int], count: int, median: int | None, base: int, text: Callable[[int], object]
+) -> Line:
     known = [max(value, 1) for value in curve]
-    low, high = (math.floor(math.log(min(known), 16)), math.log(max(known), 16)) if known else (0, 1)
+    low, high = (math.floor(math.log(min(known), base)), math.log(max(known), base)) if known else (0, 1)
     top = max(high, low + 1)
 
     def y(value: float) -> float:
-        return round(BOTTOM - (math.log(max(value, 1), 16) - low) / (top - low) * (BOTTOM - TOP), 1)
+        return round(BOTTOM - (math.log(max(value, 1), base) - low) / (top - low) * (BOTTOM - TOP), 1)
 
     step = (WIDTH - 64) / max(1, len(known) - 1)
     points = [f"{64 + place * step:.1f} {y(value)}" for place, value in enumerate(known)]
-    grid = [Tick(y(16**power), str(size(16**power))) for power in range(low, math.floor(top) + 1)]
+    grid = [Tick(y(base**power), str(text(base**power))) for power in range(low, math.floor(top) + 1)]
     below = [Tick(64.0, "1", ""), Tick(float(WIDTH), str(number(count)), "end")]
     parts = ["M" + "L".join(points)] if len(points) > 1 else []
-    return Line(parts, grid, below, y(median) if median else None, f"median {size(median)}" if median else "")
+    return Line(parts, grid, below, y(median) if median else None, f"median {text(median)}" if median else "")
 
 
 def sizes_over_time(days: Sequence[Day]) -> Line | None:

@@ -84,6 +84,15 @@ def _logical_names(snapshot: Snapshot) -> dict[str, str]:
     return {column: name for column, name in (names | plain).items() if column in present}
 
 
+def partitions_of(snapshot: Snapshot) -> tuple[pa.Table, dict[str, str]]:
+    """Every partition with `files`, `bytes`, `rows`, `largest_file`, and the names of its value columns by column.
+
+    No names for a table that isn't partitioned.
+    """
+    names = _logical_names(snapshot)
+    return (_totals(snapshot.files(), list(names)) if names else pa.table({})), names
+
+
 def _partitions(files: pa.Table, names: Mapping[str, str]) -> dict[str, Any] | None:
     if not names:
         return None
@@ -97,14 +106,23 @@ def _partitions(files: pa.Table, names: Mapping[str, str]) -> dict[str, Any] | N
         "largest_bytes": int(pc.max(sizes).as_py()) if totals.num_rows else None,
         "smaller_than_64_mib": int(pc.sum(pc.less(sizes, 64 * MIB)).as_py() or 0),
         "curve": _curve(ordered.column("bytes")),
-        "largest": _rows(ordered.slice(0, LISTED), names),
+        **_partition_rows(totals.column("rows")),
+        "largest": rows_json(ordered.slice(0, LISTED), names),
         "by_column": {name: _by_column(files, column, name) for column, name in names.items()},
     }
 
 
+def _partition_rows(rows: pa.ChunkedArray) -> dict[str, Any]:
+    """How rows spread over partitions; None as soon as one partition's are unknown."""
+    if not len(rows) or rows.null_count:
+        return {"median_rows": None, "rows_curve": None}
+    ordered = rows.take(pc.sort_indices(rows, sort_keys=[("", "descending")]))
+    return {"median_rows": int(pc.quantile(rows, 0.5)[0].as_py()), "rows_curve": _curve(ordered)}
+
+
 def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
     """Files, bytes and rows per combination of values."""
-    known = files.select([*columns, "size", "num_records"])
+    known = files.select([*columns, "size"]).append_column("num_records", live_rows(files))
     sums = known.group_by(columns).aggregate(
         [
             ("size", "count", pc.CountOptions(mode="all")),
@@ -121,12 +139,22 @@ def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
 _STRICT = pc.ScalarAggregateOptions(skip_nulls=False)  # rows of a partition are unknown as soon as one file's are
 
 
+def live_rows(files: pa.Table) -> pa.ChunkedArray:
+    """Rows of each file without those that its deletion vector marks; null where either is unknown."""
+    vectors = files.column("deletion_vector")
+    if vectors.null_count == len(vectors):
+        return files.column("num_records")
+    marked = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
+    return pc.subtract(files.column("num_records"), marked)
+
+
 def _by_column(files: pa.Table, column: str, name: str) -> dict[str, Any]:
     totals = _totals(files, [column]).sort_by([("bytes", "descending")])
-    return {"values": totals.num_rows, "largest": _rows(totals.slice(0, LISTED), {column: name})}
+    return {"values": totals.num_rows, "largest": rows_json(totals.slice(0, LISTED), {column: name})}
 
 
-def _rows(totals: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def rows_json(totals: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Partitions as JSON values: `values` by the columns' names, None for Hive's null."""
     return [
         {
             "values": {name: row[column] for column, name in names.items()},

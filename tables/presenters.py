@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import QueryDict
 from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import number, size
 from tables import drawings, explanations, health
+from tables import partitions as listing
 from tables.behind import Job
 from tables.deltalog.features import Demand
 from tables.deltalog.properties import Setting, settings, unset
@@ -316,9 +318,35 @@ def layout(found: dict[str, Any]) -> dict[str, Any]:
         "skew": drawings.skew(partitions["curve"], partitions["count"], partitions["median_bytes"])
         if partitions
         else None,
+        "rows_skew": drawings.row_skew(partitions["rows_curve"], partitions["count"], partitions["median_rows"])
+        if partitions and partitions.get("rows_curve")
+        else None,
         "ratio": _ratio(partitions),
         "columns": _columns(partitions, total) if partitions else [],
     }
+
+
+def partitions(found: listing.Page, order: str, asked: QueryDict) -> dict[str, Any]:
+    """A page of partitions: each with its share of the largest, and the pages before and after."""
+    column = listing.ORDERS[order]
+    rows = [{**row, "width": round(100 * (row[column] or 0) / found.top) if found.top else 0} for row in found.rows]
+    last = found.start + len(found.rows)
+    text = f"{found.start + 1:,} – {last:,} of {found.found:,}" if found.rows else ""
+    around = {"next_url": _at(asked, found.next), "previous_url": _at(asked, found.previous)}
+    orders = [{"value": name, "text": text, "checked": name == order} for name, text in _PARTITION_ORDERS.items()]
+    pager = {**around, "text": text, "next_text": "Next", "previous_text": "Previous"}
+    return {"found": found, "rows": rows, "page": pager, "orders": orders}
+
+
+_PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files": "most files first"}
+
+
+def _at(asked: QueryDict, start: int | None) -> str | None:
+    if start is None:
+        return None
+    changed = asked.copy()
+    changed["cursor"] = str(start)
+    return f"?{changed.urlencode()}"
 
 
 def _class(row: dict[str, Any], files: int, total: int | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from console.rest import Body, ListQuery, Text, Whole
-from tables import health, schedules
+from tables import health, partitions, schedules
 from tables.deltalog.reachability import Reach
 from tables.models import Commit, Explanation, Finding, Root, Table
 from tables.queries import AGES
@@ -98,6 +98,13 @@ class VersionQuery(serializers.Serializer[Any]):
 
 class FilesQuery(ListQuery):
     action = serializers.ChoiceField(["add", "remove", "cdc"], required=False)
+
+
+class PartitionsQuery(ListQuery):
+    order = serializers.ChoiceField(list(partitions.ORDERS), required=False)
+    q = serializers.CharField(
+        required=False, max_length=partitions.LONGEST_QUERY, help_text="A part of `column=value/column=value`."
+    )
 
 
 class RootOut(serializers.Serializer[Any]):

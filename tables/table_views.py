@@ -30,6 +30,7 @@ from tables import (
     schemas,
     services,
 )  # fmt: skip
+from tables import partitions as listing
 from tables.forms import CompareForm, DescribeForm, HistoryForm, VersionForm
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
@@ -37,6 +38,7 @@ from tables.views import neighbours, shown
 
 COMMITS = 50
 FILES = 50
+PARTITIONS = 100
 
 
 def _page(request: HttpRequest, table: Table, tab: str, **context: Any) -> HttpResponse:
@@ -232,7 +234,25 @@ def layout(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """How the live files lie: sizes, partitions, skew, statistics."""
     table = shown(request, table_id)
     version = _version(request, table)
-    return _page(request, table, "layout", version=version, **presenters.layout(layouts.at(table, version)))
+    drawn = presenters.layout(layouts.at(table, version))
+    return _page(request, table, "layout", version=version, is_newest=version == table.version, **drawn)
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def partitions(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Every partition of the newest version, largest first; the table alone for a swap while somebody types."""
+    table = shown(request, table_id)
+    order = request.GET.get("order", "")
+    order = order if order in listing.ORDERS else listing.USUAL
+    q = request.GET.get("q", "")[: listing.LONGEST_QUERY]
+    start = request.GET.get("cursor", "")
+    found = listing.page(table, order, q, int(start) if start.isdecimal() and len(start) < 10 else 0, PARTITIONS)
+    context = {"order": order, "q": q, **presenters.partitions(found, order, request.GET)}
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
+        return render(request, "tables/_partitions.html", context)
+    around = presenters.header(person_of(request), table, "layout")
+    return render(request, "tables/partitions.html", {**around, **context})
 
 
 @asks(Permission.TABLE_ADD)
