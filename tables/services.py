@@ -369,7 +369,7 @@ def sync_table(actor: Actor, table: Table) -> Table:
     with transaction.atomic():
         take_turn(table)
         record(actor, Action.TABLE_SYNC, ObjectKind.TABLE, table.id, table.name)
-        return syncing.sync(table.pk)
+        return syncing.sync(table.pk, doubting=True)
 
 
 def take_turn(table: Table) -> None:

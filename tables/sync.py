@@ -14,6 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -42,9 +43,10 @@ def files_path(table_id: uuid.UUID) -> Path:
     return Path(settings.ENV.home) / "files" / str(table_id) / "live.arrow"
 
 
-def sync(table_id: uuid.UUID) -> Table:
+def sync(table_id: uuid.UUID, *, doubting: bool = False) -> Table:
     """The table's entry, read again as far as its log has moved.
 
+    With `doubting`, a log in which something was broken is read anew from there on, though nothing in it seems to have changed.
     Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist, and
     OperationalError or InterfaceError when the database is lost.
     """
@@ -52,19 +54,19 @@ def sync(table_id: uuid.UUID) -> Table:
         wait_for_turn(table_id)
         try:
             with transaction.atomic():
-                return _follow(table_id)
+                return _follow(table_id, doubting=doubting)
         except Exception as error:  # noqa: BLE001 - no log, however hostile, may stop the syncs of the others
             log.warning("sync_failed", table=str(table_id), exc_info=error)
             return _failed(table_id, error)
 
 
-def _follow(table_id: uuid.UUID) -> Table:
+def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     """Reads on, and writes what was found."""
     table = _entry(table_id)
     before = (table.version, table.head_mark, table.format)
     known = effects.known_now(table)
     table.sync_error = ""
-    _read(table)
+    _read(table, doubting=doubting)
     effects.ask_who(table, known)
     now = timezone.now()
     table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
@@ -123,7 +125,7 @@ def try_turn(table_id: uuid.UUID) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _read(table: Table) -> None:
+def _read(table: Table, *, doubting: bool) -> None:
     """Fills the table's fields from what lies at its path."""
     try:
         resolve(table.path, Root.objects.all())
@@ -136,7 +138,7 @@ def _read(table: Table) -> None:
     try:
         log = open_log(table.path)
         if log.exists():
-            _read_delta(table, log)
+            _read_delta(table, log, doubting=doubting)
         else:
             _read_parquet(table)
     except (StorageError, OSError) as error:
@@ -158,11 +160,11 @@ def _read_parquet(table: Table) -> None:
         table.sync_error = f"The directory was not measured: {found.stopped}."
 
 
-def _read_delta(table: Table, log: DeltaLog) -> None:
+def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     target = files_path(table.pk)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        run = _start(table, log, target)
+        run = _start(table, log, target, doubting=doubting)
     except NoTable:
         table.sync_error = "The log holds no commit and no checkpoint."
         return
@@ -183,13 +185,26 @@ def _read_delta(table: Table, log: DeltaLog) -> None:
         table.sync_error = "The log doesn’t say what the table is: its metadata or its protocol can’t be read."
 
 
-def _start(table: Table, log: DeltaLog, target: Path) -> Sync:
+def _start(table: Table, log: DeltaLog, target: Path, *, doubting: bool) -> Sync:
     """A pass from the saved files on. Without them, or when their version has left the log, from the log's beginning."""
+    if doubting and table.is_delta and table.version is not None and table.problems:
+        return log.sync(target, None, _last_sound(table, table.version))
     saved = _saved(target, table)
     run = log.sync(target, saved, table.version)
     if saved is not None and run.head != saved.version and saved.version not in run.listing.commits:
         return log.sync(target, None, table.version)
     return run
+
+
+def _last_sound(table: Table, newest: int) -> int:
+    """The version before the first commit that had a problem, as far as one is known; -1 for the log's beginning."""
+    named = [version for item in table.problems if (version := commit_version(item["file"])) is not None]
+    kept = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
+    return min([newest, *(version - 1 for version in (*named, *kept))])
+
+
+def _doubtful(table: Table) -> QuerySet[Commit]:
+    return Commit.objects.filter(table=table, incarnation=table.incarnation).exclude(problems=[])
 
 
 def _saved(target: Path, table: Table) -> Snapshot | None:
@@ -220,14 +235,30 @@ def _delta_id(run: Sync) -> str | None:
 
 
 def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> None:
-    """Writes commits as rows, in batches. A commit that is known already is left as it is."""
+    """Writes commits as rows, in batches. A commit that is known already is left as it is, unless it had a problem."""
     rows, first = history.rows(table, commits), None
     while batch := list(islice(rows, BATCH)):
         history.ensure_schemas(batch)
-        Commit.objects.bulk_create([row.commit for row in batch], ignore_conflicts=True)
+        _write(table, [row.commit for row in batch])
         first = batch[0].commit.version if first is None else first
     if first is not None:
         days.recount(table, first)
+
+
+def _write(table: Table, commits: list[Commit]) -> None:
+    doubtful = set(
+        _doubtful(table).filter(version__in=[row.version for row in commits]).values_list("version", flat=True)
+    )
+    Commit.objects.bulk_create([row for row in commits if row.version not in doubtful], ignore_conflicts=True)
+    Commit.objects.bulk_create(
+        [row for row in commits if row.version in doubtful],
+        update_conflicts=True,
+        unique_fields=_KEY,
+        update_fields=[field.name for field in Commit._meta.concrete_fields if field.name not in _KEY],
+    )
+
+
+_KEY = ["table", "incarnation", "version"]
 
 
 def _measure_log(table: Table, log: DeltaLog) -> None:

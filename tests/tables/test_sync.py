@@ -190,6 +190,37 @@ def test_a_corrupt_commit_is_named_and_the_rest_is_shown(orders: Table, lake: Pa
     assert Commit.objects.get(table=orders, version=2).problems
 
 
+def test_a_mended_commit_is_told_as_it_is_now(orders: Table, lake: Path, write: Write) -> None:
+    write(mode="append")
+    file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
+    whole = file.read_bytes()
+    write(mode="append")
+    file.write_bytes(whole[: len(whole) // 2])
+    table = syncing.sync(orders.pk)
+    assert table.health_codes == ["corrupt_log"]
+    assert table.num_records is None
+    file.write_bytes(whole)
+    table = syncing.sync(orders.pk)
+    assert (table.problems, table.health_codes, table.num_records) == ([], [], 9)
+    row = Commit.objects.get(table=orders, version=1)
+    assert (row.problems, row.files_added, row.operation) == ([], 1, "WRITE")
+
+
+def test_a_sync_by_hand_doubts_what_was_broken(admin: Actor, orders: Table, lake: Path, write: Write) -> None:
+    write(mode="append")
+    file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
+    whole, stamp = file.read_bytes(), file.stat().st_mtime_ns
+    file.write_bytes(whole[:-20] + b"\n" * 20)
+    os.utime(file, ns=(stamp, stamp))
+    assert syncing.sync(orders.pk).problems
+    file.write_bytes(whole)
+    os.utime(file, ns=(stamp, stamp))  # as some object stores and copies keep it
+    assert syncing.sync(orders.pk).problems
+    table = services.sync_table(admin, orders)
+    assert (table.problems, table.num_records) == ([], 6)
+    assert Commit.objects.get(table=orders, version=1).problems == []
+
+
 def test_hostile_texts_are_kept_as_text(orders: Table, lake: Path) -> None:
     info = '{"commitInfo":{"operation":"a\\u0000b\\ud800<b>","operationParameters":{"x\\u0000":"\\u0000"},"userMetadata":"{\\"job\\":7}"}}'
     (lake / "orders" / "_delta_log" / f"{1:020}.json").write_text(info)
