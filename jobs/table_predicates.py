@@ -10,6 +10,7 @@ from jobs.domain.predicates import Node
 from jobs.predicates import parse, schema_of
 from tables import after_jobs
 from tables.deltalog.schema import Struct
+from tables.histories import state_at
 from tables.models import Commit, Table
 from tables.schemas import tree_of
 
@@ -66,15 +67,8 @@ def refused_predicate(refused: CommandRefused) -> PredicateRefused:
 
 
 def _struct_at(table: Table, version: int) -> Struct:
-    """The schema at a version: the newest commit's at or before it that carries one; the catalog's for the newest."""
-    if version == table.version:
-        found = tree_of(table.schema)
-    else:
-        commits = Commit.objects.filter(
-            table=table, incarnation=table.incarnation, version__lte=version, schema__isnull=False
-        )
-        commit = commits.select_related("schema").order_by("-version").first()
-        found = tree_of(commit.schema) if commit else None
+    """The schema at a version, as the catalog knows it."""
+    found = None if table.version is None else tree_of(state_at(table, min(version, table.version)).schema)
     if found is None:
         raise Problem(422, "unreadable", f"The catalog doesn’t know the schema at version {version}; sync the table.")
     return found

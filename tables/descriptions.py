@@ -112,8 +112,8 @@ def commit_json(table: Table, commit: Commit, reach: VersionReach) -> dict[str, 
         "rows_added": commit.rows_added,
         "rows_removed": commit.rows_removed,
         "rows_changed": commit.rows_changed,
-        "schema_changes": changes_json(schema),
-        "property_changes": [asdict(change) for change in properties],
+        "schema_changes": None if schema is None else changes_json(schema),
+        "property_changes": None if properties is None else [asdict(change) for change in properties],
         "protocol": protocol,
         "readable_until": reach.until,
         "why_not_restorable": reach.why,
@@ -123,15 +123,18 @@ def commit_json(table: Table, commit: Commit, reach: VersionReach) -> dict[str, 
 
 def commit_changes(
     table: Table, commit: Commit
-) -> tuple[list[SchemaChange], list[histories.Changed], dict[str, Any] | None]:
-    """Changes of schema and properties against the version before, and the protocol that the commit wrote, if it wrote one."""
+) -> tuple[list[SchemaChange] | None, list[histories.Changed] | None, dict[str, Any] | None]:
+    """Changes of schema and properties against the version before, and the protocol that the commit wrote, if it wrote one.
+
+    Changes are None where Levee doesn't know what was before.
+    """
     if commit.properties is None:
         return [], [], commit.protocol
     if commit.version == 0:
         return schemas.differences(None, commit.schema), histories.changed(None, commit.properties), commit.protocol
-    before = histories.state_at(table, commit.version - 1)
-    schema = schemas.differences(before.schema, commit.schema) if before.schema else []
-    properties = histories.changed(before.properties, commit.properties) if before.properties is not None else []
+    before = histories.state_at(table, commit.version - 1, commit.incarnation)
+    schema = schemas.differences(before.schema, commit.schema) if before.schema and commit.schema else None
+    properties = histories.changed(before.properties, commit.properties) if before.properties is not None else None
     return schema, properties, commit.protocol
 
 

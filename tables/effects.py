@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.db.models import Q
 
 from tables.deltalog.retention import deleted_file_retention, log_retention
-from tables.models import Commit, Explanation, Table
+from tables.histories import state_at
+from tables.models import Baseline, Commit, Explanation, Schema, Table
 
 DROPPED_COLUMNS = "dropped_columns"
 SHORTENED_RETENTION = "shortened_retention"
@@ -76,13 +78,18 @@ def ask_who(table: Table, known: Known) -> None:
 
 
 def _new(table: Table, known: Known) -> Iterator[tuple[Commit, list[str]]]:
+    if table.version is None:
+        return
     commits = Commit.objects.filter(table=table, incarnation=table.incarnation)
-    before = None
-    if known.incarnation == table.incarnation and known.version is not None:
-        described = commits.filter(version__lte=known.version, properties__isnull=False)
-        before = described.select_related("schema").order_by("-version").first()
-        commits = commits.filter(version__gt=known.version)
-    for commit in commits.filter(_candidates()).select_related("schema").order_by("version").iterator(_BATCH):
+    start = known.version + 1 if known.incarnation == table.incarnation and known.version is not None else 0
+    before: Described | None = state_at(table, start - 1) if 0 < start <= table.version + 1 else None
+    begun = Baseline.objects.filter(table=table, incarnation=table.incarnation, unknown_from=start)
+    gap = begun.select_related("schema").first()
+    before = None if gap else before  # what was known before a gap says nothing of what comes after it
+    new = commits.filter(_candidates(), version__gte=start).select_related("schema").order_by("version")
+    for commit in new.iterator(_BATCH):
+        if gap is not None and commit.version > gap.version:
+            before, gap = gap, None
         effects = effects_of(commit, before)
         before = commit if commit.properties is not None else before
         if effects or commit.job is not None:
@@ -94,8 +101,17 @@ def _candidates() -> Q:
     return Q(operation__in=OPERATIONS) | overwrites | Q(properties__isnull=False) | Q(job__isnull=False)
 
 
-def effects_of(commit: Commit, before: Commit | None) -> list[str]:
-    """What the commit takes away, given the last commit before it that described the table."""
+class Described(Protocol):
+    """What a table was: a commit that says it, or what is known of a version otherwise."""
+
+    @property
+    def schema(self) -> Schema | None: ...
+    @property
+    def properties(self) -> dict[str, str | None] | None: ...
+
+
+def effects_of(commit: Commit, before: Described | None) -> list[str]:
+    """What the commit takes away, given what the table was before it; None: nobody knows."""
     found = [OPERATIONS[commit.operation]] if commit.operation in OPERATIONS else []
     if commit.operation_parameters.get("mode") == "Overwrite" and not found:
         found.append(OVERWRITE)
@@ -106,19 +122,21 @@ def effects_of(commit: Commit, before: Commit | None) -> list[str]:
     return found
 
 
-def _described(commit: Commit, before: Commit) -> Iterator[str]:
+def _described(commit: Commit, before: Described) -> Iterator[str]:
     if commit.schema and commit.operation != "RENAME COLUMN" and _columns(before) - _columns(commit):
         yield DROPPED_COLUMNS
+    if before.properties is None:
+        return
     old, new = _texts(before), _texts(commit)
     if deleted_file_retention(new) < deleted_file_retention(old) or log_retention(new) < log_retention(old):
         yield SHORTENED_RETENTION
 
 
-def _columns(commit: Commit) -> set[str]:
+def _columns(commit: Described) -> set[str]:
     return set(commit.schema.columns) if commit.schema else set()
 
 
-def _texts(commit: Commit) -> dict[str, str]:
+def _texts(commit: Described) -> dict[str, str]:
     return {name: value for name, value in (commit.properties or {}).items() if value is not None}
 
 

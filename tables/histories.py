@@ -12,7 +12,7 @@ from django.http import Http404
 
 from tables import behind
 from tables.keyset import Key, Page, page
-from tables.models import DESTRUCTIVE, Commit, Explanation, Schema, Table, TableDay
+from tables.models import DESTRUCTIVE, Baseline, Commit, Explanation, Incarnation, Schema, Table, TableDay
 
 ORDER = (Key("version", descending=True),)
 STREAMING = "STREAMING UPDATE"
@@ -111,21 +111,48 @@ class State:
     protocol: dict[str, Any] | None
 
 
-def state_at(table: Table, version: int) -> State:
-    """Schema, properties and protocol at a version: the table's own at its head, else from the newest commit that set them.
+def state_at(table: Table, version: int, incarnation: int | None = None) -> State:
+    """Schema, properties and protocol at a version of the present table or of an earlier one.
 
-    Raises Http404 for a version that the table never had.
+    They are the table's own at its head, else from the newest commit that set them, or from where the history begins. Raises Http404
+    for a version that the table never had.
     """
-    if table.version is None or not 0 <= version <= table.version:
+    lay = table.incarnation if incarnation is None else incarnation
+    newest = newest_version(table, lay)
+    if newest is None or not 0 <= version <= newest:
         raise Http404
-    if version == table.version:
+    if lay == table.incarnation and version == newest:
         return State(version, table.schema, table.partition_columns, table.properties, table.protocol)
-    before = commits_of(table).filter(version__lte=version).order_by("-version")
-    described = before.filter(properties__isnull=False).select_related("schema").first()
+    return _told(table, version, lay)
+
+
+def newest_version(table: Table, incarnation: int) -> int | None:
+    """The last version of the present table or of an earlier one; None for one without versions."""
+    if incarnation == table.incarnation:
+        return table.version
+    return Incarnation.objects.filter(table=table, number=incarnation).values_list("version", flat=True).first()
+
+
+def _told(table: Table, version: int, incarnation: int) -> State:
+    """The state as commits tell it, back to the version from which on the history has no gap."""
+    begun = _baseline(table, version, incarnation)
+    is_after = begun is not None and begun.version <= version
+    start = 0 if begun is None else begun.version if is_after else begun.unknown_from
+    before = commits_of(table, incarnation).filter(version__range=(start, version)).order_by("-version")
+    described = before.filter(properties__isnull=False).select_related("schema").first() or (
+        begun if is_after else None
+    )
     protocol = before.filter(protocol__isnull=False).values_list("protocol", flat=True).first()
+    if protocol is None and begun is not None and is_after:
+        protocol = begun.protocol
     if described is None:
         return State(version, None, None, None, protocol)
     return State(version, described.schema, described.partition_columns, described.properties, protocol)
+
+
+def _baseline(table: Table, version: int, incarnation: int) -> Baseline | None:
+    begun = Baseline.objects.filter(table=table, incarnation=incarnation, unknown_from__lte=version)
+    return begun.select_related("schema").order_by("-unknown_from").first()
 
 
 def schema_changes(table: Table, limit: int = 100) -> list[Commit]:

@@ -237,6 +237,26 @@ class Commit(models.Model):
         return f"version {self.version}"
 
 
+class Baseline(models.Model):
+    """What a table was at a version, from a checkpoint: the versions from `unknown_from` on have left the log unread.
+
+    From `version` on the state is this one, until a commit says otherwise; before it, nothing from before `unknown_from` counts.
+    """
+
+    pk = models.CompositePrimaryKey("table_id", "incarnation", "unknown_from")
+    table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="+", db_index=False)
+    incarnation = models.PositiveIntegerField()
+    unknown_from = models.BigIntegerField()
+    version = models.BigIntegerField()
+    schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
+    partition_columns = ArrayField(models.TextField())
+    properties = models.JSONField()
+    protocol = models.JSONField(null=True)
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
 class TableDay(models.Model):
     """What the commits of one day (UTC) made of a table; None where one of them doesn't tell."""
 

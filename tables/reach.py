@@ -13,7 +13,7 @@ from django.utils import timezone
 from tables.deltalog.reachability import Files, Vacuum, VersionFacts, reachability
 from tables.deltalog.reachability import Reach as VersionReach
 from tables.deltalog.retention import deleted_file_retention
-from tables.models import Commit, Table
+from tables.models import Baseline, Commit, Table
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
 VACUUMS = 20  # the newest ones that are looked at
@@ -33,7 +33,7 @@ class Span:
     last_at: datetime | None
     in_log: bool
     restorable: bool
-    change_feed: bool
+    change_feed: bool | None  # None: unknown
     why: str | None
 
     @property
@@ -64,7 +64,7 @@ class Reach:
         self._history = Commit.objects.filter(table=table, incarnation=table.incarnation)
         self._vacuums = _vacuums(self._history, self.retention)
         self._removals = [found for vacuum in self._vacuums if (found := _last_removal(self._history, vacuum))]
-        self._feed = _feed_changes(self._history)
+        self._feed = _feed_changes(table, self._history)
 
     def of(self, commit: Commit) -> VersionReach:
         """What can be done with the version of one commit."""
@@ -102,7 +102,7 @@ class Reach:
             committed_at=commit.committed_at or self.now,
             in_log=first is not None and commit.version >= first and not self.table.missing_since,
             removes_files=bool(commit.files_removed),
-            change_feed=next((on for version, on in self._feed if version <= commit.version), False),
+            change_feed=next((on for version, on in self._feed if version <= commit.version), None),
         )
 
     def expires_at(self, span: Span) -> datetime | None:
@@ -196,11 +196,19 @@ def _last_removal(history: QuerySet[Commit], vacuum: Vacuum) -> Commit | None:
     return rows.only(*_FACTS).order_by("-version").first()
 
 
-def _feed_changes(history: QuerySet[Commit]) -> list[tuple[int, bool]]:
-    """Where the change feed was turned on or off, newest first."""
+def _feed_changes(table: Table, history: QuerySet[Commit]) -> list[tuple[int, bool | None]]:
+    """Where the change feed was turned on or off, newest first; None from where on nobody knows."""
     rows = (
         history.filter(properties__isnull=False)
         .order_by("-version")
         .values_list("version", "properties")[:FEED_CHANGES]
     )
-    return [(version, str((properties or {}).get(CHANGE_FEED)).lower() == "true") for version, properties in rows]
+    begun = Baseline.objects.filter(table=table, incarnation=table.incarnation).order_by("-unknown_from")
+    begins = list(begun.values_list("version", "properties", "unknown_from")[:FEED_CHANGES])
+    told = {version: _is_on(properties) for version, properties in [*((v, p) for v, p, _ in begins), *rows]}
+    unknown: dict[int, bool | None] = {start: None for _, _, start in begins}
+    return sorted((unknown | told).items(), reverse=True)
+
+
+def _is_on(properties: dict[str, str | None]) -> bool:
+    return str(properties.get(CHANGE_FEED)).lower() == "true"

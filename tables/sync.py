@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.logs import log
-from tables import days, deltalog, discovery, effects, facts, history
+from tables import baselines, days, deltalog, discovery, effects, facts, history
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
 from tables.deltalog.filenames import LOG, Kind, commit_version, parse
 from tables.locations import LocationError, NoSuchDirectory, resolve
@@ -169,18 +169,21 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
         table.sync_error = "The log holds no commit and no checkpoint."
         return
     table.missing_since = None
+    known = -1 if table.version is None else table.version
     if run.head == table.version and not run.fresh and table.is_delta:
+        baselines.keep(table, log, known)
         return
     if _replaced(table, run):
         _end_incarnation(table, "another table was created at its location")
         facts.forget(table)
-        run = log.sync(target, None, None)
+        run, known = log.sync(target, None, None), -1
     table.format = Table.Format.DELTA
     table.catalog_entry = None  # from now on the log says it, as Delta empties the entry that it has converted
     _keep(table, run.commits())
     snapshot = run.snapshot()
     facts.take(table, snapshot)
     _measure_log(table, log)
+    baselines.keep(table, log, known)
     if snapshot.metadata is None or snapshot.protocol is None:
         table.sync_error = "The log doesn’t say what the table is: its metadata or its protocol can’t be read."
 

@@ -22,13 +22,14 @@ class Files(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VersionFacts:
-    """One version as its history knows it. `removes_files` says that its commit removed any; `change_feed` that the feed was on."""
+    """One version as its history knows it. `removes_files` says that its commit removed any; `change_feed` that the feed was on,
+    None when nobody knows."""
 
     version: int
     committed_at: datetime
     in_log: bool
     removes_files: bool
-    change_feed: bool
+    change_feed: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Reach:
     files: Files
     readable: bool
     restorable: bool
-    change_feed: bool
+    change_feed: bool | None
     until: datetime | None
     why: str | None
 
@@ -105,7 +106,7 @@ def _reach(
         files=files,
         readable=there and not expired and not vacuumed,
         restorable=there and not expired and not vacuumed,
-        change_feed=fact.change_feed and fact.in_log and there and not expired,
+        change_feed=fact.change_feed if fact.in_log and there and not expired else False,
         until=until,
         why=_why(there, expired, vacuumed),
     )
