@@ -27,6 +27,7 @@ from tables import (
     explanations,
     histories,
     layouts,
+    log_state,
     naming,
     partitions,
     queries,
@@ -182,7 +183,7 @@ class TableProtocol(APIView):
     @documented(parameters=[VersionQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table, version = _at(request, table_id)
-        return Response(descriptions.protocol_json(histories.state_at(table, version)))
+        return Response(descriptions.protocol_json(histories.state_at(table, version)) | log_state.at(table, version))
 
 
 class History(APIView):

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from django.db.models import Sum
 
-from tables import health, layout, search
+from tables import health, layout, log_state, search
 from tables.deltalog import Code as ProblemCode
 from tables.deltalog import Entry, Snapshot
 from tables.deltalog.features import understand
@@ -38,6 +38,7 @@ def take(table: Table, snapshot: Snapshot) -> None:
     table.schema, problems = schema_of(metadata)
     table.problems = [problem.as_json() for problem in (*snapshot.problems, *problems)]
     table.layout = layout.summarize(snapshot)
+    table.log_state = log_state.of_snapshot(snapshot)
     if table.schema is not None:
         type(table.schema).objects.bulk_create([table.schema], ignore_conflicts=True)
     if not snapshot.complete or snapshot.understanding.needs:
@@ -50,7 +51,7 @@ def forget(table: Table) -> None:
     table.table_id = table.last_commit_at = table.created_at = table.schema = table.protocol = table.layout = None
     table.num_files = table.size_bytes = table.num_records = None
     table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
-    table.properties, table.head_mark, table.comment = {}, "", ""
+    table.properties, table.log_state, table.head_mark, table.comment = {}, {}, "", ""
 
 
 def mark(entry: Entry | None) -> str:

@@ -113,6 +113,7 @@ class Table(models.Model):
     created_at = models.DateTimeField(null=True)  # metaData.createdTime
     comment = models.TextField(blank=True, default="")  # metaData.description
     layout = models.JSONField(null=True)
+    log_state = models.JSONField(default=dict)  # log_state.of_snapshot of the newest version
     problems = models.JSONField(default=list)
     health = models.JSONField(default=list)
     health_codes = ArrayField(models.CharField(max_length=30, choices=HealthCode.choices), default=list)

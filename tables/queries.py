@@ -179,7 +179,15 @@ ORDERS: Mapping[str, tuple[Key, ...]] = {
 }
 SEARCH_ORDER = "best"
 MOST_PARTS = 20
-NOT_LISTED = ("layout", "words", "grams", "properties", "health", "problems")  # wide columns that a list doesn't show
+NOT_LISTED = (
+    "layout",
+    "log_state",
+    "words",
+    "grams",
+    "properties",
+    "health",
+    "problems",
+)  # wide columns that a list doesn't show
 
 
 def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: str) -> Page[Table]:

@@ -33,7 +33,7 @@ _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table ta
 STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
-    "properties", "protocol", "features", "created_at", "comment", "layout", "problems", "health", "health_codes",
+    "properties", "protocol", "features", "created_at", "comment", "layout", "log_state", "problems", "health", "health_codes",
     "synced_at", "sync_error", "missing_since", "next_sync_at", "quiet_syncs", "leaf", "words", "grams",
 ]  # fmt: skip
 

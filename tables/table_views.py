@@ -24,6 +24,7 @@ from tables import (
     explanations,
     histories,
     layouts,
+    log_state,
     naming,
     operations,
     presenters,
@@ -225,7 +226,8 @@ def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     version = _version(request, table)
     state = histories.state_at(table, version)
     features = descriptions.demands_of(state.protocol)
-    return _page(request, table, "protocol", version=version, protocol=state.protocol, features=features)
+    held = log_state.shown(log_state.at(table, version))
+    return _page(request, table, "protocol", version=version, protocol=state.protocol, features=features, **held)
 
 
 @asks(Permission.TABLE_READ)
