@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tables", "0007_health_codes"),
+        ("tables", "0008_baseline"),
     ]
 
     operations = [
