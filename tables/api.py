@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from django.urls import path
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -39,6 +40,7 @@ from tables.models import Commit, Table
 from tables.reach import Reach, joined
 from tables.serializers import (
     CommitOut,
+    DayOut,
     FilesQuery,
     FindingOut,
     HistoryQuery,
@@ -53,6 +55,7 @@ from tables.serializers import (
     TableRow,
     VersionQuery,
     commit_json,
+    day_json,
     finding_json,
     root_json,
     row_json,
@@ -328,6 +331,18 @@ class Layout(APIView):
         return Response(layouts.at(table, version))
 
 
+class Growth(APIView):
+    """Commits, bytes and rows by day of the last 90 days, oldest first: what the charts draw."""
+
+    asks = {"GET": READ}
+
+    @documented(responses=DayOut(many=True))
+    def get(self, request: Request, table_id: uuid.UUID) -> Response:
+        table = _table(request, table_id)
+        days = histories.days_of(table, timezone.now()) if table.version is not None else []
+        return whole(day_json(day) for day in days)
+
+
 class Partitions(APIView):
     """Every partition of the newest version with its files, bytes and rows, largest first."""
 
@@ -391,5 +406,6 @@ urlpatterns = [
     path(f"{_TABLE}/schema/changes", SchemaChanges.as_view()),
     path(f"{_TABLE}/schema/compare", SchemaCompare.as_view()),
     path(f"{_TABLE}/layout", Layout.as_view()),
+    path(f"{_TABLE}/growth", Growth.as_view()),
     path(f"{_TABLE}/partitions", Partitions.as_view()),
 ]

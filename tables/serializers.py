@@ -10,6 +10,7 @@ from rest_framework import serializers
 from console.rest import Body, ListQuery, Text, Whole
 from tables import health, partitions, schedules
 from tables.deltalog.reachability import Reach
+from tables.histories import Day
 from tables.models import Commit, Explanation, Finding, Root, Table
 from tables.queries import AGES
 
@@ -210,6 +211,24 @@ class CommitOut(serializers.Serializer[Any]):
     restorable = serializers.BooleanField()
     job = serializers.UUIDField(allow_null=True)
     explanation = ExplanationOut(allow_null=True)
+
+
+class DayOut(serializers.Serializer[Any]):
+    """A day with commits: how many, and the bytes and rows of the table at its end."""
+
+    day = serializers.DateField()
+    commits = serializers.IntegerField()
+    size_bytes = serializers.IntegerField(allow_null=True)
+    num_records = serializers.IntegerField(allow_null=True)
+
+
+def day_json(day: Day) -> dict[str, Any]:
+    return {
+        "day": f"{day.at:%Y-%m-%d}",
+        "commits": day.commits,
+        "size_bytes": day.size_bytes,
+        "num_records": day.num_records,
+    }
 
 
 def root_json(root: Root) -> dict[str, Any]:

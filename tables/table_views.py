@@ -116,6 +116,25 @@ def _compared(request: HttpRequest, table: Table) -> dict[str, Any]:
 
 @asks(Permission.TABLE_READ)
 @require_GET
+def compare(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Two versions side by side: schema, properties, protocol, and what the commits between them did."""
+    table = shown(request, table_id)
+    if table.version is None:
+        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
+    asked = {"old": request.GET.get("from", max(table.version - 1, 0)), "new": request.GET.get("to", table.version)}
+    form = CompareForm(asked)
+    if not form.is_valid():
+        raise Problem(400, "invalid", "Give two versions.")
+    old, new = form.cleaned_data["old"], form.cleaned_data["new"]
+    around = presenters.header(person_of(request), table, "history")
+    compared = presenters.comparison(*(histories.state_at(table, version) for version in (old, new)))
+    sums = histories.between(table, min(old, new), max(old, new))
+    asked_for = {"old": old, "new": new, "steps": abs(new - old)}
+    return render(request, "tables/compare.html", {**around, **asked_for, "sums": sums, **compared})
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
 def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """How far back one can go, and who did what."""
     table = shown(request, table_id)

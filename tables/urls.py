@@ -17,6 +17,7 @@ urlpatterns = [
     path("<uuid:table_id>/commits/<int:version>/acknowledge/", explanation_views.acknowledge, name="acknowledge"),
     path("<uuid:table_id>/protocol/", table_views.protocol, name="protocol"),
     path("<uuid:table_id>/layout/", table_views.layout, name="layout"),
+    path("<uuid:table_id>/compare/", table_views.compare, name="compare"),
     path("<uuid:table_id>/partitions/", table_views.partitions, name="partitions"),
     path("<uuid:table_id>/sync/", table_views.sync, name="sync"),
     path("<uuid:table_id>/describe/", table_views.describe, name="describe"),

@@ -38,6 +38,8 @@ PAGES = (
     "/tables/{sales}/commits/12/",
     "/tables/{sales}/protocol/",
     "/tables/{sales}/layout/",
+    "/tables/{sales}/partitions/",
+    "/tables/{sales}/compare/?from=3&to=12",
     "/tables/{sales}/rows/",
     "/tables/{sales}/describe/",
     "/tables/{raw}/",

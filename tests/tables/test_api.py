@@ -322,6 +322,15 @@ def test_layout_is_told_of_any_version(ines: APIClient, orders: str, lake: Path)
     assert now["partitions"] is None
 
 
+def test_growth_is_what_the_charts_draw_and_unknown_is_null(ines: APIClient, orders: str) -> None:
+    (day,) = ines.get(f"{V1}/tables/{orders}/growth").json()["results"]
+    table = ines.get(f"{V1}/tables/{orders}").json()
+    assert (day["commits"], day["size_bytes"], day["num_records"]) == (2, table["size_bytes"], table["num_records"])
+    assert day["day"] == table["last_commit_at"][:10]
+    Table.objects.update(num_records=None)
+    assert ines.get(f"{V1}/tables/{orders}/growth").json()["results"][0]["num_records"] is None
+
+
 def test_reachability_says_what_can_be_restored(ines: APIClient, orders: str) -> None:
     body = ines.get(f"{V1}/tables/{orders}/reachability").json()
     assert body["head"] == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from django.test import Client
 from django.utils import timezone
 
@@ -21,7 +22,7 @@ from tables import sync as syncing
 from tables.models import Commit, Explanation, Root, Table
 
 Write = Callable[..., Path]
-TABS = ("", "schema/", "history/", "protocol/", "layout/", "commits/0/", "describe/")
+TABS = ("", "schema/", "history/", "protocol/", "layout/", "compare/", "commits/0/", "describe/")
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -150,6 +151,24 @@ def test_two_versions_are_compared(ines: Client, orders: Table, write: Write) ->
     assert "added" in html
     assert "note" in html
     assert "are the same" in page(ines, f"/tables/{orders.pk}/schema/?old=0&new=1")
+
+
+def test_two_versions_stand_side_by_side(ines: Client, orders: Table, write: Write) -> None:
+    wider = pa.table({"id": [9], "country": ["DE"], "note": ["x"]})
+    write(table=wider, mode="append", schema_mode="merge", partition_by=["country"])
+    DeltaTable(orders.path).alter.set_table_properties({"delta.appendOnly": "true"})
+    syncing.sync(orders.pk)
+    text = re.sub(r"<[^>]+>|\s+", " ", page(ines, f"/tables/{orders.pk}/compare/?from=1&to=3"))
+    for words in ("Versions 1 and 3", "Commits between 2", "Files added 1", "note", "delta.appendOnly", "not set"):
+        assert words in re.sub(" +", " ", text), words
+    same = page(ines, f"/tables/{orders.pk}/compare/?from=0&to=1")
+    assert same.count("The same.") == 2
+    assert "The sums are of the commits" in page(ines, f"/tables/{orders.pk}/compare/?from=3&to=1")
+    assert "Versions 2 and 3" in page(ines, f"/tables/{orders.pk}/compare/")
+    for query, status in (("from=x&to=1", 400), ("from=0&to=9", 404), ("from=-1&to=1", 400)):
+        page(ines, f"/tables/{orders.pk}/compare/?{query}", status)
+    for place in ("history/", "schema/", "commits/1/"):
+        assert f"/tables/{orders.pk}/compare/" in page(ines, f"/tables/{orders.pk}/{place}")
 
 
 def test_the_layout_draws_files_and_partitions(ines: Client, orders: Table) -> None:
