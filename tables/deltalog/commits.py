@@ -24,7 +24,7 @@ from tables.deltalog.filenames import LOG
 from tables.deltalog.lines import read_actions
 from tables.deltalog.parsing import parse_action
 from tables.deltalog.problems import Code, Problem, Problems
-from tables.deltalog.storage import Entry, Storage
+from tables.deltalog.storage import Chunks, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ _TAKERS: dict[type, Callable[[Tally, object], None]] = {  # one look-up per acti
 
 
 def read_commit(
-    storage: Storage,
+    storage: Chunks,
     version: int,
     entry: Entry,
     clock: Clock,

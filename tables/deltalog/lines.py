@@ -8,7 +8,7 @@ from json.scanner import make_scanner
 from typing import Any, NoReturn
 
 from tables.deltalog.problems import Code, Problems
-from tables.deltalog.storage import Storage, StorageError
+from tables.deltalog.storage import Chunks, StorageError
 
 MAX_LINE = 8 << 20
 """Bytes of the longest line that is parsed. Python's values take a multiple of the text, and the bar is 200 MB."""
@@ -25,7 +25,7 @@ _DECODER = json.JSONDecoder(parse_constant=_constant)
 _scan: Callable[[str, int], tuple[Any, int]] = make_scanner(_DECODER)  # type: ignore[arg-type]
 
 
-def read_lines(storage: Storage, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[int, bytes]]:
+def read_lines(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank. What can't be read becomes a problem of `file`; the rest goes on."""
     number, rest, dropping = 1, b"", False
     try:
@@ -100,7 +100,7 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def read_actions(storage: Storage, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[str, Any]]:
+def read_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[str, Any]]:
     """Actions as (name, JSON value) pairs, in order. A line that holds no action becomes a problem."""
     for number, line in read_lines(storage, path, size, file, problems):
         try:

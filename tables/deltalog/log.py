@@ -13,6 +13,7 @@ from tables.deltalog.lines import parse_json, read_actions, read_lines
 from tables.deltalog.listing import Listing, read_listing
 from tables.deltalog.parsing import parse_action
 from tables.deltalog.problems import Code, Problems
+from tables.deltalog.readahead import reading_ahead
 from tables.deltalog.rebuild import rebuild
 from tables.deltalog.snapshot import Snapshot
 from tables.deltalog.storage import LocalStorage, Storage
@@ -60,12 +61,13 @@ class DeltaLog:
         `before` is the metadata at `since`, for `schema_changed`.
         """
         clock = clock or Clock()
-        for version, entry in self.listing(None if since is None else since + 1).commits.items():
-            if until is not None and version > until:
-                return
-            commit = read_commit(self.storage, version, entry, clock, before)
-            before = commit.metadata or before
-            yield commit
+        listed = self.listing(None if since is None else since + 1).commits
+        wanted = {version: entry for version, entry in listed.items() if until is None or version <= until}
+        with reading_ahead(self.storage, wanted.values()) as storage:
+            for version, entry in wanted.items():
+                commit = read_commit(storage, version, entry, clock, before)
+                before = commit.metadata or before
+                yield commit
 
     def sync(self, target: Path, base: Snapshot | None = None, since: int | None = None) -> Sync:
         """One pass over what is new: its commits, then the snapshot at the head (see Sync). Raises NoTable."""
@@ -107,10 +109,12 @@ class DeltaLog:
         Lines without the id are not parsed.
         """
         needle = job_id.encode()
-        for version, entry in self.listing(None if since is None else since + 1).commits.items():
-            lines = read_lines(self.storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems())
-            if any(needle in line and _marks(line, job_id) for _, line in lines):
-                return read_commit(self.storage, version, entry, Clock())
+        commits = self.listing(None if since is None else since + 1).commits
+        with reading_ahead(self.storage, commits.values()) as storage:
+            for version, entry in commits.items():
+                lines = read_lines(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems())
+                if any(needle in line and _marks(line, job_id) for _, line in lines):
+                    return read_commit(storage, version, entry, Clock())
         return None
 
 
@@ -154,7 +158,8 @@ def _version(name: str) -> int | None:
 def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
     """The log of the table at an absolute path, `file:` and an absolute path, or a URI of an object store.
 
-    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path.
+    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path. With a `storage` (`ObjectStorage.of` for an
+    obstore store that is open already) the location is not looked at.
     """
     if storage is not None:
         return DeltaLog(storage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 
 import obstore
 from obstore.exceptions import BaseError
@@ -16,14 +16,25 @@ from tables.deltalog.storage import CHUNK, Entry, StorageError
 class ObjectStorage:
     """Keys below one prefix. `options` go to obstore's `from_url` (endpoint, region, keys, client options)."""
 
+    ahead = 8
+
     def __init__(self, url: str, **options: Any) -> None:
         self._store: ObjectStore = from_url(url.rstrip("/"), **options)
+        self._prefix = ""
+
+    @classmethod
+    def of(cls, store: ObjectStore, prefix: str = "") -> Self:
+        """A table's directory in a store that somebody else opened; the prefix is the key of the directory."""
+        found = cls.__new__(cls)
+        found._store = store
+        found._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        return found
 
     def _listed(self, folder: str, after: str) -> Iterator[Entry]:
-        prefix = f"{folder}/"
+        prefix = f"{self._prefix}{folder}/"
         offset = f"{prefix}{after}" if after else None
         try:
-            for batch in obstore.list(self._store, folder, offset=offset):
+            for batch in obstore.list(self._store, prefix, offset=offset):
                 yield from _direct_children(cast(list[dict[str, Any]], batch), prefix)
         except FileNotFoundError:
             return
@@ -38,7 +49,7 @@ class ObjectStorage:
 
     def entry(self, path: str) -> Entry | None:
         try:
-            return _entry(path.rsplit("/", 1)[-1], cast(dict[str, Any], obstore.head(self._store, path)))
+            return _entry(path.rsplit("/", 1)[-1], cast(dict[str, Any], obstore.head(self._store, self._prefix + path)))
         except FileNotFoundError:
             return None
         except BaseError as error:
@@ -46,7 +57,7 @@ class ObjectStorage:
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         try:
-            for chunk in obstore.get(self._store, path).stream(min_chunk_size=CHUNK):
+            for chunk in obstore.get(self._store, self._prefix + path).stream(min_chunk_size=CHUNK):
                 view = memoryview(chunk)
                 for start in range(0, len(view), CHUNK):
                     yield bytes(view[start : start + CHUNK])
@@ -57,7 +68,8 @@ class ObjectStorage:
 
     def open(self, path: str) -> BinaryIO:
         try:
-            return cast(BinaryIO, io.BufferedReader(_Object(obstore.open_reader(self._store, path)), 4 * CHUNK))
+            reader = obstore.open_reader(self._store, self._prefix + path)
+            return cast(BinaryIO, io.BufferedReader(_Object(reader), 4 * CHUNK))
         except FileNotFoundError as error:
             raise StorageError("the object is missing", missing=True) from error
         except BaseError as error:
@@ -83,7 +95,10 @@ class _Object(io.RawIOBase):
         return int(self._reader.tell())
 
     def readinto(self, buffer: Any) -> int:
-        piece = memoryview(self._reader.read(len(buffer)))
+        try:
+            piece = memoryview(self._reader.read(len(buffer)))
+        except BaseError as error:
+            raise StorageError(f"the object can't be read: {type(error).__name__}") from error
         buffer[: len(piece)] = piece
         return len(piece)
 

@@ -13,6 +13,7 @@ from tables.deltalog.compactions import StandIns
 from tables.deltalog.listing import Checkpoint, Listing
 from tables.deltalog.mending import remember
 from tables.deltalog.problems import Code, Problem, Problems
+from tables.deltalog.readahead import reading_ahead
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
 from tables.deltalog.storage import Storage
@@ -38,17 +39,18 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
     clock = Clock()
     last: Commit | None = None
     stand_ins = StandIns(storage, listing, replay.base.version, version, problems)
+    start = min(replay.base.version, version - 1)
     for number, entry in listing.commits.items():
-        if number > version:
-            break
-        if number <= replay.base.version and number != version:
+        if number <= start:
             clock.tick(entry.modified_ms, None)
-            continue
-        stand_ins.play(number, replay)
-        sink = replay.take if number > replay.base.version and not stand_ins.covers(number) else None
-        last = read_commit(storage, number, entry, clock, None, sink)
-        problems.extend(last.problems)
-        replay.complete &= sink is None or not harms_state(last.problems)
+    wanted = {number: entry for number, entry in listing.commits.items() if start < number <= version}
+    with reading_ahead(storage, wanted.values()) as fetched:
+        for number, entry in wanted.items():
+            stand_ins.play(number, replay)
+            sink = replay.take if number > replay.base.version and not stand_ins.covers(number) else None
+            last = read_commit(fetched, number, entry, clock, None, sink)
+            problems.extend(last.problems)
+            replay.complete &= sink is None or not harms_state(last.problems)
     stand_ins.play(version, replay)
     replay.complete &= stand_ins.note_missing()
     committed = last.committed_at if last and last.version == version else None

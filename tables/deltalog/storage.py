@@ -32,8 +32,20 @@ class StorageError(Exception):
         self.missing = missing
 
 
-class Storage(Protocol):
-    """Files below one table's directory, named by paths relative to it with `/` between the parts."""
+class Chunks(Protocol):
+    """What reading a log's files line by line needs of a storage."""
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        """The file's content in pieces of at most `CHUNK` bytes; `size` is what the listing said. Raises StorageError."""
+
+
+class Storage(Chunks, Protocol):
+    """Files below one table's directory, named by paths relative to it with `/` between the parts.
+
+    `ahead` is how many files are worth fetching at once, 1 where each is there at once; `chunks` is then called from several threads.
+    """
+
+    ahead: int
 
     def names(self, folder: str, after: str = "") -> Iterator[str]:
         """Names of the files directly in the folder that sort after `after`, in any order. A missing folder has none."""
@@ -44,11 +56,8 @@ class Storage(Protocol):
     def entry(self, path: str) -> Entry | None:
         """One file's size and time, None when it is absent."""
 
-    def chunks(self, path: str, size: int) -> Iterator[bytes]:
-        """The file's content in pieces of at most `CHUNK` bytes; `size` is what the listing said. Raises StorageError."""
-
     def open(self, path: str) -> BinaryIO:
-        """The file for random reads. Raises StorageError."""
+        """The file for random reads, which raise StorageError or OSError, as this does."""
 
 
 class LocalStorage:
@@ -57,6 +66,8 @@ class LocalStorage:
     Links are not followed below the directory and only regular files are listed. Nothing blocks: a pipe that takes a commit's name
     after the listing is opened without waiting, and has no content.
     """
+
+    ahead = 1
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/") or "/"

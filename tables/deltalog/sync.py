@@ -15,6 +15,7 @@ from tables.deltalog.filenames import LOG, commit_version
 from tables.deltalog.listing import Listing, read_listing
 from tables.deltalog.mending import Broken, lasting, mended, remember
 from tables.deltalog.problems import Problem, Problems
+from tables.deltalog.readahead import reading_ahead
 from tables.deltalog.rebuild import harms_state, rebuild
 from tables.deltalog.replay import Head, Replay
 from tables.deltalog.snapshot import Snapshot
@@ -86,19 +87,21 @@ class Sync:
         base = replay.base.version
         start = min(self.since, base)
         before = replay.state.metadata if start == base else None
-        for version, entry in self._listing.commits.items():
-            if version <= start:
-                if self._base is None:  # else the clock goes on from the base
+        wanted = {version: entry for version, entry in self._listing.commits.items() if version > start}
+        if self._base is None:  # else the clock goes on from the base
+            for version, entry in self._listing.commits.items():
+                if version <= start:
                     clock.tick(entry.modified_ms, None)
-                continue
-            stand_ins.play(version, replay)
-            sink = replay.take if version > base and not stand_ins.covers(version) else None
-            commit = read_commit(self._storage, version, entry, clock, before, sink)
-            before = commit.metadata or before
-            if commit.problems:
-                self._problems.extend(commit.problems)
-                replay.complete &= sink is None or not harms_state(commit.problems)
-            yield commit
+        with reading_ahead(self._storage, wanted.values()) as storage:
+            for version, entry in wanted.items():
+                stand_ins.play(version, replay)
+                sink = replay.take if version > base and not stand_ins.covers(version) else None
+                commit = read_commit(storage, version, entry, clock, before, sink)
+                before = commit.metadata or before
+                if commit.problems:
+                    self._problems.extend(commit.problems)
+                    replay.complete &= sink is None or not harms_state(commit.problems)
+                yield commit
 
     def snapshot(self) -> Snapshot:
         """The table at the head, reading what `commits()` has not been asked for."""
