@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 from django.db import connection, transaction
 from django.db.models import Count, Q, QuerySet
@@ -15,15 +16,18 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
 from console.logs import log
-from jobs import broker, outcomes
+from jobs import broker, leftovers, outcomes
 from jobs.claims import LOST_PREVIEW
 from jobs.death import proven_dead
+from jobs.domain.commands import Convert
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.models import Attempt, Job, JobEvent, Worker
 from jobs.timing import timing
 from jobs.transitions import Fenced, move, note, release
 from tables import after_jobs
+from tables.locations import LocationError, resolve
+from tables.models import Root
 
 WHO = "dispatcher"
 LOST = Q(lease_until=None) | Q(lease_until__lt=Now())
@@ -122,6 +126,7 @@ def _now(job: Job) -> frozenset[State]:
 
 
 def _without_commit(job: Job, attempt: Attempt) -> bool:
+    _clean_up(job)
     if job.state == State.CANCELLING or job.cancel_requested_at:
         _end(job, State.CANCELLED, "lost", text="The worker was ended; nothing was committed.")
     elif attempt.outcome == "limit":
@@ -135,6 +140,17 @@ def _without_commit(job: Job, attempt: Attempt) -> bool:
     else:
         _try_again(job)
     return True
+
+
+def _clean_up(job: Job) -> None:
+    """A convert whose worker died may have left a `_delta_log` without a commit. Its JVM is dead and its lease still held."""
+    if job.command != Convert.kind:
+        return
+    try:
+        place = resolve(job.table.path, Root.objects.all())
+    except LocationError:
+        return
+    leftovers.remove_empty_directories(Path(place.path) / leftovers.DELTA_LOG)
 
 
 def _end(job: Job, target: State, attempt_outcome: str, **changes: object) -> None:

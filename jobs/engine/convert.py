@@ -19,11 +19,11 @@ from jobs.engine.by_catalog import by_catalog
 from jobs.engine.catalog import filled, is_stale, name_parts, register_delta, register_parquet
 from jobs.engine.history import first_commit, latest, recorded
 from jobs.engine.inspect import directory_refusals, inspect, layout_refusals, look, table_refusals, unpacked_manifest
-from jobs.engine.leftovers import remove_empty_log
 from jobs.engine.quoting import path_table, quoted_name
 from jobs.engine.session import USER_METADATA
 from jobs.engine.survey import is_table
 from jobs.engine.walk import Findings
+from jobs.leftovers import remove_empty_log
 
 COLLECT_STATS = "spark.databricks.delta.stats.collect"
 STATS_BATCH = "spark.databricks.delta.import.batchSize.statsCollection"

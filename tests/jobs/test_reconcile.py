@@ -22,6 +22,7 @@ from jobs import outcomes
 from jobs import reconcile as rounds
 from jobs.claims import Holder, claim_run
 from jobs.death import proven_dead
+from jobs.domain.commands import Convert
 from jobs.domain.states import Cause, State
 from jobs.late import find_late_commits
 from jobs.models import Attempt, Job, JobEvent, TableLease
@@ -88,6 +89,25 @@ def test_a_lost_run_without_commit_is_tried_again_once(orders, olga, no_wakes):
     assert row.state == State.FAILED
     assert (row.error or {})["code"] == "attempts_exhausted"
     assert claim_run(dead_holder()) is None
+
+
+@pytest.mark.django_db
+def test_a_lost_convert_leaves_no_empty_log(orders, olga):
+    log = Path(orders.path) / "_delta_log"
+    (log / "_staged_commits").mkdir(parents=True)
+    lost(making.job(orders, olga, Convert(orders.path, None, "parquet", None)))
+    reconcile()
+    assert not log.exists()
+
+
+@pytest.mark.django_db
+def test_what_lies_in_the_log_of_a_lost_convert_stays(orders, olga):
+    log = Path(orders.path) / "_delta_log"
+    log.mkdir(parents=True)
+    (log / ".00000000000000000000.json.tmp").write_text("{}")
+    lost(making.job(orders, olga, Convert(orders.path, None, "parquet", None)))
+    reconcile()
+    assert [entry.name for entry in log.iterdir()] == [".00000000000000000000.json.tmp"]
 
 
 @pytest.mark.django_db

@@ -1,4 +1,7 @@
-"""What a failed conversion leaves behind, and how it is taken away again. Standard library only."""
+"""What a failed conversion leaves behind, and how it is taken away again.
+
+Standard library only: the engine uses it after a failure, the dispatcher after a worker's death.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.engine.walk import DELTA_LOG
+DELTA_LOG = "_delta_log"
 
 
 @contextmanager

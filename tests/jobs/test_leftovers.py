@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.engine.leftovers import remove_empty_directories, remove_empty_log
+from jobs.leftovers import remove_empty_directories, remove_empty_log
 
 
 class FailedError(Exception):
