@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from tables import freshness, health
 from tables.models import Root, Table
 from tables.queries import roots_of, visible_to
 
@@ -65,7 +66,10 @@ def count(tables: QuerySet[Table]) -> Counts:
     ages = rows.aggregate(
         day=Count("pk", filter=Q(last_commit_at__gte=now - timedelta(days=1))),
         old=Count("pk", filter=Q(last_commit_at__lt=now - timedelta(days=90))),
+        late=Count("pk", filter=freshness.late()),
     )
+    if late := ages.pop("late"):
+        found["health"][health.Code.STALE_SYNC.value] = late
     found["age"] = Counter(ages)
     found["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
     return found
@@ -75,8 +79,8 @@ def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
     return rows.aggregate(
         tables=Count("pk"),
         size_bytes=Sum("size_bytes"),
-        warnings=Count("pk", filter=~Q(health_codes=[])),
-        stale=Count("pk", filter=~Q(sync_error="") | Q(missing_since__isnull=False)),
+        warnings=Count("pk", filter=~Q(health_codes=[]) | freshness.late()),
+        stale=Count("pk", filter=freshness.out_of_sync()),
     )
 
 
@@ -152,7 +156,14 @@ def groups(
         )
         if options:
             found.append({"name": name, "legend": legend, "options": options})
-    return found
+    return found + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+
+
+def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
+    if not count and not checked:
+        return []
+    option = {"value": "true", "text": "Not in sync", "count": count, "checked": checked}
+    return [{"name": "stale", "legend": "Sync", "options": [option]}]
 
 
 def _options(counts: Counter[str], chosen: list[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -146,6 +146,12 @@ class Table(models.Model):
             ),
             models.Index(fields=["table_id"], name="table_by_delta_id", condition=models.Q(table_id__isnull=False)),
             models.Index(fields=["next_sync_at"], name="table_due", condition=models.Q(next_sync_at__isnull=False)),
+            models.Index(fields=["synced_at"], name="table_by_sync", condition=models.Q(hidden_at=None)),
+            models.Index(
+                fields=["name", "id"],
+                name="table_trouble",
+                condition=models.Q(hidden_at=None) & (models.Q(missing_since__isnull=False) | ~models.Q(sync_error="")),
+            ),
             GinIndex(fields=["grams"], name="table_grams"),
             GinIndex(fields=["features"], name="table_features"),
             GinIndex(fields=["tags"], name="table_tags"),

@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import number, size
-from tables import drawings, explanations, health, histories, schemas
+from tables import drawings, explanations, freshness, health, histories, schemas
 from tables import partitions as listing
 from tables.behind import Job
 from tables.deltalog.features import Demand
@@ -48,7 +48,7 @@ def state_of(table: Table) -> State:
         return State("unknown", "help-circle", "needs a feature")
     if health.Code.CORRUPT_LOG.value in table.health_codes:
         return State("bad", "circle-x", "corrupt log")
-    codes = [code for code in table.health_codes if code != health.Code.RECREATED.value]
+    codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]
     if len(codes) == 1:
         return State("wait", "alert-triangle", health.Code(codes[0]).label.lower())
     if codes:

@@ -17,7 +17,7 @@ from django.utils import timezone
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
 from console.errors import Problem
-from tables import health
+from tables import freshness, health
 from tables.keyset import Key, Page, beyond, cut, goes_back, page
 from tables.locations import Location, LocationError, resolve
 from tables.models import NEVER, Finding, Root, Table
@@ -121,10 +121,6 @@ def _changed(age: str) -> Q:
     return Q(last_commit_at__lt=now - timedelta(days=90))
 
 
-def _stale() -> Q:
-    return Q(synced_at__lt=timezone.now() - health.STALE) | Q(synced_at=None) | Q(missing_since__isnull=False)
-
-
 def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
     """The tables that the filter leaves, the search included. Raises Problem 400 `invalid` for a root's odd id."""
     return tables.filter(_conditions(wanted))
@@ -137,13 +133,15 @@ def _conditions(wanted: Filter) -> Q:
             conditions &= Q(**{f"{name}__in": values})
     if wanted.root:
         conditions &= _root(wanted.root)
-    for name, column in (("tag", "tags"), ("feature", "features"), ("health", "health_codes")):
+    for name, column in (("tag", "tags"), ("feature", "features")):
         if values := getattr(wanted, name):
             conditions &= _overlap(column, list(values))
+    if wanted.health:
+        conditions &= _health(list(wanted.health))
     if wanted.age:
         conditions &= _any(map(_changed, wanted.age))
     if wanted.stale:
-        conditions &= _stale()
+        conditions &= freshness.out_of_sync()
     for term in terms(wanted.q):
         conditions &= Q(grams__contains=asked_grams(term), words__contains=term)
     return conditions
@@ -152,6 +150,11 @@ def _conditions(wanted: Filter) -> Q:
 def _overlap(column: str, values: list[str]) -> Q:
     """Rows with one of the values; ANY stands for all that have a value."""
     return ~Q(**{column: []}) if ANY & set(values) else Q(**{f"{column}__overlap": values})
+
+
+def _health(values: list[str]) -> Q:
+    found = _overlap("health_codes", values)
+    return found | freshness.late() if {*ANY, health.Code.STALE_SYNC.value} & set(values) else found
 
 
 def _root(values: Iterable[str]) -> Q:

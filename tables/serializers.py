@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils import timezone
 from rest_framework import serializers
 
 from console.rest import Body, ListQuery, Text, Whole
-from tables import health, partitions, schedules
+from tables import freshness, health, partitions, schedules
 from tables.deltalog.reachability import Reach
 from tables.histories import Day
 from tables.models import Commit, Explanation, Finding, Root, Table
@@ -270,7 +269,7 @@ def row_json(table: Table) -> dict[str, Any]:
         "num_records": table.num_records,
         "owner": table.owner or None,
         "tags": table.tags,
-        "health_codes": table.health_codes,
+        "health_codes": freshness.codes_of(table),
         "missing_since": table.missing_since,
         "synced_at": table.synced_at,
         "sync_error": table.sync_error or None,
@@ -298,7 +297,7 @@ def table_json(table: Table) -> dict[str, Any]:
 
 def health_json(table: Table) -> list[dict[str, Any]]:
     """The findings of the last sync, and what time has added to them."""
-    late = health.stale(table.synced_at, timezone.now())
+    late = freshness.late_finding(table)
     return [*table.health, late.as_json()] if late else list(table.health)
 
 

@@ -68,6 +68,7 @@ def _order_text(order: str) -> str:
 def _around(request: HttpRequest, person: Person, wanted: queries.Filter) -> dict[str, Any]:
     """What stands around the list: facets, the ways to order it."""
     chosen = {name: list(getattr(wanted, name)) for name in queries.GROUPS}
+    chosen["stale"] = ["true"] if wanted.stale else []
     orders = [
         {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
     ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import facets, services
+from tables import facets, presenters, services
 from tables import sync as syncing
 from tables.models import Root, Table
+from tests.clients import API, Caller, browser
 
 Write = Callable[..., Path]
 
@@ -93,3 +95,42 @@ def test_totals_say_what_is_not_well(three: Person) -> None:
     found = facets.totals_for(three)
     assert (found.tables, found.warnings, found.stale) == (3, 1, 1)
     assert found.size_bytes > 0
+
+
+@pytest.fixture
+def late(three: Person) -> Table:
+    """A table that is well as far as anybody knew three days ago, beside a fresh one and one that has vanished."""
+    found = Table.objects.get(name="b")
+    Table.objects.filter(pk=found.pk).update(synced_at=timezone.now() - timedelta(days=3))
+    found.refresh_from_db()
+    return found
+
+
+def listed(client: Client, query: str) -> list[str]:
+    return [row["name"] for row in client.get(f"{API}/tables?{query}").json()["results"]]
+
+
+def test_what_is_not_in_sync_is_counted_listed_and_called_alike(
+    three: Person, late: Table, redis_server: object
+) -> None:
+    client, web = Caller(three).client, browser(three)
+    counts, _ = facets.counts_for(three)
+    assert (counts["health"]["stale_sync"], counts["totals"]["stale"], counts["totals"]["warnings"]) == (1, 2, 2)
+    assert listed(client, "health=stale_sync") == ["b"]
+    assert listed(client, "stale=true") == ["b", "c"]
+    assert listed(client, "health=missing&health=stale_sync") == ["b", "c"]
+    assert presenters.state_of(late).word == "stale sync"
+    assert client.get(f"{API}/tables?health=stale_sync").json()["results"][0]["health_codes"] == ["stale_sync"]
+    page = web.get("/tables/").content.decode()
+    assert "Not in sync" in page
+    assert 'name="stale" value="true"' in page
+    narrowed = web.get("/tables/?stale=true&health=warning").content.decode()
+    assert 'name="stale" value="true" checked' in narrowed
+    assert [name for name in ("a", "b", "c") if f">{name}</a>" in narrowed] == ["b", "c"]
+
+
+def test_what_can_not_be_read_is_not_in_sync(three: Person, root: Root) -> None:
+    Table.objects.filter(name="a").update(sync_error="the log is odd")
+    client = Caller(three).client
+    assert listed(client, "stale=true") == ["a", "c"]
+    assert facets.totals_for(three).stale == 2
