@@ -378,6 +378,18 @@ def partitions(found: listing.Page, order: str, asked: QueryDict) -> dict[str, A
     return {"found": found, "rows": rows, "page": pager, "orders": orders}
 
 
+def field_pages(found: schemas.Listing, asked: QueryDict) -> dict[str, Any]:
+    """The pages of a schema before and after, as `parts/pager.html` takes them; nothing for one page."""
+    last = found.start + len(found.lines)
+    return {
+        "next_url": _at(asked, found.next),
+        "previous_url": _at(asked, found.previous),
+        "text": f"{found.start + 1:,} – {last:,} of {found.found:,}" if last < found.found or found.start else "",
+        "next_text": "Next",
+        "previous_text": "Previous",
+    }
+
+
 _PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files": "most files first"}
 
 

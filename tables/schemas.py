@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tables import statistics
 from tables.deltalog.schema import Array, Column, Map, SchemaError, Struct, Type, dotted, parse_schema, type_text, walk
 from tables.deltalog.schema_changes import SchemaChange, compare_schemas
 from tables.models import Schema
 
-NO_STATISTICS = ("boolean", "binary", "variant")
+MOST_AT_ONCE = 200  # fields on a page; above, a schema shows its columns first and what lies in them by a link
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column or nested field: `path` dotted, `depth` 0 for columns; `partition` is its place among the partition columns, from 1."""
+    """One column or nested field: `path` dotted, `depth` 0 for columns; `partition` is its place among the partition columns, from 1.
+
+    `statistics` is what Delta's writers keep of it (statistics.Kept); None for structs, whose fields have it, and below arrays and maps.
+    """
 
     path: str
     depth: int
@@ -28,6 +33,7 @@ class Field:
     generated: str | None
     identity: bool
     default: str | None
+    statistics: str | None
     metadata: dict[str, Any]
 
 
@@ -41,17 +47,25 @@ def tree_of(schema: Schema | None) -> Struct | None:
         return None
 
 
-def fields_of(schema: Schema | None, partitions: Sequence[str] = (), clustering: Sequence[str] = ()) -> list[Field]:
-    """All fields, parents before their children."""
+def fields_of(
+    schema: Schema | None,
+    partitions: Sequence[str] = (),
+    clustering: Sequence[str] = (),
+    properties: Mapping[str, str | None] | None = None,
+) -> list[Field]:
+    """All fields, parents before their children. Without properties (None) nobody knows what statistics are kept."""
     tree = tree_of(schema)
     if tree is None:
         return []
     places = {name.lower(): place for place, name in enumerate(partitions, 1)}
     clustered = {name.lower() for name in clustering}
-    return [_field(path, column, places, clustered) for path, column in walk(tree)]
+    known = {} if properties is None else statistics.kept(tree, partitions, properties)
+    return [_field(path, column, places, clustered, known.get(path)) for path, column in walk(tree)]
 
 
-def _field(path: tuple[str, ...], column: Column, places: dict[str, int], clustered: set[str]) -> Field:
+def _field(
+    path: tuple[str, ...], column: Column, places: dict[str, int], clustered: set[str], kept: str | None
+) -> Field:
     physical = ".".join((*path[:-1], column.physical_name)).lower()
     return Field(
         path=dotted(path),
@@ -64,8 +78,65 @@ def _field(path: tuple[str, ...], column: Column, places: dict[str, int], cluste
         generated=column.generation_expression,
         identity=column.identity is not None,
         default=column.default,
+        statistics=kept,
         metadata=dict(column.free_metadata),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A field as a page lists it, with how many fields lie in it."""
+
+    field: Field
+    inside: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of a schema. `total` fields it has, `found` fit; `is_folded` when nested ones are left out; `next`, `previous` are places."""
+
+    lines: list[Line]
+    total: int
+    found: int
+    start: int
+    is_folded: bool
+    next: int | None
+    previous: int | None
+
+
+def listing(fields: Sequence[Field], q: str = "", below: str = "", start: int = 0) -> Listing:
+    """The fields whose path or comment has `q` (in any case), or that lie `below` a field; else all, or of many the columns first."""
+    inside = _counted(fields)
+    is_folded = False
+    if q:
+        wanted = [f for f in fields if q.lower() in f.path.lower() or q.lower() in (f.comment or "").lower()]
+    elif below:
+        wanted = [f for f in fields if f.path == below or f.path.startswith(f"{below}.")]
+    else:
+        is_folded = len(fields) > MOST_AT_ONCE and any(f.depth for f in fields)
+        wanted = [f for f in fields if f.depth == 0 or not is_folded]
+    shown = wanted[start : start + MOST_AT_ONCE]
+    return Listing(
+        lines=[Line(f, inside[f.path]) for f in shown],
+        total=len(fields),
+        found=len(wanted),
+        start=start,
+        is_folded=is_folded,
+        next=start + MOST_AT_ONCE if start + MOST_AT_ONCE < len(wanted) else None,
+        previous=max(start - MOST_AT_ONCE, 0) if start else None,
+    )
+
+
+def _counted(fields: Sequence[Field]) -> Counter[str]:
+    """How many fields lie in each, at any depth: parents come before their children."""
+    found: Counter[str] = Counter()
+    above: list[Field] = []
+    for field in fields:
+        while above and not field.path.startswith(f"{above[-1].path}."):
+            above.pop()
+        found.update(parent.path for parent in above)
+        above.append(field)
+    return found
 
 
 def _short(kind: Type) -> str:

@@ -72,21 +72,35 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 @asks(Permission.TABLE_READ)
 @require_GET
 def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
-    """The columns at a version, their changes, and two versions compared."""
+    """The columns at a version, their changes, and two versions compared; the columns alone for a swap while somebody types."""
     table = shown(request, table_id)
     version = _version(request, table)
     state = histories.state_at(table, version)
+    listed = _listed(request, table, state) | {"table": table, "version": version, "at": state}
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
+        return render(request, "tables/_fields.html", listed)
     changes = descriptions.schema_changes(table)
     return _page(
         request,
         table,
         "schema",
-        version=version,
-        at=state,
-        fields=schemas.fields_of(state.schema, state.partition_columns or (), table.clustering_columns),
         changes=changes,
         compared=_compared(request, table),
+        **{name: value for name, value in listed.items() if name != "table"},
     )
+
+
+def _listed(request: HttpRequest, table: Table, state: histories.State) -> dict[str, Any]:
+    """The fields that are asked for: by a part of path or comment, below one field, or page by page."""
+    fields = schemas.fields_of(state.schema, state.partition_columns or (), table.clustering_columns, state.properties)
+    q, below = request.GET.get("q", "").strip()[:200], request.GET.get("below", "")[:1000]
+    listing = schemas.listing(fields, q, below, _start(request.GET.get("cursor", "")))
+    return {"fields": listing, "q": q, "below": below, "page": presenters.field_pages(listing, request.GET)}
+
+
+def _start(text: str) -> int:
+    """The place in a list where a page begins; the first page for what is no place."""
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _version(request: HttpRequest, table: Table) -> int:
@@ -231,7 +245,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
 def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
     start = request.GET.get("files", "")
     try:
-        page = actions.files_of(table, found, "", int(start) if start.isdecimal() and len(start) < 10 else 0, FILES)
+        page = actions.files_of(table, found, "", _start(start), FILES)
     except Problem as problem:
         return {"files": [], "files_problem": problem.detail, "more_files": None}
     return {"files": page.rows, "more_files": page.next, "files_from": int(start) if start.isdecimal() else 0}
@@ -267,8 +281,7 @@ def partitions(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     order = request.GET.get("order", "")
     order = order if order in listing.ORDERS else listing.USUAL
     q = request.GET.get("q", "")[: listing.LONGEST_QUERY]
-    start = request.GET.get("cursor", "")
-    found = listing.page(table, order, q, int(start) if start.isdecimal() and len(start) < 10 else 0, PARTITIONS)
+    found = listing.page(table, order, q, _start(request.GET.get("cursor", "")), PARTITIONS)
     context = {"order": order, "q": q, **presenters.partitions(found, order, request.GET)}
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/_partitions.html", context)
