@@ -8,7 +8,8 @@ from itertools import islice
 from urllib.parse import unquote
 
 from console.errors import Problem
-from tables.deltalog import Problems, StorageError, open_log
+from tables.deltalog import Code, Problems, StorageError, open_log
+from tables.deltalog import Problem as LogProblem
 from tables.deltalog.actions import Action, AddCDCFile, AddFile, RemoveFile
 from tables.history import text
 from tables.locations import LocationError, resolve
@@ -32,10 +33,16 @@ class FileAction:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A page of a commit's files; `next` is where the following one begins, None at the end."""
+    """A page of a commit's files.
+
+    `next` and `previous` are where the pages beside it begin, None where there is none. `problems` says what of the commit could not
+    be read on the way to the page's end.
+    """
 
     rows: list[FileAction]
     next: int | None
+    previous: int | None
+    problems: tuple[LogProblem, ...]
 
 
 def files_of(table: Table, commit: Commit, kind: str = "", start: int = 0, limit: int = 50) -> Files:
@@ -43,30 +50,35 @@ def files_of(table: Table, commit: Commit, kind: str = "", start: int = 0, limit
 
     Raises Problem 410 `version_gone` when the commit has left the log, 404 `no_table` when the directory has gone.
     """
-    found = list(islice(_files(table, commit, kind), start, start + limit + 1))
-    return Files(found[:limit], start + limit if len(found) > limit else None)
+    problems = Problems(limit=20)
+    found = list(islice(_files(table, commit, kind, problems), start, start + limit + 1))
+    following = start + limit if len(found) > limit else None
+    return Files(found[:limit], following, max(0, start - limit) if start else None, problems.found())
 
 
-def _files(table: Table, commit: Commit, kind: str) -> Iterator[FileAction]:
-    for action in _actions(table, commit):
+def _files(table: Table, commit: Commit, kind: str, problems: Problems) -> Iterator[FileAction]:
+    for action in _actions(table, commit, problems):
         if isinstance(action, FILES) and (not kind or isinstance(action, KINDS[kind])):
             yield _file(action)
 
 
-def _actions(table: Table, commit: Commit) -> Iterator[Action]:
-    gone = (
-        commit.incarnation != table.incarnation or table.first_version is None or commit.version < table.first_version
-    )
-    if gone:
-        detail = f"Version {commit.version} has left the log. Levee kept what its commit said, not its files."
-        raise Problem(410, "version_gone", detail)
+def _actions(table: Table, commit: Commit, problems: Problems) -> Iterator[Action]:
+    if commit.incarnation != table.incarnation or table.first_version is None or commit.version < table.first_version:
+        raise _gone(commit)
     try:
         resolve(table.path, Root.objects.all())
-        yield from open_log(table.path).actions(commit.version, Problems())
+        yield from open_log(table.path).actions(commit.version, problems)
     except LocationError as error:
         raise Problem(error.status, "no_table" if error.status == 404 else error.code, str(error)) from None
     except StorageError as error:
         raise Problem(422, "unreadable", f"The log can't be read: {error}") from None
+    if any(problem.code is Code.MISSING for problem in problems.found()):  # since the last sync
+        raise _gone(commit)
+
+
+def _gone(commit: Commit) -> Problem:
+    detail = f"Version {commit.version} has left the log. Levee kept what its commit said, not its files."
+    return Problem(410, "version_gone", detail)
 
 
 def _file(action: AddFile | RemoveFile | AddCDCFile) -> FileAction:

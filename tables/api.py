@@ -244,7 +244,8 @@ class CommitFiles(APIView):
             {
                 "results": [asdict(row) for row in found.rows],
                 "next": _next(request, found.next),
-                "previous": None,
+                "previous": _next(request, found.previous),
+                "problems": [problem.as_json() for problem in found.problems],
             }
         )
 

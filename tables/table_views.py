@@ -248,7 +248,13 @@ def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
         page = actions.files_of(table, found, "", _start(start), FILES)
     except Problem as problem:
         return {"files": [], "files_problem": problem.detail, "more_files": None}
-    return {"files": page.rows, "more_files": page.next, "files_from": int(start) if start.isdecimal() else 0}
+    return {
+        "files": page.rows,
+        "more_files": page.next,
+        "earlier_files": page.previous,
+        "files_from": int(start) if start.isdecimal() else 0,
+        "unread": page.problems,
+    }
 
 
 @asks(Permission.TABLE_READ)
