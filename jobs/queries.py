@@ -25,6 +25,7 @@ from jobs.titles import title_of
 from tables.keyset import Key, Page, page
 from tables.models import DESTRUCTIVE, Commit, Explanation
 from tables.queries import visible_to as tables_visible_to
+from tables.versions import commit_url
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 
@@ -263,7 +264,7 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
         {
             "table_name": commit.table.name,
             "version": commit.version,
-            "url": reverse("tables:commit", args=[commit.table_id, commit.version]),
+            "url": commit_url(commit.table, commit.version, commit.incarnation),
             "operation": commit.operation,
             # A rewritten file goes with all of its rows: what a delete says of itself is nearer the truth.
             "rows": commit.rows_removed if (told := affected_rows(commit.operation_metrics)) is None else told,

@@ -40,6 +40,7 @@ from tables.models import Commit, Table
 from tables.reach import Reach, joined
 from tables.serializers import (
     CommitOut,
+    CommitQuery,
     DayOut,
     FilesQuery,
     FindingOut,
@@ -199,16 +200,22 @@ class History(APIView):
         table = _table(request, table_id)
         asked = query_of(request, HistoryQuery)
         wanted = histories.Filter(**{name: asked[name] for name in _HISTORY if name in asked})
-        found = histories.history_page(table, wanted, limit_asked(request), cursor_asked(request))
-        return listed(request, found, _with_reach(table, found.rows))
+        lay = _lay(request, table)
+        found = histories.history_page(table, wanted, limit_asked(request), cursor_asked(request), lay)
+        return listed(request, found, _with_reach(table, found.rows, lay))
 
 
 _HISTORY = ("operation", "by", "since", "until", "before", "job")
 
 
-def _with_reach(table: Table, commits: list[Commit]) -> list[dict[str, Any]]:
+def _lay(request: Request, table: Table) -> int:
+    """The incarnation asked for. Raises Http404 for one that never was."""
+    return histories.incarnation_of(table, request.query_params.get("incarnation", ""))
+
+
+def _with_reach(table: Table, commits: list[Commit], incarnation: int) -> list[dict[str, Any]]:
     reach = Reach(table).over(commits) if commits else []
-    known = explanations.of_commits(table, table.incarnation, [commit.version for commit in commits])
+    known = explanations.of_commits(table, incarnation, [commit.version for commit in commits])
     return [
         commit_json(commit, there) | {"explanation": explanations.explanation_json(known.get(commit.version))}
         for commit, there in zip(commits, reach, strict=True)
@@ -220,12 +227,12 @@ class CommitDetail(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=CommitOut)
+    @documented(parameters=[CommitQuery], responses=CommitOut)
     def get(self, request: Request, table_id: uuid.UUID, version: int) -> Response:
         table = _table(request, table_id)
-        commit = histories.commit_at(table, version)
+        commit = histories.commit_at(table, version, _lay(request, table))
         there = Reach(table).of(commit)
-        (line,) = _with_reach(table, [commit])
+        (line,) = _with_reach(table, [commit], commit.incarnation)
         return Response(line | descriptions.commit_json(table, commit, there))
 
 
@@ -286,7 +293,7 @@ class Compare(APIView):
     @documented(responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
-        return Response(descriptions.compare_json(table, *_between(request)))
+        return Response(descriptions.compare_json(table, *_between(request), _lay(request, table)))
 
 
 class SchemaAt(APIView):
@@ -318,7 +325,7 @@ class SchemaCompare(APIView):
     @documented(responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
-        return Response(descriptions.schema_compare_json(table, *_between(request)))
+        return Response(descriptions.schema_compare_json(table, *_between(request), _lay(request, table)))
 
 
 class Layout(APIView):

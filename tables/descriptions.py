@@ -79,9 +79,9 @@ def schema_changes_json(table: Table) -> list[dict[str, Any]]:
     ]
 
 
-def schema_compare_json(table: Table, before: int, after: int) -> dict[str, Any]:
+def schema_compare_json(table: Table, before: int, after: int, incarnation: int | None = None) -> dict[str, Any]:
     """The schemas of two versions compared; `changes` is null when one of them is not known."""
-    old, new = histories.state_at(table, before), histories.state_at(table, after)
+    old, new = (histories.state_at(table, version, incarnation) for version in (before, after))
     return {"from": before, "to": after, "changes": _compared(old.schema, new.schema)}
 
 
@@ -89,10 +89,10 @@ def _compared(old: Schema | None, new: Schema | None) -> list[dict[str, Any]] | 
     return None if old is None or new is None else changes_json(schemas.differences(old, new))
 
 
-def compare_json(table: Table, before: int, after: int) -> dict[str, Any]:
+def compare_json(table: Table, before: int, after: int, incarnation: int | None = None) -> dict[str, Any]:
     """Two versions: what differs in schema, properties and protocol, and what the commits between them did."""
-    old, new = histories.state_at(table, before), histories.state_at(table, after)
-    between = histories.between(table, min(before, after), max(before, after))
+    old, new = (histories.state_at(table, version, incarnation) for version in (before, after))
+    between = histories.between(table, min(before, after), max(before, after), incarnation)
     return {
         "from": before,
         "to": after,

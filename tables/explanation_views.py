@@ -13,6 +13,8 @@ from console.accounts.permissions import asks
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from tables.explanations import acknowledge as acknowledge_commit
+from tables.histories import incarnation_of
+from tables.versions import commit_url
 from tables.views import shown
 
 
@@ -20,6 +22,8 @@ from tables.views import shown
 @require_POST
 def acknowledge(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpResponse:
     """Keeps the person's words; back to the commit."""
-    acknowledge_commit(Actor.of(request), shown(request, table_id), version, request.POST.get("reason", ""))
+    table = shown(request, table_id)
+    lay = incarnation_of(table, request.POST.get("incarnation", ""))
+    acknowledge_commit(Actor.of(request), table, version, request.POST.get("reason", ""), lay)
     messages.success(request, f"Version {version:,} is acknowledged.")
-    return redirect("tables:commit", table_id, version)
+    return redirect(commit_url(table, version, lay))

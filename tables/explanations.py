@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 from django.http import Http404
 
@@ -19,6 +19,7 @@ from tables.effects import words_of
 from tables.models import Commit, Explanation, Table
 from tables.queries import visible_to
 from tables.services import person_of, require_on
+from tables.versions import commit_url
 
 REASON_LENGTH = 2000
 
@@ -37,12 +38,26 @@ def open_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
         for c in Commit.objects.filter(table__in={e.table_id for e in found}, version__in={e.version for e in found})
     }
     rows = [(e, commits.get((e.table_id, e.incarnation, e.version))) for e in found]
-    return [{"explanation": e, "commit": commit, "effects": words_of(e.effects)} for e, commit in rows]
+    return [
+        {
+            "explanation": e,
+            "commit": commit,
+            "effects": words_of(e.effects),
+            "url": commit_url(e.table, e.version, e.incarnation),
+        }
+        for e, commit in rows
+    ]
 
 
-def count_open(table: Table) -> int:
-    """How many commits of a table wait for somebody's word."""
-    return Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None).count()
+def count_open(table: Table) -> dict[int, int]:
+    """How many commits wait for somebody's word, by incarnation, the newest first; those without any are left out."""
+    found = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    return dict(
+        found.order_by("-incarnation")
+        .values("incarnation")
+        .annotate(count=Count("pk"))
+        .values_list("incarnation", "count")
+    )
 
 
 def of_commits(table: Table, incarnation: int, versions: list[int]) -> dict[int, Explanation]:
@@ -51,8 +66,8 @@ def of_commits(table: Table, incarnation: int, versions: list[int]) -> dict[int,
     return {e.version: e for e in found.select_related("acknowledged_by")}
 
 
-def acknowledge(actor: Actor, table: Table, version: int, reason: str) -> Explanation:
-    """A person's word that a commit which nobody explains has been looked at.
+def acknowledge(actor: Actor, table: Table, version: int, reason: str, incarnation: int | None = None) -> Explanation:
+    """A person's word that a commit which nobody explains has been looked at: one of the present table, or of an earlier one.
 
     Raises Problem: 400 `invalid` (no reason), 403 `forbidden`, 409 `wrong_state`; Http404 for a version without an open question.
     """
@@ -60,7 +75,8 @@ def acknowledge(actor: Actor, table: Table, version: int, reason: str) -> Explan
     reason = _checked(reason)
     with transaction.atomic():
         rows = Explanation.objects.select_for_update(of=("self",))
-        found = rows.filter(table=table, incarnation=table.incarnation, version=version).first()
+        lay = table.incarnation if incarnation is None else incarnation
+        found = rows.filter(table=table, incarnation=lay, version=version).first()
         if found is None:
             raise Http404
         if not found.is_open:
@@ -69,7 +85,8 @@ def acknowledge(actor: Actor, table: Table, version: int, reason: str) -> Explan
             )
         record(
             actor, Action.COMMIT_ACKNOWLEDGE, ObjectKind.TABLE, table.pk, table.name,
-            reason=reason, before={"verdict": found.verdict, "why": found.why}, table_version=version,
+            reason=reason, table_version=version,
+            before={"verdict": found.verdict, "why": found.why, "incarnation": found.incarnation},
         )  # fmt: skip
         changes = {"acknowledged_at": Now(), "acknowledged_by": person_of(actor), "reason": reason}
         Explanation.objects.filter(pk=found.pk).update(**changes)

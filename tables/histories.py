@@ -12,7 +12,7 @@ from django.http import Http404
 
 from tables import behind
 from tables.keyset import Key, Page, page
-from tables.models import DESTRUCTIVE, Baseline, Commit, Explanation, Incarnation, Schema, Table, TableDay
+from tables.models import DESTRUCTIVE, Baseline, Commit, Explanation, Schema, Table, TableDay
 
 ORDER = (Key("version", descending=True),)
 STREAMING = "STREAMING UPDATE"
@@ -44,6 +44,15 @@ class Filter:
 def commits_of(table: Table, incarnation: int | None = None) -> QuerySet[Commit]:
     """The history of the table that lies there now, or of an earlier one."""
     return Commit.objects.filter(table=table, incarnation=table.incarnation if incarnation is None else incarnation)
+
+
+def incarnation_of(table: Table, text: str) -> int:
+    """Which of the tables that have lain here is meant; the present one without a text. Raises Http404 for one that never was."""
+    if not text:
+        return table.incarnation
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= table.incarnation):
+        raise Http404
+    return int(text)
 
 
 def history_page(
@@ -130,7 +139,7 @@ def newest_version(table: Table, incarnation: int) -> int | None:
     """The last version of the present table or of an earlier one; None for one without versions."""
     if incarnation == table.incarnation:
         return table.version
-    return Incarnation.objects.filter(table=table, number=incarnation).values_list("version", flat=True).first()
+    return commits_of(table, incarnation).order_by("-version").values_list("version", flat=True).first()
 
 
 def _told(table: Table, version: int, incarnation: int) -> State:
@@ -199,9 +208,9 @@ def days_of(table: Table, now: datetime) -> list[Day]:
     return days[::-1]
 
 
-def between(table: Table, before: int, after: int) -> dict[str, int | None]:
+def between(table: Table, before: int, after: int, incarnation: int | None = None) -> dict[str, int | None]:
     """What the commits after one version up to another did in sum; a sum with an unknown part is None."""
-    rows = commits_of(table).filter(version__gt=before, version__lte=after)
+    rows = commits_of(table, incarnation).filter(version__gt=before, version__lte=after)
     names = (
         "files_added",
         "files_removed",

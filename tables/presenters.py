@@ -66,6 +66,7 @@ def may(person: Person, table: Table, permission: Permission) -> bool:
 
 def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     """What every page of a table begins with."""
+    unexplained = explanations.count_open(table)
     return {
         "table": table,
         "state": state_of(table),
@@ -82,7 +83,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "rows_url": _rows_url(person, table),
         "restore_url": _change_url("jobs:restore", person, table),
         "moved_to": moved_to(person, table),
-        "unexplained": explanations.count_open(table),
+        "unexplained": sum(unexplained.values()),
+        "unexplained_in": next(iter(unexplained), table.incarnation),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
     }
 

@@ -79,7 +79,13 @@ class TableQuery(ListQuery):
     order = serializers.ChoiceField(["best", "name", "-size", "-files", "-changed"], required=False)
 
 
-class HistoryQuery(ListQuery):
+class CommitQuery(serializers.Serializer[Any]):
+    incarnation = serializers.IntegerField(
+        required=False, min_value=0, help_text="Of the table that lay there before; else the present one."
+    )
+
+
+class HistoryQuery(ListQuery, CommitQuery):
     operation = serializers.CharField(
         required=False, help_text="A name, or `destructive`, `but_streaming`, `unexplained`."
     )
@@ -195,6 +201,7 @@ class ExplanationOut(serializers.Serializer[Any]):
 
 class CommitOut(serializers.Serializer[Any]):
     version = serializers.IntegerField()
+    incarnation = serializers.IntegerField()
     committed_at = serializers.DateTimeField(allow_null=True)
     operation = serializers.CharField(allow_null=True)
     operation_parameters = serializers.DictField(child=serializers.CharField(allow_null=True))
@@ -305,6 +312,7 @@ def commit_json(commit: Commit, there: Reach) -> dict[str, Any]:
     """An entry of a history, with what can be done with its version."""
     return {
         "version": commit.version,
+        "incarnation": commit.incarnation,
         "committed_at": commit.committed_at,
         "operation": commit.operation or None,
         "operation_parameters": commit.operation_parameters,

@@ -220,8 +220,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     lay = _incarnation(request, table)
     found = histories.commit_at(table, version, lay)
     reach = Reach(table).of(found)
-    here = lay == table.incarnation
-    schema_changes, property_changes, protocol = descriptions.commit_changes(table, found) if here else ([], [], None)
+    schema_changes, property_changes, protocol = descriptions.commit_changes(table, found)
     return _page(
         request,
         table,

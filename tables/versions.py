@@ -45,6 +45,12 @@ class Ways:
     newer: Place | None
 
 
+def commit_url(table: Table, version: int, incarnation: int) -> str:
+    """The page of a commit of the present table, or of one that lay there before."""
+    url = reverse("tables:commit", args=[table.pk, version])
+    return url if incarnation == table.incarnation else f"{url}?{urlencode({'incarnation': incarnation})}"
+
+
 def ways(person: Person, table: Table, version: int, current: str, incarnation: int | None = None) -> Ways:
     """The ways from the page `current`, a name of PLACES. Only to pages that there are: one query, for a commit's neighbours.
 

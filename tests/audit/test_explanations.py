@@ -1,12 +1,14 @@
 """Commits that nobody approved are seen, whoever made them, until a person has looked; forged stamps are found out."""
 
 import json
+import shutil
 import uuid
 from datetime import timedelta
 
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
+from django.test import Client
 from django.utils import timezone
 
 from console.accounts.roles import Role
@@ -250,3 +252,83 @@ def test_jobs_and_tables_that_do_not_agree_are_found(orders):
 def test_an_approval_without_its_event_is_found(orders):
     with_approval(orders)
     assert kinds() == ["event_missing"]
+
+
+@pytest.fixture
+def recreated(unexplained):
+    """A table of which nobody approved version 1, nor version 1 of the one that lay there before."""
+    shutil.rmtree(unexplained.path)
+    write_deltalake(unexplained.path, pa.table({"id": [1, 2], "note": ["x", "y"]}))
+    synced(unexplained)
+    outside(unexplained).delete("id = 1")
+    table = synced(unexplained)
+    assert verdicts_by_lay() == {(0, 1): True, (1, 1): True}
+    return table
+
+
+def verdicts_by_lay():
+    return {(e.incarnation, e.version): e.is_open for e in Explanation.objects.all()}
+
+
+def browsing(person):
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def test_home_leads_to_the_commits_of_the_tables_that_made_them(recreated):
+    olga = factories.person_with(Role.OPERATOR)
+    html = browsing(olga).get("/").content.decode()
+    for address in (f"/tables/{recreated.pk}/commits/1/", f"/tables/{recreated.pk}/commits/1/?incarnation=0"):
+        assert html.count(f'href="{address}"') >= 2  # among what nobody approved, and among what was destroyed lately
+
+
+def test_an_earlier_tables_commit_is_acknowledged_where_it_stands(recreated):
+    client = browsing(factories.person_with(Role.OPERATOR))
+    address = f"/tables/{recreated.pk}/commits/1/"
+    html = client.get(f"{address}?incarnation=0").content.decode()
+    assert '<input type="hidden" name="incarnation" value="0">' in html
+    assert "side by side" not in html
+    answer = client.post(f"{address}acknowledge/", {"reason": "known", "incarnation": "0"})
+    assert answer["Location"] == f"{address}?incarnation=0"
+    assert verdicts_by_lay() == {(0, 1): False, (1, 1): True}
+    event = Event.objects.get(action=Action.COMMIT_ACKNOWLEDGE)
+    assert event.before is not None
+    assert event.before["incarnation"] == 0
+    assert '?operation=unexplained"' in client.get(f"/tables/{recreated.pk}/").content.decode()
+    client.post(f"{address}acknowledge/", {"reason": "known too"})
+    assert verdicts_by_lay() == {(0, 1): False, (1, 1): False}
+    assert client.post(f"{address}acknowledge/", {"reason": "x", "incarnation": "7"}).status_code == 404
+
+
+def test_what_is_open_of_an_earlier_table_can_be_reached(recreated):
+    client = browsing(factories.person_with(Role.OPERATOR))
+    client.post(f"/tables/{recreated.pk}/commits/1/acknowledge/", {"reason": "known"})
+    html = client.get(f"/tables/{recreated.pk}/").content.decode()
+    assert "?operation=unexplained&amp;incarnation=0" in html
+    found = client.get(f"/tables/{recreated.pk}/history/?operation=unexplained&incarnation=0").content.decode()
+    assert "/commits/1/?incarnation=0" in found
+    assert '<input type="hidden" name="incarnation" value="0">' in found
+
+
+def test_the_api_tells_the_tables_of_one_place_apart(recreated):
+    operator, address = caller("operator"), f"/tables/{recreated.pk}"
+    rows = operator.get(f"{address}/history?incarnation=0").json()["results"]
+    assert [
+        (row["incarnation"], row["version"], row["explanation"] and row["explanation"]["verdict"]) for row in rows
+    ] == [
+        (0, 1, "nobody"),
+        (0, 0, None),
+    ]
+    assert {row["incarnation"] for row in operator.get(f"{address}/history").json()["results"]} == {1}
+    made = operator.get(f"{address}/commits/0?incarnation=0").json()["schema_changes"]
+    assert [change["column"] for change in made] == ["id", "country"]
+    same = operator.get(f"{address}/schema/compare?from=0&to=1&incarnation=0").json()
+    assert same["changes"] == []
+    assert operator.get(f"{address}/compare?from=0&to=1&incarnation=0").json()["commits"]["rows_changed"] == -1
+    answer = operator.post(f"{address}/commits/1/acknowledge", {"reason": "known", "incarnation": 0})
+    assert answer.status_code == 200
+    assert verdicts_by_lay() == {(0, 1): False, (1, 1): True}
+    for unknown in ("history?incarnation=9", "commits/1?incarnation=9"):
+        assert operator.get(f"{address}/{unknown}").status_code == 404
+    assert operator.get(f"{address}/history?incarnation=x").status_code == 400
