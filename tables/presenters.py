@@ -267,8 +267,8 @@ def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | 
         commit,
         reach,
         signed(commit.rows_changed),
-        _files(commit),
-        _signed_bytes(commit.bytes_added, commit.bytes_removed),
+        files_text(commit.files_added, commit.files_removed),
+        signed_bytes(commit.bytes_added, commit.bytes_removed),
         commit.operation in DESTRUCTIVE,
         explanation,
         job,
@@ -289,16 +289,17 @@ def signed(change: int | None) -> str | None:
     return "0" if change == 0 else f"{'+' if change > 0 else '−'}{abs(change):,}"
 
 
-def _signed_bytes(added: int | None, removed: int | None) -> str | None:
+def signed_bytes(added: int | None, removed: int | None) -> str | None:
     if added is None or removed is None:
         return None
     change = added - removed
     return "0" if change == 0 else f"{'+' if change > 0 else '−'}{size(abs(change))}"
 
 
-def _files(commit: Commit) -> str:
-    parts = [f"+{commit.files_added:,}"] if commit.files_added else []
-    parts += [f"−{commit.files_removed:,}"] if commit.files_removed else []
+def files_text(added: int | None, removed: int | None) -> str:
+    """`+3 −2`; `0` for none."""
+    parts = [f"+{added:,}"] if added else []
+    parts += [f"−{removed:,}"] if removed else []
     return " ".join(parts) or "0"
 
 

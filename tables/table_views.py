@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, time
 from typing import Any
 
@@ -28,16 +29,19 @@ from tables import (
     naming,
     operations,
     presenters,
+    runs,
     schemas,
     services,
 )  # fmt: skip
 from tables import partitions as listing
 from tables.forms import CompareForm, DescribeForm, HistoryForm, VersionForm
+from tables.keyset import Page
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
 from tables.views import neighbours, shown
 
 COMMITS = 50
+MOST_COMMITS = 400  # on a page where most lie in runs
 FILES = 50
 PARTITIONS = 100
 
@@ -157,16 +161,36 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     form = HistoryForm(request.GET)
     wanted = _history_filter(form) if form.is_valid() else histories.Filter()
     lay = _incarnation(request, table)
-    found = histories.history_page(table, wanted, COMMITS, request.GET.get("cursor", ""), lay)
     reach = Reach(table)
-    known = explanations.of_commits(table, lay, [commit.version for commit in found.rows])
-    jobs = behind.jobs_of(person_of(request), found.rows)
-    rows = presenters.commit_rows(found.rows, reach.over(found.rows), known, jobs)
-    context = {"rows": rows, "form": form, "wanted": wanted, "incarnation": lay}
+    found, rows = _lines(request, table, wanted, lay, reach)
+    context = {"rows": rows, "is_unfolded": "unfold" in request.GET, "form": form, "wanted": wanted, "incarnation": lay}
     context |= {"operations": operations.names(table, lay), "groups": histories.GROUPS}
     if begins := wanted.before is None and not request.GET.get("cursor"):
         context |= _drawn(reach)
     return _page(request, table, "history", begins=begins, **context, **_reachable(request, reach, found))
+
+
+Lines = tuple[Page[Commit], Sequence["presenters.CommitRow | runs.Run"]]
+
+
+def _lines(request: HttpRequest, table: Table, wanted: histories.Filter, lay: int, reach: Reach) -> Lines:
+    """A page of the history, runs folded unless they are to be opened; where it folds to little, a longer one."""
+    person, cursor = person_of(request), request.GET.get("cursor", "")
+
+    def read(limit: int) -> tuple[Page[Commit], list[presenters.CommitRow]]:
+        found = histories.history_page(table, wanted, limit, cursor, lay)
+        known = explanations.of_commits(table, lay, [commit.version for commit in found.rows])
+        jobs = behind.jobs_of(person, found.rows)
+        return found, presenters.commit_rows(found.rows, reach.over(found.rows), known, jobs)
+
+    found, rows = read(COMMITS)
+    if "unfold" in request.GET:
+        return found, rows
+    lines = runs.folded(rows)
+    if len(lines) <= COMMITS // 2 and (found.next or found.previous):
+        found, rows = read(MOST_COMMITS)
+        lines = runs.folded(rows)
+    return found, lines
 
 
 def _incarnation(request: HttpRequest, table: Table) -> int:

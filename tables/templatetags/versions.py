@@ -25,3 +25,14 @@ def version_links(
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         return {}
     return {"ways": versions.ways(person, table, int(text), current, incarnation)}
+
+
+@register.simple_tag(takes_context=True)
+def url_with(context: template.Context, **changes: Any) -> str:
+    """The page's own query with these entries changed; None takes one out."""
+    query = context["request"].GET.copy()
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value is not None:
+            query[name] = str(value)
+    return str(query.urlencode())
