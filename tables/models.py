@@ -236,6 +236,11 @@ class Commit(models.Model):
                 | models.Q(protocol__isnull=False),
             ),
             models.Index(
+                fields=["table", "incarnation", "-version"],
+                name="commit_removals",
+                condition=models.Q(files_removed__gt=0),
+            ),
+            models.Index(
                 fields=["-committed_at"], name="commit_destructive", condition=models.Q(operation__in=DESTRUCTIVE)
             ),
         ]

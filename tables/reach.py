@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tables.deltalog.reachability import Files, Vacuum, VersionFacts, reachability
 from tables.deltalog.reachability import Reach as VersionReach
-from tables.deltalog.retention import deleted_file_retention
+from tables.deltalog.retention import LONGEST, deleted_file_retention
 from tables.models import Baseline, Commit, Table
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
@@ -63,7 +63,7 @@ class Reach:
         self.retention = deleted_file_retention({k: v for k, v in table.properties.items() if v is not None})
         self._history = Commit.objects.filter(table=table, incarnation=table.incarnation)
         self._vacuums = _vacuums(self._history, self.retention)
-        self._removals = [found for vacuum in self._vacuums if (found := _last_removal(self._history, vacuum))]
+        self._removals = _last_removal(self._history, self._vacuums)
         self._feed = _feed_changes(table, self._history)
 
     def of(self, commit: Commit) -> VersionReach:
@@ -109,7 +109,10 @@ class Reach:
         """When the oldest version of a restorable span stops to be; None for the newest version, which never does."""
         if span.first_at is None or span.first == self.table.version:
             return None
-        return span.first_at + self.retention
+        try:
+            return span.first_at + self.retention
+        except OverflowError:  # a log may say that it was written in the year 9999
+            return None
 
     def spans(self) -> list[Span]:
         """All known versions, oldest first, cut where an answer changes. Two more queries."""
@@ -185,15 +188,18 @@ def _asked_retention(start: Commit, usual: timedelta) -> timedelta:
     for name in ("specifiedRetentionMillis", "defaultRetentionMillis"):
         text = start.operation_parameters.get(name) or ""
         if text.isascii() and text.isdigit() and len(text) < 15:
-            return timedelta(milliseconds=int(text))
+            return min(timedelta(milliseconds=int(text)), LONGEST)
     return usual
 
 
-def _last_removal(history: QuerySet[Commit], vacuum: Vacuum) -> Commit | None:
-    """The newest commit whose removed files the vacuum deleted."""
-    horizon = vacuum.at - vacuum.retention
-    rows = history.filter(version__lt=vacuum.version, files_removed__gt=0, committed_at__lte=horizon)
-    return rows.only(*_FACTS).order_by("-version").first()
+def _last_removal(history: QuerySet[Commit], vacuums: Sequence[Vacuum]) -> list[Commit]:
+    """The newest commit whose removed files a vacuum deleted, if there is one: that vacuum is the one which reached farthest."""
+    if not vacuums:
+        return []
+    farthest = max(vacuums, key=lambda vacuum: vacuum.at - vacuum.retention)
+    horizon = farthest.at - farthest.retention
+    rows = history.filter(version__lt=farthest.version, files_removed__gt=0, committed_at__lte=horizon)
+    return list(rows.only(*_FACTS).order_by("-version")[:1])
 
 
 def _feed_changes(table: Table, history: QuerySet[Commit]) -> list[tuple[int, bool | None]]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 DELETED_FILES = "delta.deletedFileRetentionDuration"
 LOG = "delta.logRetentionDuration"
+LONGEST = timedelta(days=36_525)  # a hundred years: what is longer counts as this, so that it can be added to any date
 _DEFAULTS = {DELETED_FILES: timedelta(weeks=1), LOG: timedelta(days=30)}
 _UNITS = {
     "week": timedelta(weeks=1),
@@ -32,9 +33,12 @@ def parse_interval(text: str) -> timedelta | None:
         found = _PART.match(rest, position)
         if found is None or found[2] not in _UNITS:
             return None
-        total += int(found[1]) * _UNITS[found[2]]
+        try:
+            total += int(found[1]) * _UNITS[found[2]]
+        except OverflowError:
+            return None if found[1].startswith("-") else LONGEST
         position = found.end()
-    return total if total >= timedelta() else None
+    return min(total, LONGEST) if total >= timedelta() else None
 
 
 def deleted_file_retention(configuration: Mapping[str, str]) -> timedelta:
