@@ -59,13 +59,14 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A path with its grid. `parts` are drawn one by one: a gap lies where a value is unknown."""
+    """A path with its grid. `parts` are drawn one by one: a gap lies where a value is unknown. `marks` are places with their texts."""
 
     parts: list[str]
     grid: list[Tick]
     below: list[Tick]
     reference: float | None = None
     reference_text: str = ""
+    marks: Sequence[Tick] = ()
 
 
 def hatch(x: float, y: float, width: float, height: float, step: int = 7) -> str:
@@ -162,10 +163,11 @@ def _logarithmic(
     return Line(parts, grid, below, y(median) if median else None, f"median {text(median)}" if median else "")
 
 
-def sizes_over_time(days: Sequence[Day]) -> Line | None:
-    """Bytes by day. None when fewer than two days are known."""
+def sizes_over_time(days: Sequence[Day], destructive: Sequence[Destructive] = ()) -> Line | None:
+    """Bytes by day, with the destructive commits among them. None when fewer than two days are known."""
     known = [(day.at, day.size_bytes) for day in days if day.size_bytes is not None]
-    return _over_time(known, byte_steps(max((value for _, value in known), default=0)), size)
+    top = max((value for _, value in known), default=0)
+    return _over_time(known, byte_steps(top), size, destructive)
 
 
 def rows_over_time(days: Sequence[Day]) -> Line | None:
@@ -174,7 +176,13 @@ def rows_over_time(days: Sequence[Day]) -> Line | None:
     return _over_time(known, nice_steps(max((value for _, value in known), default=0), 2, least=1), number)
 
 
-def _over_time(known: Sequence[tuple[datetime, int]], steps: list[float], text: Callable[[int], object]) -> Line | None:
+def _over_time(
+    known: Sequence[tuple[datetime, int]],
+    steps: list[float],
+    text: Callable[[int], object],
+    destructive: Sequence[Destructive] = (),
+) -> Line | None:
+    """A value holds until the next commit changes it: the line is made of steps, never of slopes."""
     if len(known) < 2:
         return None
     start, end = known[0][0], known[-1][0]
@@ -183,10 +191,16 @@ def _over_time(known: Sequence[tuple[datetime, int]], steps: list[float], text: 
     def x(at: datetime) -> float:
         return round(LEFT + (at - start) / (end - start) * (WIDTH - LEFT - 4), 1)
 
-    points = [f"{x(at)} {BOTTOM - value * scale:.1f}" for at, value in known]
+    points = [(x(at), round(BOTTOM - value * scale, 1)) for at, value in known]
+    path = f"M{points[0][0]} {points[0][1]}" + "".join(f"H{right}V{y}" for right, y in points[1:])
     grid = [Tick(round(BOTTOM - step * scale, 1), str(text(int(step)))) for step in steps]
     below = [Tick(x(start), f"{start:%-d %b}", ""), Tick(x(end), f"{end:%-d %b}", "end")]
-    return Line(["M" + "L".join(points)], grid, below)
+    marks = [Tick(x(day), _named(d)) for d in destructive if d.at and start <= (day := _day_of(d.at)) <= end]
+    return Line([path], grid, below, marks=marks)
+
+
+def _day_of(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def commits_by_day(days: Sequence[Day]) -> Bars | None:

@@ -443,13 +443,13 @@ def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[
 
 def title_of(commit: Commit) -> str:
     """A commit as a sentence with the number in it."""
-    rows = signed(commit.rows_changed)
-    what = commit.operation or "an unnamed operation"
-    version = f"Version {number(commit.version)}"
-    if commit.operation == "CONVERT":
-        return f"{version} made {number(commit.files_added)} parquet files a Delta table"
-    if rows and rows[0] == "−":
-        return f"{version} removed {rows[1:]} rows"
-    if rows and rows[0] == "+":
-        return f"{version} added {rows[1:]} rows"
-    return f"{version}: {what}"
+    version, change = f"Version {number(commit.version)}", commit.rows_changed
+    if commit.operation == "CONVERT" and commit.files_added is not None:
+        return f"{version} made {_counted(commit.files_added, 'parquet file')} a Delta table"
+    if change:
+        return f"{version} {'removed' if change < 0 else 'added'} {_counted(abs(change), 'row')}"
+    return f"{version}: {commit.operation or 'an unnamed operation'}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

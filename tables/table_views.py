@@ -67,7 +67,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         defaults=others,
         changed=sum(1 for row in own if row.is_own),
         days=days,
-        growth=drawings.sizes_over_time(days),
+        growth=drawings.sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
         earlier=list(table.earlier.all()) if table.incarnation else [],
         columns=len(table.schema.struct["fields"]) if table.schema else None,
     )

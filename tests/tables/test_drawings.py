@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -46,8 +47,22 @@ def test_a_line_needs_two_known_days() -> None:
     assert drawings.rows_over_time([]) is None
     line = drawings.sizes_over_time(days(1024, None, 4096))
     assert line is not None
-    assert line.parts[0].count("L") == 1
+    assert line.parts[0].count("H") == line.parts[0].count("V") == 1
+    assert "L" not in line.parts[0]
     assert [tick.text for tick in line.below] == ["1 Nov", "3 Nov"]
+
+
+def test_a_size_holds_until_the_next_commit_and_destructive_commits_are_marked() -> None:
+    gone = Destructive(3, START + timedelta(days=5, hours=7), "DELETE", True)
+    before = Destructive(0, START - timedelta(days=5), "DELETE", True)
+    known = [Day(START, 1, 4096, 1), Day(START + timedelta(days=10), 1, 1024, 1)]
+    line = drawings.sizes_over_time(known, [before, gone])
+    assert line is not None
+    (path,) = line.parts
+    left, up, right, down = [float(number) for number in re.findall(r"[\d.]+", path)]
+    assert (left, right, up < down) == (drawings.LEFT, drawings.WIDTH - 4, True)
+    assert [mark.text[:9] for mark in line.marks] == ["v3 DELETE"]
+    assert line.marks[0].at == pytest.approx((left + right) / 2, abs=1)
 
 
 def test_commits_by_day_leave_room_for_days_without() -> None:

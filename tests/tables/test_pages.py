@@ -186,6 +186,24 @@ def test_a_commit_lists_its_files(ines: Client, orders: Table) -> None:
     page(ines, f"/tables/{orders.pk}/commits/9/", 404)
 
 
+@pytest.mark.parametrize(
+    ("operation", "rows", "files", "title"),
+    [
+        ("DELETE", -1, 0, "Version 7 removed 1 row"),
+        ("WRITE", 2_000, 1, "Version 7 added 2,000 rows"),
+        ("CONVERT", 5, 1, "Version 7 made 1 parquet file a Delta table"),
+        ("CONVERT", None, 1_200, "Version 7 made 1,200 parquet files a Delta table"),
+        ("OPTIMIZE", 0, 3, "Version 7: OPTIMIZE"),
+        ("", None, None, "Version 7: an unnamed operation"),
+    ],
+)
+def test_the_title_of_a_commit_counts_as_a_person_does(
+    operation: str, rows: int | None, files: int | None, title: str
+) -> None:
+    commit = Commit(version=7, operation=operation, rows_changed=rows, files_added=files)
+    assert presenters.title_of(commit) == title
+
+
 def test_a_parquet_directory_has_one_tab_and_a_way_to_convert(
     ines: Client, root: Root, lake: Path, admin: Actor
 ) -> None:
