@@ -23,7 +23,17 @@ from tables.queries import roots_of, visible_to
 
 LIVE = 10_000
 REFRESH = timedelta(minutes=1)
-SHOWN = 8  # values of a facet that a page lists
+SHOWN = 8  # values of a facet that the list's page shows
+MOST_VALUES = 500  # of a facet on a page of its own
+LEGENDS = {
+    "format": "Format",
+    "root": "Root",
+    "health": "Health",
+    "age": "Last change",
+    "owner": "Owner",
+    "feature": "Feature",
+    "tag": "Tag",
+}
 SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
 MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
 
@@ -139,24 +149,32 @@ def refresh(root: Root) -> None:
 def groups(
     counts: Counts, chosen: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    """The facets of the list's page: each value with its text, its count, and whether it is chosen. Empty ones are left out."""
-    names = {str(pk): name for pk, name in Root.objects.filter(pk__in=list(counts["root"])).values_list("pk", "name")}
-    legends = {
-        "format": "Format",
-        "root": "Root",
-        "health": "Health",
-        "age": "Last change",
-        "feature": "Feature",
-        "tag": "Tag",
-    }
+    """The facets of the list's page: each value with its text, its count, and whether it is chosen, and how many values there
+    are in all. Empty facets are left out.
+    """
     found = []
-    for name, legend in legends.items():
-        options = _options(
-            counts[name], chosen.get(name, []), {**texts.get(name, {}), **(names if name == "root" else {})}
-        )
+    for name, legend in LEGENDS.items():
+        options = _options(counts[name], chosen.get(name, []), _texts(name, counts, texts))
         if options:
-            found.append({"name": name, "legend": legend, "options": options})
+            found.append({"name": name, "legend": legend, "options": options, "values": len(+counts[name])})
     return found + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+
+
+def _texts(name: str, counts: Counts, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    if name != "root":
+        return texts.get(name, {})
+    return {str(pk): text for pk, text in Root.objects.filter(pk__in=list(counts["root"])).values_list("pk", "name")}
+
+
+def values_of(
+    name: str, part: str, counts: Counts, chosen: list[str], texts: Mapping[str, Mapping[str, str]]
+) -> tuple[list[dict[str, Any]], int]:
+    """All values of one facet whose text holds `part`, by text, MOST_VALUES at most, chosen ones always; and how many there are."""
+    named, wanted = _texts(name, counts, texts), part.casefold()
+    matching = [value for value in +counts[name] if wanted in named.get(value, value).casefold()]
+    shown = sorted(matching, key=lambda value: named.get(value, value).casefold())[:MOST_VALUES]
+    shown += [value for value in chosen if value not in shown and value in counts[name]]
+    return _described(shown, counts[name], chosen, named), len(matching)
 
 
 def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
@@ -169,4 +187,10 @@ def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
 def _options(counts: Counter[str], chosen: list[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:
     shown = [value for value, number in counts.most_common(SHOWN) if number]
     shown += [value for value in chosen if value not in shown and value in {**counts, **texts}]
-    return [{"value": v, "text": texts.get(v, v), "count": counts[v], "checked": v in chosen} for v in shown]
+    return _described(shown, counts, chosen, texts)
+
+
+def _described(
+    values: list[str], counts: Counter[str], chosen: list[str], texts: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    return [{"value": v, "text": texts.get(v, v), "count": counts[v], "checked": v in chosen} for v in values]

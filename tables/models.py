@@ -146,6 +146,7 @@ class Table(models.Model):
             ),
             models.Index(fields=["table_id"], name="table_by_delta_id", condition=models.Q(table_id__isnull=False)),
             models.Index(fields=["next_sync_at"], name="table_due", condition=models.Q(next_sync_at__isnull=False)),
+            models.Index(fields=["owner", "name", "id"], name="table_by_owner", condition=models.Q(hidden_at=None)),
             models.Index(fields=["synced_at"], name="table_by_sync", condition=models.Q(hidden_at=None)),
             models.Index(
                 fields=["name", "id"],

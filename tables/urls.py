@@ -6,6 +6,7 @@ app_name = "tables"
 
 urlpatterns = [
     path("", views.table_list, name="list"),
+    path("values/", views.values, name="values"),
     path("add/", views.add, name="add"),
     path("roots/<uuid:root_id>/", views.findings, name="findings"),
     path("roots/<uuid:root_id>/schedule/", views.schedule, name="schedule"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,6 +26,10 @@ from tables.search import terms
 ROWS = 50
 FINDINGS = 200
 FRESH = 50
+HEADS = (
+    ("Table", "name"), ("Version", None), ("Size", "-size"), ("Files", "-files"), ("Rows", None), ("Last change", "-changed"),
+    ("Health", None),
+)  # fmt: skip
 MAX_VALUES = 100  # of one group
 
 
@@ -37,8 +41,12 @@ def table_list(request: HttpRequest) -> HttpResponse:
     wanted = _filter(request)
     order = request.GET.get("order", "") or ("best" if terms(wanted.q) else "name")
     found = queries.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
+    is_all = found.next is None and found.previous is None
     context = {
         "rows": [{"table": table, "state": presenters.state_of(table)} for table in found.rows],
+        "heads": _heads(request, order),
+        "total": len(found.rows) if is_all else queries.count_some(person, wanted),
+        "most_counted": queries.MOST_COUNTED,
         "page": neighbours(request, found, "Next", first_text=_order_text(order)),
         "wanted": wanted,
         "order": order,
@@ -65,6 +73,40 @@ def _order_text(order: str) -> str:
     return {"best": "best match first", "name": "by name"}.get(order) or dict(ORDERS).get(order, "")
 
 
+def _heads(request: HttpRequest, order: str) -> list[dict[str, Any]]:
+    """The list's columns, with the addresses that order it by them."""
+    found: list[dict[str, Any]] = []
+    for text, by in HEADS:
+        head = {"text": text, "numeric": text not in ("Table", "Health"), "sorted": by == order}
+        if by is not None:
+            query = request.GET.copy()
+            query.pop("cursor", None)
+            query["order"] = by
+            head["url"] = f"{reverse('tables:list')}?{query.urlencode()}"
+            head["direction"] = "descending" if by.startswith("-") else "ascending"
+        found.append(head)
+    return found
+
+
+@asks(Permission.TABLE_READ)
+@require_GET
+def values(request: HttpRequest) -> HttpResponse:
+    """All values of one facet, to be ticked; what else the list is narrowed by is kept."""
+    name, part = request.GET.get("facet", ""), request.GET.get("part", "")[:100]
+    if name not in facets.LEGENDS:
+        raise Http404
+    counts, counted_at = facets.counts_for(person_of(request))
+    chosen = _values(request, name)
+    found, total = facets.values_of(name, part, counts, chosen, FACET_NAMES)
+    others = [group for group in (*queries.GROUPS, "q", "stale", "order") if group != name]
+    context = {
+        "name": name, "legend": facets.LEGENDS[name], "values": found, "total": total, "part": part, "chosen": chosen,
+        "kept": [(group, value) for group in others for value in request.GET.getlist(group)[:MAX_VALUES] if value],
+        "counted_at": counted_at,
+    }  # fmt: skip
+    return render(request, "tables/values.html", context)
+
+
 def _around(request: HttpRequest, person: Person, wanted: queries.Filter) -> dict[str, Any]:
     """What stands around the list: facets, the ways to order it."""
     chosen = {name: list(getattr(wanted, name)) for name in queries.GROUPS}
@@ -73,7 +115,14 @@ def _around(request: HttpRequest, person: Person, wanted: queries.Filter) -> dic
         {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
     ]
     counts, counted_at = facets.counts_for(person)
-    return {"facets": facets.groups(counts, chosen, FACET_NAMES), "counted_at": counted_at, "orders": orders}
+    narrowing = request.GET.copy()
+    narrowing.pop("cursor", None)
+    return {
+        "facets": facets.groups(counts, chosen, FACET_NAMES),
+        "counted_at": counted_at,
+        "orders": orders,
+        "narrowing": narrowing.urlencode(),
+    }
 
 
 def neighbours(request: HttpRequest, found: Page[Any], next_text: str, first_text: str = "") -> dict[str, Any]:

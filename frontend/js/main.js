@@ -5,5 +5,6 @@ import "./copy.js";
 import "./drop.js";
 import "./live.js";
 import "./log.js";
+import "./narrow.js";
 import "./statement.js";
 import "./scroll.js";

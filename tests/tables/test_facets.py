@@ -13,7 +13,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import facets, presenters, services
+from tables import facets, presenters, queries, services
 from tables import sync as syncing
 from tables.models import Root, Table
 from tests.clients import API, Caller, browser
@@ -134,3 +134,57 @@ def test_what_can_not_be_read_is_not_in_sync(three: Person, root: Root) -> None:
     client = Caller(three).client
     assert listed(client, "stale=true") == ["a", "c"]
     assert facets.totals_for(three).stale == 2
+
+
+@pytest.fixture
+def tagged(three: Person, admin: Actor) -> Person:
+    """Three tables, one of which has more tags than the list's page shows, and two owners."""
+    first, second = Table.objects.filter(name__in=["a", "b"]).order_by("name")
+    services.update_table(admin, first, owner="finance", tags=[f"tag{n:02}" for n in range(20)])
+    services.update_table(admin, second, owner="sales", tags=["tag00"])
+    return three
+
+
+def test_every_value_of_a_facet_can_be_reached(tagged: Person, redis_server: object) -> None:
+    web = browser(tagged)
+    page = web.get("/tables/?format=delta&cursor=").content.decode()
+    assert page.count('name="tag"') == facets.SHOWN
+    assert page.count('name="owner"') == 2
+    assert 'href="/tables/values/?format=delta&amp;facet=tag"' in page
+    values = web.get("/tables/values/?format=delta&facet=tag&tag=tag19").content.decode()
+    assert values.count('type="checkbox" name="tag"') == 20
+    assert 'name="format" value="delta"' in values
+    assert 'value="tag19" checked' in values
+    some = web.get("/tables/values/?facet=tag&part=G1&tag=tag00").content.decode()
+    assert some.count('type="checkbox" name="tag"') == 11  # the chosen one stays
+    assert "No value is like this" in web.get("/tables/values/?facet=tag&part=zzz").content.decode()
+    assert web.get("/tables/values/?facet=nothing").status_code == 404
+    assert "lake" in web.get("/tables/values/?facet=root").content.decode()
+
+
+def test_values_of_what_one_may_not_see_are_not_told(tagged: Person, person: Callable[..., Person]) -> None:
+    reader = person("tom", Role.VIEWER, table=Table.objects.get(name="b"))
+    page = browser(reader).get("/tables/values/?facet=tag").content.decode()
+    assert "tag00" in page
+    assert "tag01" not in page
+
+
+def test_columns_order_the_list_and_keep_what_narrows_it(three: Person, redis_server: object) -> None:
+    page = browser(three).get("/tables/?format=delta&order=-size").content.decode()
+    assert 'aria-sort="descending"><a href="/tables/?format=delta&amp;order=-size">Size' in page
+    assert 'href="/tables/?format=delta&amp;order=-changed"' in page
+    assert 'href="/tables/?format=delta&amp;order=name"' in page
+    for order in ("name", "-size", "-files", "-changed"):
+        assert browser(three).get(f"/tables/?order={order}").content.decode().count("aria-sort") == 1
+
+
+def test_the_list_says_how_many_tables_there_are(
+    three: Person, monkeypatch: pytest.MonkeyPatch, redis_server: object
+) -> None:
+    web = browser(three)
+    assert ">3 tables</p>" in web.get("/tables/").content.decode()
+    assert ">1 table</p>" in web.get("/tables/?q=a&tag=gold").content.decode()
+    monkeypatch.setattr("tables.views.ROWS", 2)
+    assert ">3 tables</p>" in web.get("/tables/").content.decode()
+    monkeypatch.setattr(queries, "MOST_COUNTED", 2)
+    assert "More than 2 tables</p>" in web.get("/tables/").content.decode()
