@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from jobs.models import LogLine
 from jobs.points import reached
-from jobs.secrets import masked
+from tables.secrets import masked_line
 
 LOG_LINES = 500
 LOG_LINE_LENGTH = 2000
@@ -47,7 +47,7 @@ class RunReport:
         with self._lock:
             self._said += 1
             if self._said <= LOG_LINES:
-                kept = FULL if self._said == LOG_LINES else _writable(masked(text))[:LOG_LINE_LENGTH]
+                kept = FULL if self._said == LOG_LINES else _writable(masked_line(text))[:LOG_LINE_LENGTH]
                 self._lines.append((time.monotonic(), kept))
 
     def point(self, name: str) -> None:

@@ -13,7 +13,7 @@ from tables.deltalog.features import understand
 from tables.descriptions import protocol_of
 from tables.history import bounded, protocol_json, schema_of, short, text, texts
 from tables.models import Commit, Table
-from tables.secrets import masked
+from tables.secrets import masked_properties
 
 NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
 
@@ -31,7 +31,7 @@ def take(table: Table, snapshot: Snapshot) -> None:
     table.features = [short(feature) for feature in snapshot.features]
     table.clustering_columns = [text(column) for column in snapshot.clustering_columns]
     table.table_id = text(metadata.id)[:64] if metadata else None
-    table.properties = texts(masked(metadata.configuration)) if metadata else {}
+    table.properties = texts(masked_properties(metadata.configuration)) if metadata else {}
     table.partition_columns = [text(column) for column in metadata.partition_columns] if metadata else []
     table.created_at = metadata.created_at if metadata else None
     table.comment = text(metadata.description) if metadata else ""

@@ -16,7 +16,7 @@ from tables.deltalog.actions import Metadata, Protocol
 from tables.deltalog.features import implied_features
 from tables.deltalog.lines import parse_json
 from tables.models import Commit, Schema, Table
-from tables.secrets import masked, masked_text
+from tables.secrets import masked, masked_properties, masked_text
 
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
 LONGEST_NAME = 200  # of a text that an index holds: PostgreSQL takes 2,704 bytes at most
@@ -74,7 +74,7 @@ def _row(table: Table, commit: deltalog.Commit, schema: Schema | None) -> Commit
         rows_changed=bounded(rows_changed(commit)),
         schema=schema,
         partition_columns=[text(name) for name in metadata.partition_columns] if metadata else None,
-        properties=texts(masked(metadata.configuration)) if metadata else None,
+        properties=texts(masked_properties(metadata.configuration)) if metadata else None,
         protocol=protocol_json(commit.protocol),
         log_bytes=bounded(commit.size_bytes),
         problems=[problem.as_json() for problem in commit.problems],

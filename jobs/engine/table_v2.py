@@ -14,7 +14,7 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.engine.catalog import name_parts, register_delta
 from jobs.engine.errors import as_failure
 from jobs.engine.inside import refuse_linked_log, refuse_redirect
-from jobs.engine.masking import masked
+from tables.secrets import masked_json, masked_properties
 
 DELTA_CLASS = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
 # Options of a change feed read, by the names that questions use.
@@ -45,7 +45,8 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
     if path:
         # A redirect in the table's properties, or an outside metastore, may name another place than the one that was allowed.
         refuse_redirect(table.deltaLog().dataPath(), path)
-    return _members(table)
+    found: dict[str, Any] = masked_json(_members(table))
+    return found
 
 
 def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -157,10 +158,10 @@ def _members(table: Any) -> dict[str, Any]:
         "time_travel_opt": _travel_spec(_option(table.timeTravelOpt())),
         "time_travel_by_path": _travel_spec(_option(table.timeTravelByPath())),
         "time_travel_spec": _travel_spec(spec),
-        "options": masked(_scala_dict(table.options())),
+        "options": masked_properties(_scala_dict(table.options())),
         "schema": json.loads(table.schema().json()),
         "partitioning": [transform.describe() for transform in table.partitioning()],
-        "properties": masked(dict(table.properties())),
+        "properties": masked_properties(dict(table.properties())),
         "capabilities": sorted(capability.toString() for capability in table.capabilities()),
         "v1_table": _v1_table(table),
         "read_at": datetime.now(UTC).isoformat(),
@@ -192,8 +193,8 @@ def _catalog_table(known: Any) -> dict[str, Any] | None:
         "created_at": datetime.fromtimestamp(known.createTime() / 1000, UTC).isoformat(),
         "schema": json.loads(known.schema().json()),
         "partition_columns": [columns.apply(position) for position in range(columns.size())],
-        "properties": masked(_scala_dict(known.properties())),
-        "storage_properties": masked(_scala_dict(storage.properties())),
+        "properties": masked_properties(_scala_dict(known.properties())),
+        "storage_properties": masked_properties(_scala_dict(storage.properties())),
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 from deltalake import write_deltalake
 
 from jobs.domain.errors import CommandRefused, EngineFailed
-from jobs.engine.masking import MASK
+from tables.secrets import MASK
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -84,7 +84,17 @@ def test_the_members_of_a_path(table, ask):
     assert (found["catalog_table"], found["table_identifier"], found["time_travel_spec"]) == (None, None, None)
 
 
-def test_secrets_are_masked(table, ask):
+def test_secrets_are_masked(table, ask, sql, tmp_path):
+    given = {"db.pwd": "hunter2", "http.authorization": "Bearer hunter2", "conf": '{"password":"hunter2"}',
+             "hook": "https://a/b?sig=hunter2", "from": "s3a://hunter2@bucket/x"}  # fmt: skip
+    properties = ", ".join(f"'{name}' = '{value}'" for name, value in given.items())
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    kept = f"LOCATION '{tmp_path}/t' COMMENT 'see https://u:hunter2@host' TBLPROPERTIES ({properties})"
+    sql(f"CREATE TABLE shop.masked (id INT) USING delta {kept}")
+    found = ask(path=f"{tmp_path}/t", name="shop.masked")
+    assert found["catalog_table"]["comment"] == f"see https://{MASK}@host"
+    assert found["properties"]["db.pwd"] == MASK
+    assert "hunter2" not in json.dumps(found)
     properties = ask(path=str(table))["properties"]
     assert (properties["api.token"], properties["team"]) == (MASK, "data")
 
