@@ -68,7 +68,7 @@ def table_rows(size: Size, roots: list[uuid.UUID], schema: str) -> Iterator[tupl
             uuid.UUID(int=place + 1), root, path, name, "delta", f"owner{place % 50}", "", [], NOW, 0, str(uuid.uuid4()), "", 99, 0, 0,
             NOW - timedelta(minutes=chance.randrange(500_000)), chance.randrange(10**12), chance.randrange(10**4), chance.randrange(10**9),
             schema, [], [], "{}", PROTOCOL,
-            ["appendOnly", "invariants"], "", "[]", "[]", health, NOW, "", 0, search.normal(name.rpartition("/")[2]), words,
+            ["appendOnly", "invariants"], "", "{}", "[]", "[]", health, NOW, "", 0, search.normal(name.rpartition("/")[2]), words,
             search.grams(words) + search.later_words(search.normal(name.rpartition("/")[2])),
         )  # fmt: skip
 
@@ -100,6 +100,7 @@ TABLE_COLUMNS = [
     "protocol",
     "features",
     "comment",
+    "log_state",
     "problems",
     "health",
     "health_codes",
