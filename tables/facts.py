@@ -48,6 +48,7 @@ def take(table: Table, snapshot: Snapshot) -> None:
 def forget(table: Table) -> None:
     """Sets the fields back to what is known of a directory that nobody has looked at."""
     table.version = table.first_version = table.first_readable = table.checkpoint_version = None
+    table.rebuildable = table.lost_commits = None
     table.table_id = table.last_commit_at = table.created_at = table.schema = table.protocol = table.layout = None
     table.num_files = table.size_bytes = table.num_records = None
     table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []

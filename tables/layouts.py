@@ -16,6 +16,7 @@ from django.http import Http404
 
 from console.errors import Problem
 from tables.deltalog import NoTable, StorageError, open_log
+from tables.kept import can_be_rebuilt
 from tables.layout import summarize
 from tables.locations import LocationError, resolve
 from tables.models import Root, Table
@@ -37,7 +38,7 @@ def at(table: Table, version: int) -> dict[str, Any]:
         raise Http404
     if version == table.version and table.layout is not None:
         return dict(table.layout)
-    if table.first_readable is None or version < table.first_readable:
+    if not can_be_rebuilt(table, version):
         raise _gone(version)
     key = (table.pk, table.incarnation, version)
     return dict(_kept.get(key) or _in_turn(table, key))

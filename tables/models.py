@@ -99,6 +99,8 @@ class Table(models.Model):
     version = models.BigIntegerField(null=True)
     first_version = models.BigIntegerField(null=True)  # the oldest commit that is still in the log
     first_readable = models.BigIntegerField(null=True)  # the oldest version whose files can still be named from the log
+    rebuildable = models.JSONField(null=True)  # [[first, last], …] that the log can rebuild; null: not measured
+    lost_commits = models.JSONField(null=True)  # [[first, last], …] after first_version that are not in the log
     checkpoint_version = models.BigIntegerField(null=True)  # the newest checkpoint; null: none
     last_commit_at = models.DateTimeField(null=True)
     size_bytes = models.BigIntegerField(null=True)

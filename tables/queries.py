@@ -184,6 +184,8 @@ SEARCH_ORDER = "best"
 MOST_PARTS = 20
 NOT_LISTED = (
     "layout",
+    "rebuildable",
+    "lost_commits",
     "log_state",
     "words",
     "grams",

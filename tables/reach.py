@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tables import kept
 from tables.deltalog.reachability import Files, Vacuum, VersionFacts, reachability
 from tables.deltalog.reachability import Reach as VersionReach
 from tables.deltalog.retention import LONGEST, deleted_file_retention
@@ -80,7 +81,7 @@ class Reach:
         found = reachability(
             [facts[version] for version in sorted(facts)],
             head=self.table.version,
-            rebuildable=self._rebuildable(),
+            rebuildable=kept.rebuildable(self.table),
             vacuums=self._vacuums,
             retention=self.retention,
             now=self.now,
@@ -89,18 +90,11 @@ class Reach:
         here = self.table.incarnation
         return [by_version[c.version] if c.incarnation == here else UNREACHABLE for c in commits]
 
-    def _rebuildable(self) -> list[range]:
-        first, head = self.table.first_readable, self.table.version
-        if first is None or head is None or self.table.missing_since:
-            return []
-        return [range(first, head + 1)]
-
     def _fact(self, commit: Commit) -> VersionFacts:
-        first = self.table.first_version
         return VersionFacts(
             version=commit.version,
             committed_at=commit.committed_at or self.now,
-            in_log=first is not None and commit.version >= first and not self.table.missing_since,
+            in_log=kept.in_log(self.table, commit.version),
             removes_files=bool(commit.files_removed),
             change_feed=next((on for version, on in self._feed if version <= commit.version), None),
         )
@@ -131,6 +125,8 @@ class Reach:
         start = oldest if oldest is not None else head
         edges = {start, head, *(version for version, _ in self._feed), *(c.version for c in self._removals)}
         edges |= {v for v in (self.table.first_version, self.table.first_readable) if v is not None}
+        for first, last in (*(self.table.rebuildable or ()), *(self.table.lost_commits or ())):
+            edges |= {first, last + 1}
         if last_expired is not None:
             edges.add(last_expired + 1)
         return sorted(edge for edge in edges if start <= edge <= head)

@@ -19,9 +19,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.logs import log
-from tables import baselines, days, deltalog, discovery, effects, facts, history
+from tables import baselines, days, deltalog, discovery, effects, facts, history, kept
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
-from tables.deltalog.filenames import LOG, Kind, commit_version, parse
+from tables.deltalog.filenames import commit_version
 from tables.locations import LocationError, NoSuchDirectory, resolve
 from tables.models import Commit, Incarnation, Root, Table
 
@@ -32,6 +32,7 @@ _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table ta
 
 STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
+    "rebuildable", "lost_commits",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
     "properties", "protocol", "features", "created_at", "comment", "layout", "log_state", "problems", "health", "health_codes",
     "synced_at", "sync_error", "missing_since", "next_sync_at", "quiet_syncs", "leaf", "words", "grams",
@@ -171,6 +172,7 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     table.missing_since = None
     known = -1 if table.version is None else table.version
     if run.head == table.version and not run.fresh and table.is_delta:
+        kept.measure(table, log)  # Delta cleans a log after its commits
         baselines.keep(table, log, known)
         return
     if _replaced(table, run):
@@ -182,7 +184,7 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     _keep(table, run.commits())
     snapshot = run.snapshot()
     facts.take(table, snapshot)
-    _measure_log(table, log)
+    kept.measure(table, log)
     baselines.keep(table, log, known)
     if snapshot.metadata is None or snapshot.protocol is None:
         table.sync_error = "The log doesn’t say what the table is: its metadata or its protocol can’t be read."
@@ -202,8 +204,8 @@ def _start(table: Table, log: DeltaLog, target: Path, *, doubting: bool) -> Sync
 def _last_sound(table: Table, newest: int) -> int:
     """The version before the first commit that had a problem, as far as one is known; -1 for the log's beginning."""
     named = [version for item in table.problems if (version := commit_version(item["file"])) is not None]
-    kept = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
-    return min([newest, *(version - 1 for version in (*named, *kept))])
+    doubtful = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
+    return min([newest, *(version - 1 for version in (*named, *doubtful))])
 
 
 def _doubtful(table: Table) -> QuerySet[Commit]:
@@ -262,24 +264,6 @@ def _write(table: Table, commits: list[Commit]) -> None:
 
 
 _KEY = ["table", "incarnation", "version"]
-
-
-def _measure_log(table: Table, log: DeltaLog) -> None:
-    """The oldest commit that is still there, and the newest checkpoint."""
-    commits: list[int] = []
-    checkpoints: list[int] = []
-    for name in log.storage.names(LOG):
-        version = commit_version(name)
-        if version is not None:
-            commits.append(version)
-        elif "checkpoint" in name and (found := parse(name)) and found.kind in _CHECKPOINTS:
-            checkpoints.append(found.version)
-    table.first_version = min(commits, default=None)
-    table.checkpoint_version = max(checkpoints, default=None)
-    table.first_readable = 0 if table.first_version == 0 else min(checkpoints, default=None)
-
-
-_CHECKPOINTS = frozenset({Kind.CLASSIC, Kind.MULTIPART, Kind.V2})
 
 
 def _end_incarnation(table: Table, why: str) -> None:

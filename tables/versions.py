@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from tables import histories
+from tables import histories, kept
 from tables.models import Table
 from tables.reach import CHANGE_FEED
 
@@ -76,7 +76,7 @@ def _place(person: Person, table: Table, version: int, name: str, incarnation: i
         return _placed(name, "tables:commit", [table.pk, version], query)
     if table.version is None or not 0 <= version <= table.version:
         return None
-    if name in FROM_FILES and (table.first_readable is None or version < table.first_readable):
+    if name in FROM_FILES and not kept.can_be_rebuilt(table, version):
         return None
     if name in OF_ROWS and not person.scopes(Permission.TABLE_ROWS).covers_table(table.root_id, table.pk):
         return None
