@@ -79,18 +79,17 @@ class Listing:
         """Checkpoints at or below the version, the best to start from first."""
         return [point for point in reversed(self.checkpoints) if point.version <= version]
 
-    def gaps(self, start: int, end: int) -> list[int]:
-        """Versions between `start` and `end`, both included, that have no commit file (at most 1,000 are named)."""
-        present = [version for version in self.commits if start <= version <= end]
-        missing: list[int] = []
-        if len(present) == end - start + 1:
-            return missing
-        previous = start - 1
-        for version in [*present, end + 1]:
-            missing += range(previous + 1, min(version, previous + 1001))
-            previous = version
-            if len(missing) >= 1000:
-                return missing[:1000]
+    def gaps(self, start: int, end: int) -> list[range]:
+        """Runs of versions between `start` and `end`, both included, that have no commit file."""
+        missing: list[range] = []
+        expected = start
+        for version in self.commits:
+            if start <= version <= end:
+                if version > expected:
+                    missing.append(range(expected, version))
+                expected = version + 1
+        if expected <= end:
+            missing.append(range(expected, end + 1))
         return missing
 
 

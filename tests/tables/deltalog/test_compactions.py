@@ -59,7 +59,33 @@ def test_a_compaction_of_too_little_helps_only_there(gapped, read):
     gapped.commit(7, info())
     snapshot = read()
     assert not snapshot.complete
-    assert [problem.file for problem in snapshot.problems] == [gapped.file(6).name, gapped.file(5).name]
+    assert [problem.file for problem in snapshot.problems] == [gapped.file(5).name]
+    assert "2 commits from this one to version 6" in snapshot.problems[0].reason
+
+
+def test_a_gap_of_any_length_is_filled_as_far_as_compactions_reach(writer, read):
+    writer.create(add("a"))
+    compact(writer, 1, 1200, add("b"))
+    compact(writer, 1201, 1300, remove("a"), add("c"))
+    writer.commit(1400, info(), add("d"))
+    snapshot = read()
+    assert paths(snapshot) == ["b", "c", "d"]
+    assert not snapshot.complete
+    assert [(problem.file, problem.code) for problem in snapshot.problems] == [(writer.file(1301).name, Code.MISSING)]
+    assert "99 commits from this one to version 1399" in snapshot.problems[0].reason
+
+
+def test_of_compactions_that_overlap_the_one_that_reaches_further_is_taken(writer, read):
+    writer.create(add("a"))
+    compact(writer, 1, 3, add("b"))
+    compact(writer, 2, 4, add("nonsense"))
+    compact(writer, 1, 6, add("b"), add("c"))
+    compact(writer, 8, 9, add("d"))
+    writer.commit(10, info(), add("e"))
+    snapshot = read()
+    assert paths(snapshot) == ["a", "b", "c", "d", "e"]
+    assert [problem.file for problem in snapshot.problems] == [writer.file(7).name]
+    assert "the commit is missing" in snapshot.problems[0].reason
 
 
 def test_a_broken_compaction_is_said(gapped, read):

@@ -103,7 +103,8 @@ def test_a_gap_is_said_and_the_rest_is_shown(writer, log, target):
     assert [commit.version for commit in commits] == [0, 3]
     assert paths(snapshot) == ["a", "d"]
     assert not snapshot.complete
-    assert [problem.file for problem in snapshot.problems] == [writer.file(2).name, writer.file(1).name]
+    assert [problem.file for problem in snapshot.problems] == [writer.file(1).name]
+    assert "2 commits from this one to version 2" in snapshot.problems[0].reason
 
 
 def test_a_lost_beginning_is_said(writer, log, target):
