@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tables.deltalog.filenames import LOG, commit_version
+from tables.deltalog.filenames import LAST_CHECKPOINT, LOG, commit_version
 from tables.deltalog.listing import Listing
 from tables.deltalog.problems import Code, Problem
 from tables.deltalog.storage import Entry, Storage
@@ -12,25 +12,26 @@ from tables.deltalog.storage import Entry, Storage
 Broken = dict[str, Entry | None]
 """Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
 
-_MENDABLE = (Code.CORRUPT, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
+_MENDABLE = (Code.CORRUPT, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
 
 
 def lasting(problems: Iterable[Problem]) -> list[Problem]:
     """The problems of an older version that a newer one still has, in their order.
 
-    Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew.
+    Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew, as it does
+    where `_last_checkpoint` points.
     """
     return [problem for problem in problems if problem.unlisted or (problem.file and not _of_one_version(problem))]
 
 
 def _of_one_version(problem: Problem) -> bool:
-    return problem.code is Code.DISAGREES or problem.file.endswith(".crc")
+    return problem.code is Code.DISAGREES or problem.file.endswith(".crc") or problem.file == LAST_CHECKPOINT
 
 
 def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[Problem]) -> Broken:
     """What to remember: commits as the listing has them, what an older pass remembered as that had it, all else as it lies there."""
     found: Broken = {}
-    for problem in lasting(problems):
+    for problem in problems:
         name = problem.file
         if not name or problem.code not in _MENDABLE:
             continue

@@ -12,6 +12,7 @@ from tables.deltalog.checksums import read_checksum
 from tables.deltalog.commits import Clock, Commit, read_commit
 from tables.deltalog.compactions import StandIns
 from tables.deltalog.filenames import LOG, commit_version
+from tables.deltalog.last_checkpoint import check_last_checkpoint
 from tables.deltalog.listing import Listing, read_listing
 from tables.deltalog.mending import Broken, lasting, mended, remember
 from tables.deltalog.problems import Problem, Problems
@@ -78,6 +79,7 @@ class Sync:
             replay.complete &= stand_ins.note_missing()
             committed = last.committed_at if last and last.version == self.head else None
             checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
+            check_last_checkpoint(self._storage, self._problems)
             newest = self._listing.commits.get(self.head)
             head = Head(self.head, committed, clock.previous_ms, newest, checksum, self._remember())
             self._finished = self._finish(replay, head)
