@@ -10,10 +10,12 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.urls import reverse
 
 from console.accounts.models import Person
+from jobs.domain.states import OPEN
 from jobs.models import Decision, Job
 from jobs.queries import visible_to
+from jobs.titles import title_of
 from tables import behind
-from tables.models import Commit
+from tables.models import Commit, Table
 
 
 class KnownJobs:
@@ -35,8 +37,19 @@ class KnownJobs:
         made = Job.objects.filter(pk=OuterRef("job"), table=OuterRef("table"), version=OuterRef("version"))
         return Q(job__isnull=False) & Q(Exists(made.filter(requested_by__name__iexact=name)))
 
+    def open_on(self, person: Person, table: Table) -> Sequence[behind.Request]:
+        """One query; MOST_OPEN at most, newest first."""
+        jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
+        return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
 
+
+MOST_OPEN = 5
 _FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")
+
+
+def _request(job: Job) -> behind.Request:
+    url = reverse("jobs:detail", args=[job.pk])
+    return behind.Request(url, title_of(job), job.state, job.requested_by.name, job.requested_at)
 
 
 def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[behind.Approval]]:

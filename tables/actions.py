@@ -45,13 +45,24 @@ class Files:
     problems: tuple[LogProblem, ...]
 
 
-def files_of(table: Table, commit: Commit, kind: str = "", start: int = 0, limit: int = 50) -> Files:
+def files_of(
+    table: Table,
+    commit: Commit,
+    kind: str = "",
+    start: int = 0,
+    limit: int = 50,
+    partition: tuple[str, str] | None = None,
+) -> Files:
     """The commit's files from the `start`th on, in the log's order, as far as they are of `kind`.
+
+    `partition` is a column's physical name and a part of its value, in any case; `null` finds files whose value is null.
 
     Raises Problem 410 `version_gone` when the commit has left the log, 404 `no_table` when the directory has gone.
     """
     problems = Problems(limit=20)
-    found = list(islice(_files(table, commit, kind, problems), start, start + limit + 1))
+    files = _files(table, commit, kind, problems)
+    wanted = (file for file in files if partition is None or _lies_in(file, *partition))
+    found = list(islice(wanted, start, start + limit + 1))
     following = start + limit if len(found) > limit else None
     return Files(found[:limit], following, max(0, start - limit) if start else None, problems.found())
 
@@ -60,6 +71,11 @@ def _files(table: Table, commit: Commit, kind: str, problems: Problems) -> Itera
     for action in _actions(table, commit, problems):
         if isinstance(action, FILES) and (not kind or isinstance(action, KINDS[kind])):
             yield _file(action)
+
+
+def _lies_in(file: FileAction, column: str, part: str) -> bool:
+    value = file.partition_values.get(column)
+    return part.lower() in ("null" if value is None else value).lower()
 
 
 def _actions(table: Table, commit: Commit, problems: Problems) -> Iterator[Action]:

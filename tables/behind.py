@@ -11,7 +11,7 @@ from typing import Protocol
 from django.db.models import Q
 
 from console.accounts.models import Person
-from tables.models import Commit
+from tables.models import Commit, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,17 @@ class Job:
     made_it: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A job that has not ended, in one line."""
+
+    url: str
+    title: str
+    state: str
+    asked_by: str
+    asked_at: datetime
+
+
 class Jobs(Protocol):
     """What the application that has the jobs answers; each a constant number of queries."""
 
@@ -44,6 +55,9 @@ class Jobs(Protocol):
 
     def asked_by(self, name: str) -> Q:
         """The condition on commits that a job of the person's made."""
+
+    def open_on(self, person: Person, table: Table) -> Sequence[Request]:
+        """What has not ended of what was asked for about a table, newest first."""
 
 
 _known: list[Jobs] = []
@@ -58,6 +72,11 @@ def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
     """The jobs that commits of one table name, by version, as far as the person may see them."""
     named = [commit for commit in commits if commit.job is not None]
     return _known[0].of_commits(person, named) if _known and named else {}
+
+
+def open_on(person: Person, table: Table) -> Sequence[Request]:
+    """The requests and runs about a table that have not ended, as far as the person may see them."""
+    return _known[0].open_on(person, table) if _known else []
 
 
 def asked_by(name: str) -> Q:

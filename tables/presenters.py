@@ -441,6 +441,12 @@ def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[
     }
 
 
+def seconds_of(commit: Commit) -> float | None:
+    """How long the operation took, as its metrics say; None where they don't."""
+    told = commit.operation_metrics.get("executionTimeMs") or commit.operation_metrics.get("execution_time_ms") or ""
+    return int(told) / 1000 if told.isascii() and told.isdigit() and len(told) < 15 else None
+
+
 def title_of(commit: Commit) -> str:
     """A commit as a sentence with the number in it."""
     version, change = f"Version {number(commit.version)}", commit.rows_changed

@@ -63,6 +63,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         table,
         "overview",
         findings=presenters.findings(table),
+        requests=behind.open_on(person_of(request), table),
         properties=own,
         defaults=others,
         changed=sum(1 for row in own if row.is_own),
@@ -258,6 +259,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         rows_changed=presenters.signed(found.rows_changed),
         reach=reach,
         predicate=presenters.predicate_of(found),
+        seconds=presenters.seconds_of(found),
         schema_changes=schema_changes,
         property_changes=property_changes,
         new_protocol=protocol,
@@ -266,18 +268,41 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
 
 
 def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
-    start = request.GET.get("files", "")
+    """A page of the commit's files, narrowed by action and by a partition column's value."""
+    start, wanted = _start(request.GET.get("files", "")), _files_filter(request, table)
+    context = {"wanted": wanted, "partition_names": table.partition_columns, "files_from": start}
     try:
-        page = actions.files_of(table, found, "", _start(start), FILES)
+        page = actions.files_of(table, found, wanted["action"], start, FILES, wanted["partition"])
     except Problem as problem:
-        return {"files": [], "files_problem": problem.detail, "more_files": None}
-    return {
+        return context | {"files": [], "files_problem": problem.detail, "more_files": None}
+    return context | {
         "files": page.rows,
         "more_files": page.next,
         "earlier_files": page.previous,
-        "files_from": int(start) if start.isdecimal() else 0,
         "unread": page.problems,
     }
+
+
+def _files_filter(request: HttpRequest, table: Table) -> dict[str, Any]:
+    """`partition` is a column and the text that its value holds, None for all files; what is no action narrows nothing."""
+    action = request.GET.get("action", "")
+    column, value = request.GET.get("column", ""), request.GET.get("value", "")[:200]
+    if column not in table.partition_columns and table.partition_columns:
+        column = table.partition_columns[0]
+    partition = (_physical(table, column), value) if column and value else None
+    return {
+        "action": action if action in actions.KINDS else "",
+        "column": column,
+        "value": value,
+        "partition": partition,
+    }
+
+
+def _physical(table: Table, column: str) -> str:
+    """A partition column's name as files carry it: column mapping renames columns, not files."""
+    tree = schemas.tree_of(table.schema)
+    found = tree.column(column) if tree else None
+    return found.physical_name if found else column
 
 
 @asks(Permission.TABLE_READ)

@@ -103,6 +103,23 @@ def test_a_job_that_never_was_or_that_the_person_may_not_see_is_no_link(
             assert f"/jobs/{job}/" not in html
 
 
+def test_the_overview_lists_what_is_asked_for_and_has_not_ended(
+    vic: Client, orders: Table, person: Callable[..., Person], admin: Actor, root: Root, write: Write
+) -> None:
+    assert "Open requests" not in page(vic, f"/tables/{orders.pk}/")
+    asker = person("ana")
+    waiting = factories.job(State.AWAITING_APPROVAL, table=orders, requested_by=asker)
+    job_at(orders, 1, asker)
+    elsewhere = services.add_table(admin, str(write("elsewhere"))).table
+    hidden = factories.job(State.AWAITING_APPROVAL, table=elsewhere, requested_by=asker)
+    html = page(vic, f"/tables/{orders.pk}/")
+    rail = html[html.index("Open requests") :].split("</section>")[0]
+    assert rail.count("<li>") == 1
+    assert f"/jobs/{waiting.pk}/" in rail
+    assert "Waiting for approval" in rail
+    assert str(hidden.pk) not in html
+
+
 def _versions(html: str) -> list[str]:
     """The versions that a history lists."""
     return [part.split("<")[0] for part in html.split('class="lv-name" href="')[1:] for part in [part.split('">')[1]]]

@@ -186,6 +186,41 @@ def test_a_commit_lists_its_files(ines: Client, orders: Table) -> None:
     page(ines, f"/tables/{orders.pk}/commits/9/", 404)
 
 
+def test_a_commit_lists_its_files_by_action_and_partition(ines: Client, orders: Table) -> None:
+    DeltaTable(orders.path).delete("country = 'FR'")
+    syncing.sync(orders.pk)
+    address = f"/tables/{orders.pk}/commits/2/"
+    assert page(ines, address).count("− remove") == 2
+    assert "No file of this commit fits" in page(ines, f"{address}?action=add")
+    assert page(ines, f"{address}?action=remove&column=country&value=fr").count("− remove") == 2
+    assert "No file of this commit fits" in page(ines, f"{address}?column=country&value=DE")
+    assert page(ines, f"{address}?action=odd&column=odd&value=").count("− remove") == 2
+    assert page(ines, f"/tables/{orders.pk}/commits/1/?value=de").count("+ add") == 1
+
+
+def test_a_commit_says_how_long_it_took_where_its_metrics_tell(ines: Client, orders: Table) -> None:
+    for metrics, seconds in (({"executionTimeMs": "4118"}, 4.118), ({"execution_time_ms": "9"}, 0.009), ({}, None)):
+        assert presenters.seconds_of(Commit(operation_metrics=metrics)) == seconds
+    assert presenters.seconds_of(Commit(operation_metrics={"executionTimeMs": "-1"})) is None
+    Commit.objects.filter(table=orders, version=1).update(operation_metrics={"executionTimeMs": "4118"})
+    assert "<dt>Took</dt><dd>4 s</dd>" in page(ines, f"/tables/{orders.pk}/commits/1/")
+
+
+def test_the_header_offers_a_restore_to_whom_may_ask_for_one(
+    ines: Client, orders: Table, person: Callable[..., Person]
+) -> None:
+    assert f'href="/tables/{orders.pk}/restore/"' in page(ines, f"/tables/{orders.pk}/")
+    client = Client()
+    client.force_login(person("vic", Role.VIEWER))
+    assert "/restore/" not in page(client, f"/tables/{orders.pk}/")
+
+
+def test_the_layout_adds_up_and_names_the_largest_partition(ines: Client, orders: Table) -> None:
+    html = page(ines, f"/tables/{orders.pk}/layout/")
+    assert '<tfoot><tr><th scope="row">All</th><td class="n">4</td>' in html
+    assert "country=" in html[html.index("<dt>Largest</dt>") :].split("</dd>")[0]
+
+
 @pytest.mark.parametrize(
     ("operation", "rows", "files", "title"),
     [
