@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.http import Http404
 from django.utils import timezone
 
 from console.accounts.models import Person
@@ -19,6 +20,8 @@ from jobs.timing import timing
 from tables.models import Table
 
 Answer = dict[str, Any]
+# Seconds between two looks: a warm worker answers in a few hundredths.
+FIRST_STEP, LAST_STEP = 0.02, 0.1
 
 
 def ask(
@@ -47,12 +50,22 @@ def ask(
 
 
 def wait_for(read: Read, seconds: float) -> Read:
-    """The read as it is once answered, or after so many seconds."""
-    until = time.monotonic() + seconds
+    """The read as it is once answered, or after so many seconds. Raises Http404 when its time ends meanwhile."""
+    kept = (read.expires_at - timezone.now()).total_seconds()
+    until = time.monotonic() + min(seconds, kept)
+    step = FIRST_STEP
     while read.state in {Read.State.WAITING, Read.State.RUNNING} and time.monotonic() < until:
-        time.sleep(0.1)
-        read.refresh_from_db()
+        time.sleep(step)
+        step = min(step * 1.5, LAST_STEP)
+        _look_again(read)
     return read
+
+
+def _look_again(read: Read) -> None:
+    try:
+        read.refresh_from_db()
+    except Read.DoesNotExist:  # tidied away
+        raise Http404 from None
 
 
 def limit_of(kind: str) -> float:

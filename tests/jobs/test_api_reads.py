@@ -1,5 +1,6 @@
 """Questions that a worker answers: 202, then the answer or its problem, for the asker alone."""
 
+import time
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -93,6 +94,38 @@ def test_a_read_is_for_its_asker_and_for_ten_minutes(lake):
     assert caller("admin").get(f"/reads/{read.pk}").status_code == 404
     Read.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert asker.get(f"/reads/{read.pk}").status_code == 404
+
+
+def test_a_read_that_is_tidied_away_while_somebody_waits_is_gone(lake, monkeypatch):
+    asker = caller("viewer")
+    read = factories.read(asker.person, question={"path": f"{lake.uri}/orders"})
+    monkeypatch.setattr("jobs.reads.time.sleep", lambda _seconds: Read.objects.all().delete())
+    assert asker.get(f"/reads/{read.pk}", wait=60).status_code == 404
+
+
+def test_nobody_waits_past_the_end_of_the_read(lake):
+    asker = caller("viewer")
+    soon = timezone.now() + timedelta(seconds=0.3)
+    read = factories.read(asker.person, question={"path": f"{lake.uri}/orders"}, expires_at=soon)
+    began = time.monotonic()
+    assert asker.get(f"/reads/{read.pk}", wait=60).status_code == 202
+    assert time.monotonic() - began < 20
+
+
+def test_a_waiting_person_looks_soon_and_then_less_often(lake, monkeypatch):
+    """Every warm answer costs at least one step."""
+    steps = []
+
+    def sleep(seconds):
+        steps.append(seconds)
+        if len(steps) == 8:
+            Read.objects.update(state="answered", answer=factories.inspection())
+
+    monkeypatch.setattr("jobs.reads.time.sleep", sleep)
+    assert caller("viewer").post("/conversions/inspect?wait=60", {"path": f"{lake.uri}/orders"}).status_code == 200
+    assert steps[0] <= 0.02
+    assert steps == sorted(steps)
+    assert steps[-1] == 0.1
 
 
 def test_a_right_that_was_taken_away_takes_the_answer_with_it(table):
