@@ -42,6 +42,10 @@ class KnownJobs:
         jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
         return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
 
+    def under_way(self, table: Table) -> bool:
+        """Whether a job of the table has not ended."""
+        return Job.objects.filter(table=table, state__in=OPEN).exists()
+
 
 MOST_OPEN = 5
 _FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")

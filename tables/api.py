@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+from django.db import transaction
 from django.urls import path
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -160,7 +161,11 @@ class TableDetail(APIView):
     def patch(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
         body = body_of(request, TableChange)
-        return Response(table_json(services.update_table(Actor.of(request), table, **body)))
+        with transaction.atomic():
+            if "catalog_name" in body:
+                table = naming.rename_table(Actor.of(request), table, body.pop("catalog_name"))
+            table = services.update_table(Actor.of(request), table, **body)
+        return Response(table_json(table))
 
     @documented(responses={204: None})
     def delete(self, request: Request, table_id: uuid.UUID) -> Response:

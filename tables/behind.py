@@ -59,6 +59,9 @@ class Jobs(Protocol):
     def open_on(self, person: Person, table: Table) -> Sequence[Request]:
         """What has not ended of what was asked for about a table, newest first."""
 
+    def under_way(self, table: Table) -> bool:
+        """Whether a job of the table has not ended."""
+
 
 _known: list[Jobs] = []
 
@@ -66,6 +69,11 @@ _known: list[Jobs] = []
 def answers(jobs: Jobs) -> None:
     """From now on these are the jobs that are asked."""
     _known[:] = [jobs]
+
+
+def is_under_way(table: Table) -> bool:
+    """Whether a job of the table has not ended: it may go by the table's name."""
+    return bool(_known) and _known[0].under_way(table)
 
 
 def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:

@@ -67,13 +67,13 @@ class CompareForm(forms.Form):
 
 
 class DescribeForm(forms.Form):
-    """What people say of a table, and its name in the catalog while it has none."""
+    """What people say of a table, and its name in the catalog."""
 
     catalog_name = forms.CharField(
         required=False,
         max_length=300,
         label="Name in the catalog",
-        help_text="database.table, of letters, digits and underscores, given once. Spark then knows the table by it.",
+        help_text="database.table, of letters, digits and underscores. Spark then knows the table by it. Empty: none.",
         widget=forms.TextInput(
             attrs={
                 "class": "form-control lv-mono",

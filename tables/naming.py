@@ -12,7 +12,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import facts, queries, services
+from tables import queries, services
 from tables import sync as syncing
 from tables.discovery import Kind
 from tables.locations import GLOB_CHARACTERS, Location
@@ -99,13 +99,47 @@ def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
         raise Problem(400, "invalid", detail, fields={"path": detail})
 
 
+def rename_table(actor: Actor, table: Table, name: str | None) -> Table:
+    """Gives a table another name in the catalog, or none: then it is called by its place again.
+
+    A table without a name gets one as by `name_table`. The old name is free for another table. Raises Problem: 400 `invalid`,
+    403 `forbidden`, 409 `already_known`, `in_use` while a job of the table is under way, `sync_running`.
+    """
+    services.require_on(actor, table, Permission.TABLE_ADD)
+    if table.catalog_name is None:
+        return table if name is None else name_table(actor, name, table.path, table.format).table
+    wanted = None if name is None else _canonical(name)
+    try:
+        with transaction.atomic():
+            fresh = services.locked(table)
+            if fresh.catalog_name != wanted:
+                _renamed(actor, fresh, wanted)
+    except IntegrityError:
+        raise _taken(str(wanted)) from None
+    return fresh
+
+
+def _renamed(actor: Actor, table: Table, wanted: str | None) -> None:
+    services.refuse_in_use(table)
+    if wanted is not None:
+        _refuse_anothers(wanted, table.path)
+    before, after = {"catalog_name": table.catalog_name}, {"catalog_name": wanted}
+    act, called = (Action.TABLE_UNNAME, table.name) if wanted is None else (Action.TABLE_NAME, wanted)
+    record(actor, act, ObjectKind.TABLE, table.id, called, before=before, after=after)
+    services.write_name(table, wanted, table.catalog_entry if wanted is not None else None)
+
+
 def _refuse_taken(name: str, path: str) -> None:
-    if Table.objects.filter(catalog_name=name).exclude(path=path).exists():
-        raise _taken(name)
+    _refuse_anothers(name, path)
     known = Table.objects.filter(path=path).exclude(catalog_name=None).exclude(catalog_name=name).first()
     if known is not None:
-        detail = f"{path} has the name {known.catalog_name} already; a table has one."
+        detail = f"{path} has the name {known.catalog_name} already; a table has one. Rename it where it is described."
         raise Problem(409, "already_known", detail, name=known.catalog_name)
+
+
+def _refuse_anothers(name: str, path: str) -> None:
+    if Table.objects.filter(catalog_name=name).exclude(path=path).exists():
+        raise _taken(name)
 
 
 def _taken(name: str) -> Problem:
@@ -117,21 +151,14 @@ def _named(actor: Actor, table: Table, name: str, entry: Entry) -> Added:
     """Writes it, in turn with syncs: they write the words that a search looks through as well."""
     try:
         with transaction.atomic():
-            services.take_turn(table)
-            fresh = Table.objects.select_for_update(of=("self",)).select_related("root", "schema").get(pk=table.pk)
+            fresh = services.locked(table)
             _refuse_taken(name, fresh.path)
             before = {"catalog_name": fresh.catalog_name, "catalog_entry": fresh.catalog_entry}
-            after = {"catalog_name": name, "catalog_entry": None if fresh.is_delta else entry.as_json()}
+            declared_now = None if fresh.is_delta else entry.as_json()
+            after = {"catalog_name": name, "catalog_entry": declared_now}
             if before != after:
                 record(actor, Action.TABLE_NAME, ObjectKind.TABLE, fresh.id, name, before=before, after=after)
-                _write(fresh, name, after["catalog_entry"])
+                services.write_name(fresh, name, declared_now)
     except IntegrityError:
         raise _taken(name) from None
     return Added(fresh, is_new=before["catalog_name"] is None)
-
-
-def _write(table: Table, name: str, entry: Any) -> None:
-    table.catalog_name = table.name = name
-    table.catalog_entry = entry
-    facts.index_words(table)
-    table.save(update_fields=["catalog_name", "name", "catalog_entry", "leaf", "words", "grams"])

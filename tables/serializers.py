@@ -54,6 +54,9 @@ class NewTable(Body):
 
 
 class TableChange(Body):
+    catalog_name = Text(
+        max_length=500, required=False, allow_null=True, help_text="database.table; null takes the name away."
+    )
     owner = Text(max_length=100, required=False, allow_blank=True)
     description = Text(max_length=10_000, required=False, allow_blank=True)
     tags = serializers.ListField(child=Text(max_length=50), required=False, max_length=50)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
@@ -20,7 +21,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
-from tables import discovery, facets, facts, queries, sample, schedules
+from tables import behind, discovery, facets, facts, queries, sample, schedules
 from tables import sync as syncing
 from tables.discovery import Kind, Scan
 from tables.locations import (
@@ -30,6 +31,7 @@ from tables.locations import (
     NoSuchDirectory,
     canonical,
     innermost,
+    real_root,
     resolve,
     root_uri,
 )
@@ -353,11 +355,44 @@ def require_on(actor: Actor, table: Table, permission: Permission) -> None:
 
 
 def hide_table(actor: Actor, table: Table) -> None:
-    """Takes a table out of the catalog's lists. Its history and the audit stay; data are never touched."""
+    """Takes a table out of the catalog's lists. Its history and the audit stay; data are never touched.
+
+    A catalog name that it had is free for another table. Raises Problem: 403 `forbidden`; 409 `in_use` or `sync_running` for a
+    table with a name.
+    """
     require_on(actor, table, Permission.TAG_MANAGE)
     with transaction.atomic():
+        fresh = locked(table) if table.catalog_name else table
+        name, before = fresh.name, {"catalog_name": fresh.catalog_name} if fresh.catalog_name else None
+        if fresh.catalog_name:
+            refuse_in_use(fresh)
+            write_name(fresh, None, None)
         if Table.objects.filter(pk=table.pk, hidden_at=None).update(hidden_at=Now(), next_sync_at=None):
-            record(actor, Action.TABLE_HIDE, ObjectKind.TABLE, table.id, table.name, after={"path": table.path})
+            record(
+                actor, Action.TABLE_HIDE, ObjectKind.TABLE, table.id, name, before=before, after={"path": table.path}
+            )
+
+
+def locked(table: Table) -> Table:
+    """The entry as it is now, with no sync of it running and no job of it beginning until the transaction ends."""
+    take_turn(table)
+    return Table.objects.select_for_update(of=("self",)).select_related("root", "schema").get(pk=table.pk)
+
+
+def refuse_in_use(table: Table) -> None:
+    """Raises Problem 409 `in_use` while a job of the table is under way."""
+    if behind.is_under_way(table):
+        detail = f"A job of {table.catalog_name} has not ended; it may go by this name. Nothing was changed."
+        raise Problem(409, "in_use", detail)
+
+
+def write_name(table: Table, name: str | None, entry: dict[str, Any] | None) -> None:
+    """Sets what the table is called: its name in the catalog, else where it lies. `table` is `locked`."""
+    below = table.path.removeprefix(real_root(table.root.uri)).strip("/")
+    table.catalog_name, table.catalog_entry = name, entry
+    table.name = name or below or table.path.rpartition("/")[2]
+    facts.index_words(table)
+    table.save(update_fields=["catalog_name", "name", "catalog_entry", "leaf", "words", "grams"])
 
 
 def sync_table(actor: Actor, table: Table) -> Table:

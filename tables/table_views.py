@@ -364,7 +364,12 @@ def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def describe(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Name, owner, description and tags."""
     table = shown(request, table_id)
-    given = {"owner": table.owner, "description": table.description, "tags": ", ".join(table.tags)}
+    given = {
+        "catalog_name": table.catalog_name or "",
+        "owner": table.owner,
+        "description": table.description,
+        "tags": ", ".join(table.tags),
+    }
     form = DescribeForm(request.POST or None, initial=given)
     if request.method == "POST" and form.is_valid() and _named(request, form, table):
         services.update_table(Actor.of(request), table, **_described(form, table))
@@ -373,12 +378,12 @@ def describe(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 
 def _named(request: HttpRequest, form: DescribeForm, table: Table) -> bool:
-    """Gives the table its name where one was entered; False with the reason in the form."""
-    name = form.cleaned_data["catalog_name"]
-    if not name or table.catalog_name:
+    """Gives the table the name that was entered, or takes it away; False with the reason in the form."""
+    name = form.cleaned_data["catalog_name"] or None
+    if "catalog_name" not in request.POST or name == table.catalog_name:
         return True
     try:
-        naming.name_table(Actor.of(request), name, table.path, table.format)
+        naming.rename_table(Actor.of(request), table, name)
     except Problem as problem:
         if problem.status not in {400, 409}:
             raise

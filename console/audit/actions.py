@@ -25,6 +25,7 @@ class Action(models.TextChoices):
     TABLE_HIDE = "table.hide"
     TABLE_SYNC = "table.sync"
     TABLE_NAME = "table.name"
+    TABLE_UNNAME = "table.unname"
     TABLE_READ_ROWS = "table.read_rows"
     CONVERSION_INSPECT = "conversion.inspect"
     JOB_REQUEST = "job.request"

@@ -36,6 +36,7 @@ PHRASES: Mapping[str, str] = {
     Action.TABLE_HIDE: "hid the table",
     Action.TABLE_SYNC: "had the log read",
     Action.TABLE_NAME: "named the table",
+    Action.TABLE_UNNAME: "took the table’s name away",
     Action.TABLE_READ_ROWS: "read rows",
     Action.CONVERSION_INSPECT: "inspected a directory",
     Action.JOB_REQUEST: "asked for it",

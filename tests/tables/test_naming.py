@@ -11,8 +11,11 @@ from rest_framework.test import APIClient
 
 from console.accounts.roles import Role
 from console.audit.models import Event
+from console.errors import Problem
+from jobs.models import Job
 from tables import services, sync
 from tables.models import Table
+from tests import factories
 
 SCHEMA = {
     "type": "struct",
@@ -224,17 +227,17 @@ def browser(admin):
 DESCRIBED = {"owner": "", "description": "What was sold", "tags": ""}
 
 
-def test_the_describe_page_gives_a_name_once(browser, admin, root, write):
+def test_the_describe_page_gives_a_name_and_another_one(browser, admin, root, write):
     table = services.add_table(admin, str(write())).table
     page = f"/tables/{table.pk}/describe/"
     assert 'name="catalog_name"' in browser.get(page).content.decode()
     assert browser.post(page, {**DESCRIBED, "catalog_name": "Shop.Orders"}).status_code == 302
     table.refresh_from_db()
     assert (table.catalog_name, table.description) == ("shop.orders", "What was sold")
-    assert 'name="catalog_name"' not in browser.get(page).content.decode()
+    assert 'name="catalog_name" value="shop.orders"' in browser.get(page).content.decode()
     browser.post(page, {**DESCRIBED, "catalog_name": "shop.other"})
     table.refresh_from_db()
-    assert table.catalog_name == "shop.orders"
+    assert table.catalog_name == "shop.other"
 
 
 @pytest.mark.parametrize("name", ["no name", "shop.taken"])
@@ -245,3 +248,81 @@ def test_a_name_that_can_not_be_given_is_said_in_the_form(browser, admin, root, 
     assert "lv-field-error" in answer.content.decode()
     table.refresh_from_db()
     assert (table.catalog_name, table.description) == (None, "")
+
+
+@pytest.fixture
+def patch(admin, root):
+    client = APIClient()
+    client.force_authenticate(admin.person)
+    return lambda table, **body: client.patch(f"/api/v1/tables/{table}", body, format="json")
+
+
+@pytest.fixture
+def named(post, write):
+    """The id of a table with the name shop.orders."""
+    return post(name="shop.orders", path=str(write()), source_format="delta").json()["id"]
+
+
+def test_a_name_is_changed_and_the_old_one_is_free(patch, post, write, named):
+    changed = patch(named, catalog_name="Shop.Sales", owner="finance").json()
+    assert (changed["catalog_name"], changed["name"], changed["owner"]) == ("shop.sales", "shop.sales", "finance")
+    event = Event.objects.filter(action="table.name").latest("at")
+    assert (event.before, event.after) == ({"catalog_name": "shop.orders"}, {"catalog_name": "shop.sales"})
+    assert post(name="shop.orders").status_code == 404
+    assert post(name="shop.orders", path=str(write("other")), source_format="delta").status_code == 201
+    assert Table.objects.get(pk=named).leaf == "sales"
+    assert refusal(patch(named, catalog_name="shop.orders"), 409)["code"] == "already_known"
+    assert refusal(patch(named, catalog_name="no good"), 400)["fields"]
+
+
+def test_a_name_is_taken_away_and_the_table_is_called_by_its_place(patch, named):
+    freed = patch(named, catalog_name=None).json()
+    assert (freed["catalog_name"], freed["name"]) == (None, "orders")
+    assert Event.objects.filter(action="table.unname", object_name="shop.orders").count() == 1
+    assert patch(named, catalog_name=None).status_code == 200  # nothing to take away: no act
+    assert Event.objects.filter(action="table.unname").count() == 1
+    assert patch(named, catalog_name="shop.again").json()["catalog_name"] == "shop.again"
+
+
+def test_a_hidden_table_gives_its_name_back(post, admin, write, named):
+    table = Table.objects.get(pk=named)
+    services.hide_table(admin, table)
+    table.refresh_from_db()
+    assert (table.catalog_name, table.name, table.leaf) == (None, "orders", "orders")
+    assert Event.objects.get(action="table.hide").before == {"catalog_name": "shop.orders"}
+    assert post(name="shop.orders", path=str(write("other")), source_format="delta").status_code == 201
+
+
+def test_a_name_stays_while_a_job_of_its_table_is_under_way(patch, admin, named):
+    table = Table.objects.get(pk=named)
+    job = factories.job("queued", table=table)
+    for name in ("shop.sales", None):
+        assert refusal(patch(named, catalog_name=name), 409)["code"] == "in_use"
+    assert patch(named, catalog_name="SHOP.orders").status_code == 200  # the same name
+    with pytest.raises(Problem, match="has not ended"):
+        services.hide_table(admin, table)
+    table.refresh_from_db()
+    assert (table.catalog_name, table.hidden_at) == ("shop.orders", None)
+    Job.objects.filter(pk=job.pk).delete()
+    assert patch(named, catalog_name=None).status_code == 200
+
+
+def test_only_who_may_describe_a_table_renames_it(person, named):
+    client = APIClient()
+    client.force_authenticate(person("vera", Role.VIEWER))
+    answer = client.patch(f"/api/v1/tables/{named}", {"catalog_name": None}, format="json")
+    assert refusal(answer, 403)["code"] == "forbidden"
+
+
+def test_a_page_renames_and_unnames(admin, named, redis_server):
+    client = Client()
+    client.force_login(admin.person)
+    address = f"/tables/{named}/describe/"
+    assert 'value="shop.orders"' in client.get(address).content.decode()
+    rest = {"owner": "", "description": "", "tags": ""}
+    assert client.post(address, {"catalog_name": "shop.sales", **rest}).status_code == 302
+    assert list(names().values()) == ["shop.sales"]
+    client.post(address, rest)  # of somebody to whom the field isn't shown
+    assert list(names().values()) == ["shop.sales"]
+    factories.job("queued", table=Table.objects.get())
+    assert "has not ended" in client.post(address, {"catalog_name": "", **rest}).content.decode()
