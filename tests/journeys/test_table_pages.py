@@ -144,3 +144,41 @@ def test_typing_narrows_the_list_in_place(
     page.locator("#found tbody tr").nth(1).wait_for(state="detached")
     assert page.locator("#found tbody tr").count() == 1
     assert Root.objects.count() == 1
+
+
+def test_one_walks_from_the_history_through_a_version_and_back(
+    server: str, lake: dict[str, object], actor: Actor, context: BrowserContext, faults: list[str]
+) -> None:
+    assert actor.person is not None
+    sign_in(context, server, actor.person, "light")
+    page = context.new_page()
+    page.goto(f"{server}/tables/{lake['sales']}/history/")
+    page.get_by_role("link", name="Rows at version 11").click()
+    page.wait_for_url("**/rows/?version=11")
+    ways = page.get_by_role("navigation", name="Version 11")
+    for name, address in (("Layout", "**/layout/?version=11"), ("Schema", "**/schema/?version=11")):
+        ways.get_by_role("link", name=name).click()
+        page.wait_for_url(address)
+    ways.get_by_role("link", name="Commit").click()
+    page.wait_for_url("**/commits/11/")
+    page.get_by_role("link", name="v12 →").click()
+    page.wait_for_url("**/commits/12/")
+    page.get_by_role("list", name="You are in").get_by_role("link", name="History").click()
+    page.wait_for_url("**/history/")
+    assert faults == []
+
+
+def test_typing_narrows_a_schema_and_leaves_the_way_back_as_it_was(
+    server: str, lake: dict[str, object], actor: Actor, context: BrowserContext
+) -> None:
+    assert actor.person is not None
+    sign_in(context, server, actor.person, "light")
+    page = context.new_page()
+    page.goto(f"{server}/tables/{lake['sales']}/")
+    page.goto(f"{server}/tables/{lake['sales']}/schema/")
+    page.locator("#find-field").press_sequentially("COUNTR", delay=300)
+    page.wait_for_url("**/schema/?*q=COUNTR*")
+    page.locator("#found tbody tr").nth(1).wait_for(state="detached")
+    assert page.locator("#found tbody th").inner_text() == "country"
+    page.go_back()
+    page.wait_for_url(f"{server}/tables/{lake['sales']}/")
