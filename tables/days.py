@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from tables.models import Table
+from tables.models import Table, TableDay
 
 # Unknown for a day is what any of its commits doesn't tell, or what no bigint holds. Days are UTC's.
 _RECOUNT = """
@@ -25,6 +25,12 @@ group by 1, 2, 3
 on conflict (table_id, incarnation, day) do update
 set commits = excluded.commits, bytes_grown = excluded.bytes_grown, rows_grown = excluded.rows_grown
 """
+
+
+def count_anew(table: Table) -> None:
+    """Counts all days again: what was known of some commits is not so any more."""
+    TableDay.objects.filter(table=table, incarnation=table.incarnation).delete()
+    recount(table, 0)
 
 
 def recount(table: Table, first: int) -> None:

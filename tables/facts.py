@@ -9,6 +9,7 @@ from django.db.models import Sum
 from tables import health, layout, log_state, search
 from tables.deltalog import Code as ProblemCode
 from tables.deltalog import Entry, Snapshot
+from tables.deltalog.actions import Metadata
 from tables.deltalog.features import understand
 from tables.descriptions import protocol_of
 from tables.history import bounded, protocol_json, schema_of, short, text, texts
@@ -30,7 +31,7 @@ def take(table: Table, snapshot: Snapshot) -> None:
     table.protocol = protocol_json(snapshot.protocol)
     table.features = [short(feature) for feature in snapshot.features]
     table.clustering_columns = [text(column) for column in snapshot.clustering_columns]
-    table.table_id = text(metadata.id)[:64] if metadata else None
+    table.table_id = id_of(metadata) if metadata else None
     table.properties = texts(masked_properties(metadata.configuration)) if metadata else {}
     table.partition_columns = [text(column) for column in metadata.partition_columns] if metadata else []
     table.created_at = metadata.created_at if metadata else None
@@ -45,10 +46,15 @@ def take(table: Table, snapshot: Snapshot) -> None:
         table.num_records = None
 
 
+def id_of(metadata: Metadata) -> str:
+    """Delta's id of the table, as long as the catalog keeps it."""
+    return text(metadata.id)[:64]
+
+
 def forget(table: Table) -> None:
     """Sets the fields back to what is known of a directory that nobody has looked at."""
     table.version = table.first_version = table.first_readable = table.checkpoint_version = None
-    table.rebuildable = table.lost_commits = None
+    table.rebuildable = table.lost_commits = table.rewritten = None
     table.table_id = table.last_commit_at = table.created_at = table.schema = table.protocol = table.layout = None
     table.num_files = table.size_bytes = table.num_records = None
     table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
@@ -88,7 +94,16 @@ def _facts(table: Table) -> health.Facts:
         broken_entries=_told(table, _BROKEN),
         outside_files=lies.get("outside_files") or 0,
         recreated_at=ended,
+        rewritten=_rewritten(table),
     )
+
+
+def _rewritten(table: Table) -> tuple[int, str, tuple[str, ...]] | None:
+    """From which version on the log was rewritten, the day on which that was seen, and the commits that it held before."""
+    if table.rewritten is None:
+        return None
+    commits = [f"v{c['version']} {c['operation'] or ''}".strip() for c in table.rewritten["commits"]]
+    return table.rewritten["from_version"], table.rewritten["seen_at"][:10], tuple(commits)
 
 
 def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:

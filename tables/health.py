@@ -33,6 +33,7 @@ class Code(models.TextChoices):
     UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
     MISSING = "missing", "Directory missing"
     RECREATED = "recreated", "Recreated"
+    REWRITTEN = "rewritten", "Log rewritten"
     OUTSIDE_FILES = "outside_files", "Files outside the table"
 
 
@@ -84,6 +85,7 @@ class Facts:
     broken_entries: tuple[str, ...] = ()
     outside_files: int = 0
     recreated_at: datetime | None = None
+    rewritten: tuple[int, str, tuple[str, ...]] | None = None  # from which version on, seen when, what was there before
 
 
 def findings(facts: Facts) -> list[Finding]:
@@ -207,7 +209,29 @@ def _recreated(facts: Facts) -> Iterator[Finding]:
     yield Finding(Code.RECREATED, Severity.NOTE, None, None, text, "Nothing, if this was on purpose.")
 
 
-_RULES = (_small_files, _skew, _statistics, _checkpoint, _long_log, _features, _actions, _corrupt, _outside, _recreated)
+def _rewritten(facts: Facts) -> Iterator[Finding]:
+    if facts.rewritten is None:
+        return
+    version, day, before = facts.rewritten
+    named = ", ".join(before[:3]) + (", …" if len(before) > 3 else "")
+    text = f"The log was rewritten from version {version:,} on, seen on {day}: before, Levee had read {named} there."
+    advice = "See who changed files in _delta_log: a backup that was put back, or commits removed by hand."
+    yield Finding(Code.REWRITTEN, Severity.WARNING, version, None, text, advice)
+
+
+_RULES = (
+    _small_files,
+    _skew,
+    _statistics,
+    _checkpoint,
+    _long_log,
+    _features,
+    _actions,
+    _corrupt,
+    _outside,
+    _recreated,
+    _rewritten,
+)
 
 
 def _percent(share: float) -> str:

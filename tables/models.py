@@ -101,6 +101,9 @@ class Table(models.Model):
     first_readable = models.BigIntegerField(null=True)  # the oldest version whose files can still be named from the log
     rebuildable = models.JSONField(null=True)  # [[first, last], …] that the log can rebuild; null: not measured
     lost_commits = models.JSONField(null=True)  # [[first, last], …] after first_version that are not in the log
+    rewritten = models.JSONField(
+        null=True
+    )  # {from_version, seen_at, commits: what the log held before}; null: never seen
     checkpoint_version = models.BigIntegerField(null=True)  # the newest checkpoint; null: none
     last_commit_at = models.DateTimeField(null=True)
     size_bytes = models.BigIntegerField(null=True)

@@ -186,6 +186,7 @@ NOT_LISTED = (
     "layout",
     "rebuildable",
     "lost_commits",
+    "rewritten",
     "log_state",
     "words",
     "grams",

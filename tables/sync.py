@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.logs import log
-from tables import baselines, days, deltalog, discovery, effects, facts, history, kept
+from tables import baselines, days, deltalog, discovery, effects, facts, history, kept, rewrites
 from tables.deltalog import DeltaLog, NoTable, Snapshot, StorageError, Sync, load, open_log
 from tables.deltalog.filenames import commit_version
 from tables.locations import LocationError, NoSuchDirectory, resolve
@@ -32,7 +33,7 @@ _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table ta
 
 STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
-    "rebuildable", "lost_commits",
+    "rebuildable", "lost_commits", "rewritten",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
     "properties", "protocol", "features", "created_at", "comment", "layout", "log_state", "problems", "health", "health_codes",
     "synced_at", "sync_error", "missing_since", "next_sync_at", "quiet_syncs", "leaf", "words", "grams",
@@ -65,10 +66,10 @@ def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     """Reads on, and writes what was found."""
     table = _entry(table_id)
     before = (table.version, table.head_mark, table.format)
-    known = effects.known_now(table)
+    known, rewritten = effects.known_now(table), table.rewritten
     table.sync_error = ""
     _read(table, doubting=doubting)
-    effects.ask_who(table, known)
+    effects.ask_who(table, _before_rewrite(known, table) if table.rewritten != rewritten else known)
     now = timezone.now()
     table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
     table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
@@ -77,6 +78,13 @@ def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     facts.index_words(table)
     table.save(update_fields=STATE_FIELDS)
     return table
+
+
+def _before_rewrite(known: effects.Known, table: Table) -> effects.Known:
+    """What is known of a log that was rewritten: what it was before that."""
+    if known.version is None or table.rewritten is None:
+        return known
+    return replace(known, version=min(known.version, table.rewritten["from_version"] - 1))
 
 
 def _entry(table_id: uuid.UUID) -> Table:
@@ -175,13 +183,21 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
         kept.measure(table, log)  # Delta cleans a log after its commits
         baselines.keep(table, log, known)
         return
-    if _replaced(table, run):
+    is_rewritten = _differs(table, run)
+    if is_rewritten and _is_another(table, run):
         _end_incarnation(table, "another table was created at its location")
         facts.forget(table)
-        run, known = log.sync(target, None, None), -1
+        run, known, is_rewritten = log.sync(target, None, None), -1, False
+    elif is_rewritten:
+        run = log.sync(target, None, None)
     table.format = Table.Format.DELTA
     table.catalog_entry = None  # from now on the log says it, as Delta empties the entry that it has converted
-    _keep(table, run.commits())
+    gone = rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
+    gone += _keep(table, run.commits())
+    if gone:
+        rewrites.note(table, gone)
+    if is_rewritten:
+        days.count_anew(table)
     snapshot = run.snapshot()
     facts.take(table, snapshot)
     kept.measure(table, log)
@@ -222,45 +238,44 @@ def _saved(target: Path, table: Table) -> Snapshot | None:
     return saved if saved.version == table.version else None
 
 
-def _replaced(table: Table, run: Sync) -> bool:
-    """True when this log is not the one that the entry was read from, though it lies at the same place."""
+def _differs(table: Table, run: Sync) -> bool:
+    """True when this log is not as the entry was read from it, though it lies at the same place: another one, or rewritten."""
     if not table.is_delta or table.version is None or not run.fresh:
         return False
-    if run.head is not None and run.head < table.version:
-        return True
     entry = run.listing.commits.get(table.version)
-    if entry is not None and facts.mark(entry) == table.head_mark:
-        return False
-    return _delta_id(run) != table.table_id
+    if entry is None:
+        return (run.head is not None and run.head < table.version) or _is_another(table, run)
+    return facts.mark(entry) != table.head_mark
 
 
-def _delta_id(run: Sync) -> str | None:
+def _is_another(table: Table, run: Sync) -> bool:
+    """True when the log says that it is of another table; a log that doesn't say it proves nothing."""
     metadata = run.snapshot().metadata
-    return metadata.id if metadata else None
+    return metadata is not None and facts.id_of(metadata) != table.table_id
 
 
-def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> None:
-    """Writes commits as rows, in batches. A commit that is known already is left as it is, unless it had a problem."""
-    rows, first = history.rows(table, commits), None
+def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> list[Commit]:
+    """Writes commits as rows, in batches. Answers what was known of their versions and is not so any more."""
+    rows, first, gone = history.rows(table, commits), None, []
     while batch := list(islice(rows, BATCH)):
         history.ensure_schemas(batch)
-        _write(table, [row.commit for row in batch])
+        gone += _write(table, [row.commit for row in batch])
         first = batch[0].commit.version if first is None else first
     if first is not None:
         days.recount(table, first)
+    return gone
 
 
-def _write(table: Table, commits: list[Commit]) -> None:
-    doubtful = set(
-        _doubtful(table).filter(version__in=[row.version for row in commits]).values_list("version", flat=True)
-    )
-    Commit.objects.bulk_create([row for row in commits if row.version not in doubtful], ignore_conflicts=True)
-    Commit.objects.bulk_create(
-        [row for row in commits if row.version in doubtful],
-        update_conflicts=True,
-        unique_fields=_KEY,
-        update_fields=[field.name for field in Commit._meta.concrete_fields if field.name not in _KEY],
-    )
+def _write(table: Table, commits: list[Commit]) -> list[Commit]:
+    """Writes the rows anew that are known already. One that had a problem was mended, which is no news."""
+    here = Commit.objects.filter(table=table, incarnation=table.incarnation)
+    known = {row.version: row for row in here.filter(version__in=[row.version for row in commits])}
+    Commit.objects.bulk_create([row for row in commits if row.version not in known], ignore_conflicts=True)
+    again = [row for row in commits if row.version in known]
+    fields = [field.name for field in Commit._meta.concrete_fields if field.name not in _KEY]
+    Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
+    before = [(row, known[row.version]) for row in again]
+    return [old for row, old in before if not old.problems and rewrites.are_different(row, old)]
 
 
 _KEY = ["table", "incarnation", "version"]

@@ -66,6 +66,7 @@ def test_every_finding_says_what_to_do() -> None:
         broken_entries=("a", "b"),
         outside_files=3,
         recreated_at=NOW,
+        rewritten=(5, "2026-11-19", ("v5 DELETE",)),
     )
     found = [*findings(facts), missing("/lake/t"), stale(NOW - timedelta(days=9), NOW)]
     assert {finding.code for finding in found if finding} == set(Code)
