@@ -40,6 +40,9 @@ STATE_FIELDS = [
 ]  # fmt: skip
 
 
+SAID = ("name", "catalog_name", "catalog_entry", "owner", "tags", "description")  # by people, not by the log
+
+
 def files_path(table_id: uuid.UUID) -> Path:
     """The disposable Arrow file of a table's live files."""
     return Path(settings.ENV.home) / "files" / str(table_id) / "live.arrow"
@@ -75,9 +78,19 @@ def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
     table.next_sync_at = next_sync(table.root, table.quiet_syncs, now)
     facts.judge(table)
+    _hear(table)
     facts.index_words(table)
     table.save(update_fields=STATE_FIELDS)
     return table
+
+
+def _hear(table: Table) -> None:
+    """Takes over what people have said of the table while its log was read, and keeps them waiting until that is written."""
+    said = Table.objects.select_for_update().only(*SAID).get(pk=table.pk)
+    for name in SAID:
+        setattr(table, name, getattr(said, name))
+    if table.is_delta:
+        table.catalog_entry = None  # the log says it, as Delta empties the entry that it has converted
 
 
 def _before_rewrite(known: effects.Known, table: Table) -> effects.Known:
@@ -191,7 +204,6 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     elif is_rewritten:
         run = log.sync(target, None, None)
     table.format = Table.Format.DELTA
-    table.catalog_entry = None  # from now on the log says it, as Delta empties the entry that it has converted
     gone = rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
     gone += _keep(table, run.commits())
     if gone:

@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from django.utils import timezone
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.errors import Problem
-from tables import services
+from tables import facts, services
 from tables import sync as syncing
 from tables.models import Commit, Root, Schema, Table
 
@@ -263,6 +264,31 @@ def test_due_tables_are_synced_once_each(orders: Table, write: Write) -> None:
     orders.refresh_from_db()
     assert orders.version == 1
     assert services.sync_next_due() is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_people_say_while_a_log_is_read_is_found(
+    admin: Actor, root: Root, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = services.add_table(admin, str(write())).table
+    real = facts.take
+
+    def slow(*given) -> None:
+        real(*given)
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(describe).result()
+
+    def describe() -> None:
+        services.update_table(admin, Table.objects.get(pk=table.pk), owner="finance", tags=["gold"])
+        connection.close()
+
+    monkeypatch.setattr(facts, "take", slow)
+    write(mode="append")
+    syncing.sync(table.pk)
+    table.refresh_from_db()
+    assert (table.version, table.owner, table.tags) == (1, "finance", ["gold"])
+    assert "finance" in table.words
+    assert "gold" in table.words
 
 
 @pytest.mark.django_db(transaction=True)
