@@ -106,18 +106,23 @@ def _partitions(files: pa.Table, names: Mapping[str, str]) -> dict[str, Any] | N
         "largest_bytes": int(pc.max(sizes).as_py()) if totals.num_rows else None,
         "smaller_than_64_mib": int(pc.sum(pc.less(sizes, 64 * MIB)).as_py() or 0),
         "curve": _curve(ordered.column("bytes")),
-        **_partition_rows(totals.column("rows")),
+        **_partition_rows(totals, names),
         "largest": rows_json(ordered.slice(0, LISTED), names),
         "by_column": {name: _by_column(files, column, name) for column, name in names.items()},
     }
 
 
-def _partition_rows(rows: pa.ChunkedArray) -> dict[str, Any]:
-    """How rows spread over partitions; None as soon as one partition's are unknown."""
-    if not len(rows) or rows.null_count:
-        return {"median_rows": None, "rows_curve": None}
-    ordered = rows.take(pc.sort_indices(rows, sort_keys=[("", "descending")]))
-    return {"median_rows": int(pc.quantile(rows, 0.5)[0].as_py()), "rows_curve": _curve(ordered)}
+def _partition_rows(totals: pa.Table, names: Mapping[str, str]) -> dict[str, Any]:
+    """How rows spread over partitions, and those with the most; None as soon as one partition's rows are unknown."""
+    if not totals.num_rows or totals.column("rows").null_count:
+        return {"median_rows": None, "rows_curve": None, "most_rows": None}
+    ordered = totals.sort_by([("rows", "descending")])
+    rows = ordered.column("rows")
+    return {
+        "median_rows": int(pc.quantile(rows, 0.5)[0].as_py()),
+        "rows_curve": _curve(rows),
+        "most_rows": rows_json(ordered.slice(0, LISTED), names),
+    }
 
 
 def _totals(files: pa.Table, columns: list[str]) -> pa.Table:

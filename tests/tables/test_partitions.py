@@ -93,6 +93,9 @@ def test_the_pages_lead_on_and_back(vic: Client, orders: Table) -> None:
 def test_the_layout_draws_partitions_by_rows_and_shows_rows_by_column(vic: Client, orders: Table) -> None:
     html = page(vic, f"/tables/{orders.pk}/layout/")
     assert "Partitions by rows" in html
+    drawn = html[html.index('id="h-rskew"') :].split("</section>")[0]
+    assert drawn.count('<tr><th scope="row"') == 50
+    assert drawn.index(">131<") < drawn.index(">129<") < drawn.index(">128<")
     by_column = html[html.index('id="h-c1"') :]
     assert '<th scope="col" class="n">Rows</th>' in by_column
     assert '<td class="n">131</td>' in by_column
