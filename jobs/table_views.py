@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from console.accounts.models import Person
 from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
 from console.errors import Problem
@@ -23,6 +24,8 @@ from jobs.models import Read, Worker
 from jobs.row_views import refusal
 from tables import presenters, queries
 from tables.models import Table
+
+A_MOMENT = 1.5  # seconds
 
 
 @asks(Permission.TABLE_READ)
@@ -37,10 +40,26 @@ def live(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 @asks(Permission.TABLE_READ)
 @require_GET
 def live_answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
-    """The same part, asked again until the answer is there."""
-    read = get_object_or_404(Read, pk=read_id, person=person_of(request), kind="deltatable")
-    template = "jobs/_capabilities.html" if request.GET.get("as") == "capabilities" else "jobs/_live_table.html"
-    return render(request, template, _context(read, request.GET.get("as", "")))
+    """The same part, asked again until the answer is there, while the asker may still see it."""
+    shown_as = request.GET.get("as", "")
+    template = "jobs/_capabilities.html" if shown_as == "capabilities" else "jobs/_live_table.html"
+    try:
+        read = _still_shown(person_of(request), read_id)
+    except Http404:
+        if not request.htmx:  # type: ignore[attr-defined]  # set by its middleware
+            raise
+        # A part of a page that only got 404 would ask for ever.
+        return render(request, "jobs/_read_gone.html", {"again": request.htmx.current_url_abs_path})  # type: ignore[attr-defined]
+    return render(request, template, _context(read, shown_as))
+
+
+def _still_shown(person: Person, read_id: uuid.UUID) -> Read:
+    """The read, once answered or after a moment. Raises Http404 for somebody else's, an expired one, and without the right."""
+    read = get_object_or_404(Read, pk=read_id, person=person, kind="deltatable")
+    if read.table_id is None or reads.is_over(read):
+        raise Http404
+    queries.table_for(person, read.table_id)
+    return _soon(read)
 
 
 @asks(Permission.TABLE_READ)
@@ -59,11 +78,16 @@ def capabilities(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def _asked(table: Table, ask: Callable[[], Read], shown_as: str = "") -> dict[str, Any]:
     """What the read says so far; a place that can't be read is said on the page, beside what the catalog keeps."""
     try:
-        return _context(ask(), shown_as)
+        return _context(_soon(ask()), shown_as)
     except Problem as problem:
         if problem.status >= 500:
             raise
         return {"error": refusal(problem), "table_pk": table.pk}
+
+
+def _soon(read: Read) -> Read:
+    """A warm worker answers within a moment: worth waiting for, so that the page has it at once."""
+    return reads.wait_for(read, A_MOMENT) if reads.spark_is_ready() else read
 
 
 def _context(read: Read, shown_as: str = "") -> dict[str, Any]:

@@ -1,0 +1,220 @@
+"""The pages of the live `DeltaTableV2`: every member said, properties with their source, and nothing of a table is markup."""
+
+import html as markup
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs import live_table
+from jobs.models import Read, Worker
+from tests import factories
+from tests.clients import browser
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = '<img src=x onerror="x">'
+
+
+def answer(**changes):
+    """What the engine answers for a table opened by path."""
+    return {
+        "version": 7, "name": "delta.`file:/lake/orders`", "path": "/lake/orders", "root_path": "file:/lake/orders",
+        "table_identifier": None, "catalog_table": None, "time_travel_opt": None, "time_travel_by_path": None,
+        "time_travel_spec": None, "options": {}, "partitioning": ["day"],
+        "schema": {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": False, "metadata": {}}]},
+        "properties": {
+            "provider": "delta", "location": "file:/lake/orders", "delta.minReaderVersion": "1",
+            "delta.enableChangeDataFeed": "true", "delta.feature.appendOnly": "supported", "team": HOSTILE,
+            "option.serialization.format": "1",
+        },
+        "capabilities": [each.name for each in live_table.CAPABILITIES],
+        "v1_table": {"error": {"engine": {"condition": "DELTA_INVALID_V1_TABLE_CALL"}}},
+        "read_at": "2026-11-21T08:00:00+00:00",
+    } | changes  # fmt: skip
+
+
+CATALOG_TABLE = {
+    "identifier": "spark_catalog.shop.orders", "type": "EXTERNAL", "provider": "delta", "location": "file:/lake/orders",
+    "owner": "ana", "comment": HOSTILE, "created_at": "2026-01-02T03:04:05+00:00",
+    "schema": {"type": "struct", "fields": []}, "partition_columns": [], "properties": {"k": "v"}, "storage_properties": {},
+}  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "orders").mkdir()
+    return factories.TableFactory(root=factories.RootFactory(uri=str(tmp_path)), name="orders", version=7)
+
+
+@pytest.fixture
+def person():
+    return factories.person_with("viewer")
+
+
+@pytest.fixture
+def shown(table, person):
+    """The text of a page of the table when its read is answered."""
+
+    def show(page="capabilities", found=None, **problem):
+        client, address = browser(person), f"/tables/{table.pk}/{page}/"
+        Read.objects.all().delete()
+        client.get(address)
+        values = (
+            {"state": "failed", "problem": problem} if problem else {"state": "answered", "answer": found or answer()}
+        )
+        Read.objects.update(**values)
+        kind = "?as=capabilities" if page == "capabilities" else ""
+        return fragment(client, f"/reads/{Read.objects.get().pk}/{kind}")
+
+    return show
+
+
+def fragment(client, address, **headers):
+    got = client.get(address, headers={"HX-Request": "true", **headers})
+    assert got.status_code == 200
+    return got.content.decode()
+
+
+def test_the_part_polls_until_the_answer_is_there(table, person):
+    client = browser(person)
+    first = client.get(f"/tables/{table.pk}/live/").content.decode()
+    read = Read.objects.get()
+    assert f'hx-get="/reads/{read.pk}/"' in first
+    assert "hx-get" in fragment(client, f"/reads/{read.pk}/")
+    Read.objects.update(state="answered", answer=answer())
+    last = fragment(client, f"/reads/{read.pk}/")
+    assert "hx-get" not in last
+    assert "read live from Spark at version 7" in last
+
+
+@pytest.mark.parametrize("page", ["live", "capabilities"])
+def test_a_warm_worker_is_waited_for(table, person, page, monkeypatch):
+    """The figure is two seconds for the first answer: a page that only looks every two can't keep it."""
+    Worker.objects.create(
+        name="interactive@x", kind="interactive", host="x", boot_id="b", pid=1, start_ticks=1, condition="ready"
+    )
+    monkeypatch.setattr(
+        "jobs.reads.time.sleep", lambda _seconds: Read.objects.update(state="answered", answer=answer())
+    )
+    got = browser(person).get(f"/tables/{table.pk}/{page}/").content.decode()
+    assert "at version 7" in got
+    assert "/reads/" not in got
+
+
+def test_without_a_warm_worker_nobody_waits(table, person, monkeypatch):
+    def fail(_seconds):
+        raise AssertionError("waited")
+
+    monkeypatch.setattr("jobs.reads.time.sleep", fail)
+    assert "hx-get" in browser(person).get(f"/tables/{table.pk}/live/").content.decode()
+
+
+@pytest.mark.parametrize("how", ["expired", "vanished", "forbidden", "somebody else's"])
+def test_an_answer_that_may_not_be_shown_any_more_is_asked_for_again_by_a_link(table, person, how):
+    """The part is asked for by itself every two seconds: it must not go on asking for what never comes."""
+    read = factories.read(person, kind="deltatable", table=table, state="answered", answer=answer())
+    client, address = browser(person), f"/tables/{table.pk}/"
+    if how == "expired":
+        Read.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    elif how == "vanished":
+        Read.objects.all().delete()
+    elif how == "forbidden":
+        person.grants.all().delete()
+        factories.GrantFactory(person=person, root=factories.RootFactory())
+    else:
+        client = browser(factories.person_with("admin"))
+    got = fragment(client, f"/reads/{read.pk}/", **{"HX-Current-URL": f"http://testserver{address}"})
+    assert "is gone" in got
+    assert f'href="{address}"' in got
+    assert "orders" not in got
+    assert "hx-get" not in got
+    assert client.get(f"/reads/{read.pk}/").status_code == 404
+
+
+def test_every_member_stands_there_and_what_is_not_set_in_words(shown):
+    text = markup.unescape(shown("live"))
+    for name in (
+        "name()", "path", "rootPath", "tableIdentifier", "catalogTable", "timeTravelOpt", "timeTravelByPath",
+        "timeTravelSpec", "options", "schema()", "partitioning()", "capabilities()", "v1Table",
+    ):  # fmt: skip
+        assert f"<dt>{name}</dt>" in text
+    assert text.count("none: opened by path") == 2
+    assert "DELTA_INVALID_V1_TABLE_CALL" in text
+
+
+def test_a_named_table_says_its_catalog_entry(shown):
+    found = answer(catalog_table=CATALOG_TABLE, v1_table=CATALOG_TABLE, table_identifier="spark_catalog.shop.orders")
+    text = shown("capabilities", found)
+    assert "spark_catalog.shop.orders" in text
+    assert "EXTERNAL" in text
+    assert HOSTILE not in text
+
+
+def test_each_capability_is_explained_and_an_unknown_one_named(shown):
+    text = markup.unescape(shown("capabilities", answer(capabilities=["BATCH_READ", "FROM_THE_FUTURE"])))
+    assert "Read a version with a batch query." in text
+    assert "FROM_THE_FUTURE" in text
+    assert "Levee doesn't know this capability" in text
+    assert "2 of 6" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "by_name", "source"),
+    [
+        ("delta.minReaderVersion", False, "protocol"),
+        ("delta.feature.appendOnly", False, "protocol"),
+        ("option.serialization.format", True, "storage"),
+        ("location", True, "catalog"),
+        ("location", False, "given on reading"),
+        ("provider", False, "given on reading"),
+        ("owner", True, "catalog"),
+        ("external", True, "catalog"),
+        ("is_managed_location", True, "catalog"),
+        ("delta.enableChangeDataFeed", False, "table"),
+        ("team", False, "table"),
+    ],
+)
+def test_a_property_says_where_it_comes_from(name, by_name, source):
+    found = answer(properties={name: "x"}, catalog_table=CATALOG_TABLE if by_name else None)
+    assert [(row.name, row.value, row.source) for row in live_table.properties(found)] == [(name, "x", source)]
+
+
+def test_a_property_of_deltas_own_has_its_default_and_its_meaning(shown):
+    [row] = live_table.properties(answer(properties={"delta.enableChangeDataFeed": "true"}))
+    assert row.default == "false"
+    assert row.meaning
+    assert row.meaning in markup.unescape(shown())
+    [own] = live_table.properties(answer(properties={"team": "data"}))
+    assert (own.default, own.meaning) == (None, "")
+
+
+def test_the_note_of_a_member_that_older_descriptions_have_otherwise(shown):
+    assert "once cdcOptions" in shown("live")
+    assert "Older descriptions of Delta list five capabilities" in markup.unescape(shown("capabilities"))
+
+
+def test_what_delta_refuses_stands_in_the_part(shown):
+    engine = {"condition": "DELTA_VERSION_NOT_FOUND", "sqlstate": "42000", "message": "no version 9"}
+    text = shown("capabilities", status=422, code="engine_failed", detail="no version 9", engine=engine)
+    assert "DELTA_VERSION_NOT_FOUND" in text
+    assert "hx-get" not in text
+
+
+def test_nothing_of_a_table_is_markup(shown):
+    text = shown("capabilities", answer(name=HOSTILE, path=HOSTILE, options={"a": HOSTILE}, partitioning=[HOSTILE]))
+    assert HOSTILE not in text
+    assert markup.escape(HOSTILE) in text or "&lt;img" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "question"),
+    [
+        ("version=3", {"version": 3}),
+        ("timestamp=2026-01-02+03:04", {"timestamp": "2026-01-02T03:04:00+00:00"}),
+        ("at=%40v3", {"at": "@v3", "by": "path"}),
+    ],
+)
+def test_the_form_asks_for_another_version(table, person, query, question):
+    assert browser(person).get(f"/tables/{table.pk}/capabilities/?{query}").status_code == 200
+    assert Read.objects.get().question == {"path": table.path, **question}
