@@ -68,4 +68,4 @@ def _version(table: Table, given: Mapping[str, Any]) -> int | None:
     """The version that an earlier answer must have been asked for to be given again: the one named, else the head."""
     if "version" in given:
         return int(given["version"])
-    return after_jobs.head_version(table.path)
+    return after_jobs.head_version(table.path, table.version)

@@ -360,6 +360,7 @@ class Read(models.Model):
     question = models.JSONField()
     question_sha256 = models.CharField(max_length=64)
     asked_version = models.BigIntegerField(null=True)  # the head when it was asked
+    asked_mark = models.CharField(max_length=60, blank=True, default="")  # its commit's file (tables.facts.mark)
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     answer = models.JSONField(null=True)
     problem = models.JSONField(null=True)

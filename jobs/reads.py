@@ -17,6 +17,7 @@ from jobs import broker
 from jobs.domain.digest import sha256_of
 from jobs.models import Read, Worker
 from jobs.timing import timing
+from tables import after_jobs
 from tables.models import Table
 
 Answer = dict[str, Any]
@@ -27,11 +28,15 @@ FIRST_STEP, LAST_STEP = 0.02, 0.1
 def ask(
     person: Person, kind: str, queue: str, question: Answer, table: Table | None = None, version: int | None = None
 ) -> Read:
-    """Asks, or joins the same question of the same person: an unanswered one always, an answered one while `version` is still its own."""
+    """Asks, or joins the same question of the same person: an unanswered one always, an answered one while `version` is still its own.
+
+    A version is told by its commit's file, not by its number alone: a table made anew counts from 0 again.
+    """
+    mark = "" if table is None or version is None else after_jobs.commit_mark(table.path, version)
     sha = sha256_of({"kind": kind, "question": question})
     same = Read.objects.filter(person=person, question_sha256=sha, expires_at__gt=Now())
     unanswered = Q(state=Read.State.WAITING) | (Q(state=Read.State.RUNNING) & ~overdue())
-    answered = Q(state=Read.State.ANSWERED, asked_version=version, asked_version__isnull=False)
+    answered = Q(state=Read.State.ANSWERED, asked_version=version, asked_version__isnull=False, asked_mark=mark)
     known = same.filter(unanswered | answered).order_by("-asked_at").first()
     if known is not None:
         return known
@@ -43,6 +48,7 @@ def ask(
         question=question,
         question_sha256=sha,
         asked_version=version,
+        asked_mark=mark,
         expires_at=timezone.now() + timedelta(seconds=timing().read_kept),
     )
     broker.wake_after_commit(queue)

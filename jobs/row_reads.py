@@ -47,7 +47,13 @@ def ask_rows(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     if given.get("predicate") is not None:
         return _ask_some(actor, table, given)
     version = given.get("version")
-    return _ask(actor, ROWS, table, given, after_jobs.head_version(table.path) if version is None else int(version))
+    return _ask(
+        actor,
+        ROWS,
+        table,
+        given,
+        after_jobs.head_version(table.path, table.version) if version is None else int(version),
+    )
 
 
 def _ask_some(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
@@ -61,7 +67,7 @@ def _ask_some(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
 
 def ask_changes(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     """The same for the change feed: `from_version`, `limit`, and perhaps `to_version` (the newest without it)."""
-    return _ask(actor, CHANGES, table, given, after_jobs.head_version(table.path))
+    return _ask(actor, CHANGES, table, given, after_jobs.head_version(table.path, table.version))
 
 
 def _ask(

@@ -24,7 +24,7 @@ def version_asked(table: Table, version: int | None, timestamp: datetime | None)
 
     Raises Problem 422 `not_delta`, 410 `version_gone` for a time before all commits that are known.
     """
-    head = after_jobs.head_version(table.path)
+    head = after_jobs.head_version(table.path, table.version)
     if head is not None and head != table.version:
         after_jobs.sync(table.pk)
         table.refresh_from_db()

@@ -6,9 +6,10 @@ import uuid
 
 from django.db.models.functions import Now
 
-from tables import facets
+from tables import facets, facts
 from tables import sync as syncing
 from tables.deltalog import Commit, NoTable, Snapshot, StorageError, load, open_log
+from tables.deltalog.filenames import LOG, commit_name
 from tables.models import Root, Table
 from tables.queries import scan_waits
 
@@ -21,12 +22,26 @@ def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:
         return None
 
 
-def head_version(location: str) -> int | None:
-    """The newest version in the log now; None when there is no log, or it can't be read."""
+def head_version(location: str, since: int | None = None) -> int | None:
+    """The newest version in the log now; None when there is no log, or it can't be read.
+
+    `since` is a version that it had some time ago: of a long log only the names from there on are looked at.
+    """
     try:
-        return open_log(location).head_version()
+        log = open_log(location)
+        newest = log.head_version(since)
+        # A log that ends before it is another one: the table was made anew.
+        return log.head_version() if newest is None and since is not None else newest
     except (NoTable, StorageError, FileNotFoundError):
         return None
+
+
+def commit_mark(location: str, version: int) -> str:
+    """What tells this commit from another one of the same number; empty when its file was cleaned up or can't be read."""
+    try:
+        return facts.mark(open_log(location).storage.entry(f"{LOG}/{commit_name(version)}"))
+    except (NoTable, StorageError, FileNotFoundError):
+        return ""
 
 
 def sync(table_id: uuid.UUID) -> Table:

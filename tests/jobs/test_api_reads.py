@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from console.audit.models import Event
 from jobs.models import Read
+from tables import after_jobs
 from tests import factories
 from tests.clients import Caller, browser, caller
 
@@ -218,7 +219,7 @@ def test_by_name_is_refused_where_a_name_cannot_be_asked(table, name, part, fiel
 
 def test_an_answer_is_given_again_while_its_version_is_the_one_asked_for(table, monkeypatch):
     head = [7]
-    monkeypatch.setattr("tables.after_jobs.head_version", lambda _: head[0])
+    monkeypatch.setattr("tables.after_jobs.head_version", lambda *_: head[0])
     viewer = caller("viewer")
     viewer.get(f"/tables/{table.pk}/deltatable")
     Read.objects.update(state="answered", answer={"version": 7})
@@ -227,6 +228,36 @@ def test_an_answer_is_given_again_while_its_version_is_the_one_asked_for(table, 
     head[0] = 8
     assert viewer.get(f"/tables/{table.pk}/deltatable").status_code == 202
     assert Read.objects.count() == 2
+
+
+@pytest.mark.parametrize("asked", [{}, {"version": 0}])
+def test_an_answer_about_a_table_is_not_given_for_another_in_its_place(table, lake, asked):
+    """Deleted and written anew, a table counts from 0 again: the number alone tells nothing."""
+    log = Path(lake.uri) / "delta" / "_delta_log"
+    log.mkdir()
+    first = log / f"{0:020d}.json"
+    first.write_text("{}")
+    viewer, address = caller("viewer"), f"/tables/{table.pk}/deltatable"
+    viewer.get(address, **asked)
+    Read.objects.update(state="answered", answer={"version": 0})
+    assert viewer.get(address, wait=1, **asked).status_code == 200
+    (log / f"{1:020d}.json").write_text("{}")
+    if asked:
+        assert viewer.get(address, wait=1, **asked).status_code == 200
+    (log / f"{1:020d}.json").unlink()
+    first.write_text("another table")
+    assert viewer.get(address, **asked).status_code == 202
+    assert Read.objects.count() == 2
+
+
+@pytest.mark.parametrize("known", [None, 0, 2, 9])
+def test_the_newest_version_is_found_from_any_that_is_known(lake, known):
+    log = Path(lake.uri) / "delta" / "_delta_log"
+    log.mkdir()
+    for version in range(3):
+        (log / f"{version:020d}.json").write_text("{}")
+    assert after_jobs.head_version(f"{lake.uri}/delta", known) == 2
+    assert after_jobs.commit_mark(f"{lake.uri}/delta", 9) == ""
 
 
 def test_two_time_travels_are_left_to_delta(table):

@@ -63,7 +63,7 @@ def table(tmp_path, monkeypatch):
             table=made, incarnation=made.incarnation, version=version, properties=on,
             committed_at=timezone.now() - timedelta(hours=10 - version),
         )  # fmt: skip
-    monkeypatch.setattr("tables.after_jobs.head_version", lambda _: 7)
+    monkeypatch.setattr("tables.after_jobs.head_version", lambda *_: 7)
     return made
 
 
@@ -121,7 +121,7 @@ def test_the_answer_is_given_again_at_the_same_version_and_every_asking_is_an_ev
     answered("rows", ANSWER)
     again = viewer.post(f"/tables/{table.pk}/rows?wait=1")
     assert (again.status_code, again.json()) == (200, ANSWER)
-    monkeypatch.setattr("tables.after_jobs.head_version", lambda _: 8)
+    monkeypatch.setattr("tables.after_jobs.head_version", lambda *_: 8)
     assert viewer.post(f"/tables/{table.pk}/rows").status_code == 202
     assert (Read.objects.count(), len(events())) == (2, 3)
 
