@@ -149,6 +149,12 @@ class Table(models.Model):
                 name="table_by_leaf",
                 opclasses=["text_pattern_ops", "text_ops", "uuid_ops"],
             ),
+            models.Index(
+                fields=["root", "leaf"],
+                name="table_by_root_leaf",
+                opclasses=["uuid_ops", "text_pattern_ops"],
+                condition=models.Q(hidden_at=None),
+            ),
             models.Index(fields=["table_id"], name="table_by_delta_id", condition=models.Q(table_id__isnull=False)),
             models.Index(fields=["next_sync_at"], name="table_due", condition=models.Q(next_sync_at__isnull=False)),
             models.Index(fields=["owner", "name", "id"], name="table_by_owner", condition=models.Q(hidden_at=None)),
