@@ -21,7 +21,7 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
-from console.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of, whole
+from console.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed, query_of, whole
 from tables import (
     actions,
     descriptions,
@@ -80,9 +80,11 @@ class RootList(APIView):
 
     asks = {"GET": READ, "POST": Permission.ROOT_MANAGE}
 
-    @documented(responses=RootOut(many=True))
+    @documented(parameters=[ListQuery], responses=RootOut(many=True))
     def get(self, request: Request) -> Response:
-        return whole(root_json(root) for root in queries.roots_of(person_of(request)))
+        roots = queries.roots_of(person_of(request))
+        found = page(roots, [Key("name")], limit_asked(request), cursor_asked(request))
+        return listed(request, found, map(root_json, found.rows))
 
     @documented(request=NewRoot, responses={201: RootOut})
     def post(self, request: Request) -> Response:
@@ -317,9 +319,11 @@ class SchemaChanges(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=FREE)
+    @documented(parameters=[ListQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
-        return whole(descriptions.schema_changes_json(_table(request, table_id)))
+        """A commit that carries its schema unchanged is left out, so that a page may be shorter than `limit`."""
+        found, older = histories.schema_page(_table(request, table_id), limit_asked(request), cursor_asked(request))
+        return listed(request, found, descriptions.schema_changes_json(found.rows, older))
 
 
 class SchemaCompare(APIView):
@@ -385,12 +389,11 @@ def _table(request: Request, table_id: uuid.UUID) -> Table:
 
 
 def _at(request: Request, table_id: uuid.UUID) -> tuple[Table, int]:
-    """The table and the version asked for, its newest without one. Raises Problem 409 `not_delta` for a parquet directory."""
+    """The table and the version asked for, its newest without one. Raises Problem as `histories.newest`."""
     table = _table(request, table_id)
     asked = query_of(request, VersionQuery).get("version")
-    if table.version is None:
-        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
-    return table, table.version if asked is None else asked
+    newest = histories.newest(table)
+    return table, newest if asked is None else asked
 
 
 def _between(request: Request) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import zip_longest
 from typing import Any
 
 from tables import histories, schemas
@@ -56,16 +56,20 @@ def changes_json(changes: list[SchemaChange]) -> list[dict[str, Any]]:
 
 def schema_changes(table: Table) -> list[tuple[Commit, list[SchemaChange]]]:
     """The commits that changed the schema, newest first, with what they changed; the first one known comes with no changes."""
-    commits = histories.schema_changes(table)
+    return _with_changes(histories.schema_changes(table), None)
+
+
+def _with_changes(commits: Sequence[Commit], next_older: Commit | None) -> list[tuple[Commit, list[SchemaChange]]]:
+    """Commits that carry a schema, newest first, with what each changed; `next_older` is the one after the last."""
     found: list[tuple[Commit, list[SchemaChange]]] = []
-    for commit, older in zip_longest(commits, commits[1:]):
+    for commit, older in zip(commits, [*commits[1:], next_older], strict=False):
         changes = schemas.differences(older.schema, commit.schema) if older else []
         if changes or older is None:
             found.append((commit, changes))
     return found
 
 
-def schema_changes_json(table: Table) -> list[dict[str, Any]]:
+def schema_changes_json(commits: Sequence[Commit], next_older: Commit | None) -> list[dict[str, Any]]:
     return [
         {
             "version": commit.version,
@@ -75,7 +79,7 @@ def schema_changes_json(table: Table) -> list[dict[str, Any]]:
             "job": str(commit.job) if commit.job else None,
             "changes": changes_json(changes),
         }
-        for commit, changes in schema_changes(table)
+        for commit, changes in _with_changes(commits, next_older)
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Count, OuterRef, Q, QuerySet, Sum
 from django.http import Http404
 
+from console.errors import Problem
 from tables import behind
 from tables.keyset import Key, Page, page
 from tables.models import DESTRUCTIVE, Baseline, Commit, Explanation, Schema, Table, TableDay
@@ -20,6 +21,18 @@ UNEXPLAINED = "unexplained"
 GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "Approved by nobody"}
 SERIES_DAYS = 90
 ID_DIGITS = 32  # of a job's id, without its hyphens
+
+
+def newest(table: Table) -> int:
+    """The newest version. Raises Problem: 409 `not_delta` for a parquet directory, 422 `unreadable` for a log that wasn't read."""
+    if table.version is not None:
+        return table.version
+    if not table.is_delta:
+        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
+    why = table.sync_error or "It waits for its first sync."
+    raise Problem(
+        422, "unreadable", f"The log of {table.name} has not been read. {why}", sync_error=table.sync_error or None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +180,15 @@ def _baseline(table: Table, version: int, incarnation: int) -> Baseline | None:
 def schema_changes(table: Table, limit: int = 100) -> list[Commit]:
     """The commits that carry a schema, newest first."""
     return list(commits_of(table).filter(schema__isnull=False).select_related("schema").order_by("-version")[:limit])
+
+
+def schema_page(table: Table, limit: int, cursor: str) -> tuple[Page[Commit], Commit | None]:
+    """A page of the commits that carry a schema, newest first, and the one that comes after its last. Two queries."""
+    carrying = commits_of(table).filter(schema__isnull=False).select_related("schema")
+    found = page(carrying, [Key("version", descending=True)], limit, cursor)
+    if not found.rows:
+        return found, None
+    return found, carrying.filter(version__lt=found.rows[-1].version).order_by("-version").first()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,12 @@ def _root_name(name: str) -> str:
 
 def _root_uri(text: str) -> str:
     try:
-        return root_uri(text)
+        uri = root_uri(text)
+        if not uri.startswith("/"):
+            raise InvalidRoot("Levee reads directories of this machine alone; object stores come later.")
     except InvalidRoot as error:
         raise Problem(400, "invalid", str(error), fields={"uri": str(error)}) from None
+    return uri
 
 
 def _take_over(root: Root) -> None:

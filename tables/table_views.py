@@ -109,14 +109,13 @@ def _start(text: str) -> int:
 
 
 def _version(request: HttpRequest, table: Table) -> int:
-    """The version of the page. Raises Problem 409 `not_delta` for a directory without versions, 400 `invalid`."""
-    if table.version is None:
-        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
+    """The version of the page. Raises Problem 400 `invalid`, and as `histories.newest`."""
+    newest = histories.newest(table)
     form = VersionForm(request.GET)
     if not form.is_valid():
         raise Problem(400, "invalid", "A version is a number.")
     asked: int | None = form.cleaned_data["version"]
-    return table.version if asked is None else asked
+    return newest if asked is None else asked
 
 
 def _compared(request: HttpRequest, table: Table) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def test_a_root_is_added_and_listed(ines: APIClient, lake: Path) -> None:
     [
         ("lake", "relative", 400),
         ("la ke", "/tmp", 400),
+        ("lake", "s3://bucket/lake", 400),
         ("lake", "/no/such", 400),
         ("", "/tmp", 400),
         ("lake", "/", 400),
@@ -346,6 +347,53 @@ def test_a_table_that_has_gone_still_answers(ines: APIClient, orders: str, lake:
     assert code(ines.get(f"{V1}/tables/{orders}/commits/0/files"), 404) == "no_table"
     row = ines.get(f"{V1}/tables/{orders}/history").json()["results"][0]
     assert (row["version"], row["in_log"], row["restorable"]) == (1, False, False)
+
+
+def test_roots_and_schema_changes_are_listed_in_pages(
+    ines: APIClient, orders: str, admin: Actor, lake: Path, write: Write
+) -> None:
+    for name in ("b", "c"):
+        (lake / name).mkdir()
+        services.add_root(admin, name, str(lake / name))
+    assert walked(ines, f"{V1}/roots?limit=1", "name") == ["b", "c", "lake"]
+    for column in ("x", "y"):
+        write(table=pa.table({"id": [1], column: [1]}), mode="append", schema_mode="merge")
+    ines.post(f"{V1}/tables/{orders}/sync", {}, format="json")
+    whole = ines.get(f"{V1}/tables/{orders}/schema/changes").json()
+    assert [(row["version"], len(row["changes"])) for row in whole["results"]] == [(3, 1), (2, 1), (0, 0)]
+    assert walked(ines, f"{V1}/tables/{orders}/schema/changes?limit=1", "version") == [3, 2, 0]
+    assert code(ines.get(f"{V1}/roots?limit=0"), 400) == "invalid"
+
+
+def walked(client: APIClient, address: str, field: str) -> list[Any]:
+    found = []
+    while address:
+        answer = client.get(address).json()
+        assert len(answer["results"]) <= 1
+        found += [row[field] for row in answer["results"]]
+        address = answer["next"]
+    return found
+
+
+def test_a_delta_table_whose_log_can_not_be_read_is_not_called_something_else(
+    ines: APIClient, root: Root, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, scandir = str(write()), os.scandir
+
+    def refused(place: str) -> Any:
+        if place == f"{path}/_delta_log":
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    made = ines.post(f"{V1}/tables", {"path": path}, format="json").json()
+    assert made["format"] == "delta"
+    assert made["version"] is None
+    assert made["sync_error"]
+    for part in ("schema", "layout", "protocol"):
+        answer = ines.get(f"{V1}/tables/{made['id']}/{part}")
+        assert code(answer, 422) == "unreadable"
+        assert answer.json()["sync_error"] == made["sync_error"]
 
 
 def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, lake: Path, write: Write) -> None:
