@@ -11,7 +11,7 @@ from django.db import transaction
 from django.urls import path
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
@@ -40,6 +40,7 @@ from tables.keyset import Key, page
 from tables.models import Commit, Table
 from tables.reach import Reach, joined
 from tables.serializers import (
+    CommitDetailOut,
     CommitOut,
     CommitQuery,
     DayOut,
@@ -67,6 +68,11 @@ from tables.serializers import (
 READ = Permission.TABLE_READ
 ADD = Permission.TABLE_ADD
 FREE = OpenApiTypes.OBJECT
+BETWEEN = [
+    OpenApiParameter("from", OpenApiTypes.INT64, required=True, description="The earlier version, usually."),
+    OpenApiParameter("to", OpenApiTypes.INT64, required=True, description="The later version, usually."),
+    CommitQuery,
+]
 Method = TypeVar("Method", bound=Callable[..., Response])
 
 
@@ -118,7 +124,7 @@ class Findings(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=FindingOut(many=True))
+    @documented(parameters=[ListQuery], responses=FindingOut(many=True))
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
         root = queries.root_for(person_of(request), root_id)
         found = page(queries.findings_of(root), [Key("path")], limit_asked(request), cursor_asked(request))
@@ -234,7 +240,7 @@ class CommitDetail(APIView):
 
     asks = {"GET": READ}
 
-    @documented(parameters=[CommitQuery], responses=CommitOut)
+    @documented(parameters=[CommitQuery], responses=CommitDetailOut)
     def get(self, request: Request, table_id: uuid.UUID, version: int) -> Response:
         table = _table(request, table_id)
         commit = histories.commit_at(table, version, _lay(request, table))
@@ -280,7 +286,7 @@ class Reachability(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=FREE)
+    @documented(parameters=[ListQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
         reach = Reach(table)
@@ -297,7 +303,7 @@ class Compare(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=FREE)
+    @documented(parameters=BETWEEN, responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
         return Response(descriptions.compare_json(table, *_between(request), _lay(request, table)))
@@ -331,7 +337,7 @@ class SchemaCompare(APIView):
 
     asks = {"GET": READ}
 
-    @documented(responses=FREE)
+    @documented(parameters=BETWEEN, responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
         return Response(descriptions.schema_compare_json(table, *_between(request), _lay(request, table)))

@@ -240,6 +240,37 @@ def day_json(day: Day) -> dict[str, Any]:
     }
 
 
+class SchemaChangeOut(serializers.Serializer[Any]):
+    change = serializers.CharField()
+    column = serializers.CharField()
+    before = serializers.JSONField(allow_null=True)
+    after = serializers.JSONField(allow_null=True)
+
+
+class PropertyChangeOut(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    before = serializers.CharField(allow_null=True)
+    after = serializers.CharField(allow_null=True)
+
+
+class CommitDetailOut(CommitOut):
+    """A commit with what it did beyond its line in the history; null is unknown, or not touched by it."""
+
+    files_added = serializers.IntegerField(allow_null=True)
+    files_removed = serializers.IntegerField(allow_null=True)
+    bytes_added = serializers.IntegerField(allow_null=True)
+    bytes_removed = serializers.IntegerField(allow_null=True)
+    rows_added = serializers.IntegerField(allow_null=True)
+    rows_removed = serializers.IntegerField(allow_null=True)
+    rows_changed = serializers.IntegerField(allow_null=True)
+    schema_changes = SchemaChangeOut(many=True, allow_null=True)
+    property_changes = PropertyChangeOut(many=True, allow_null=True)
+    protocol = serializers.JSONField(allow_null=True)
+    readable_until = serializers.DateTimeField(allow_null=True)
+    why_not_restorable = serializers.CharField(allow_null=True)
+    problems = serializers.ListField(child=serializers.JSONField())
+
+
 def root_json(root: Root) -> dict[str, Any]:
     return {
         "id": str(root.pk),

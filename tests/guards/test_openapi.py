@@ -51,6 +51,25 @@ def test_every_list_is_a_keyset_page(document):
         assert schema.get("type") != "array", path
 
 
+TABLES = "/api/v1/tables/{table_id}"
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/api/v1/roots", {"limit", "cursor"}),
+        ("/api/v1/roots/{root_id}/findings", {"limit", "cursor"}),
+        (f"{TABLES}/reachability", {"limit", "cursor"}),
+        (f"{TABLES}/schema/changes", {"limit", "cursor"}),
+        (f"{TABLES}/compare", {"from", "to"}),
+        (f"{TABLES}/schema/compare", {"from", "to"}),
+        ("/api/v1/tables", {"age", "limit", "cursor", "tag"}),
+    ],
+)
+def test_it_names_the_query_that_an_address_takes(document, path, names):
+    assert names <= {p["name"] for p in document["paths"][path]["get"]["parameters"] if p["in"] == "query"}
+
+
 @pytest.mark.django_db
 def test_it_is_served_as_json():
     answer = caller("viewer").get("/schema/")

@@ -20,6 +20,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from tables import discovery, services
 from tables.models import Root, Table
+from tables.serializers import CommitDetailOut
 
 Write = Callable[..., Path]
 People = Callable[..., Person]
@@ -347,6 +348,10 @@ def test_a_table_that_has_gone_still_answers(ines: APIClient, orders: str, lake:
     assert code(ines.get(f"{V1}/tables/{orders}/commits/0/files"), 404) == "no_table"
     row = ines.get(f"{V1}/tables/{orders}/history").json()["results"][0]
     assert (row["version"], row["in_log"], row["restorable"]) == (1, False, False)
+
+
+def test_a_commit_has_the_fields_that_are_documented(ines: APIClient, orders: str) -> None:
+    assert set(ines.get(f"{V1}/tables/{orders}/commits/0").json()) == set(CommitDetailOut().fields)
 
 
 def test_roots_and_schema_changes_are_listed_in_pages(
