@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from console.errors import Problem
-from tables import layout
+from tables import histories, layout
 from tables.after_jobs import live_files
 from tables.models import Table
 
@@ -41,10 +41,9 @@ class Page:
 def page(table: Table, order: str, q: str, start: int, limit: int) -> Page:
     """Partitions from the `start`th on, largest first; unknown values last. `q` is a part of `column=value/column=value`, in any case.
 
-    Raises Problem 409 `not_delta`, `not_partitioned`, or `not_synced` where the live files must be read again first.
+    Raises Problem as `histories.newest`; 409 `not_partitioned`, or `not_synced` where the live files must be read again first.
     """
-    if table.version is None:
-        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
+    histories.newest(table)
     snapshot = live_files(table)
     if snapshot is None or snapshot.version != table.version:
         raise Problem(409, "not_synced", "The list of live files isn’t at hand. Sync the table, then ask again.")

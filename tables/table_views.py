@@ -137,9 +137,8 @@ def _compared(request: HttpRequest, table: Table) -> dict[str, Any]:
 def compare(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Two versions side by side: schema, properties, protocol, and what the commits between them did."""
     table = shown(request, table_id)
-    if table.version is None:
-        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no versions.")
-    asked = {"old": request.GET.get("from", max(table.version - 1, 0)), "new": request.GET.get("to", table.version)}
+    newest = histories.newest(table)
+    asked = {"old": request.GET.get("from", max(newest - 1, 0)), "new": request.GET.get("to", table.version)}
     form = CompareForm(asked)
     if not form.is_valid():
         raise Problem(400, "invalid", "Give two versions.")
@@ -156,8 +155,8 @@ def compare(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """How far back one can go, and who did what."""
     table = shown(request, table_id)
-    if table.version is None and not table.incarnation:
-        raise Problem(409, "not_delta", f"{table.name} is not a Delta table, so it has no history.")
+    if not table.incarnation:
+        histories.newest(table)
     form = HistoryForm(request.GET)
     wanted = _history_filter(form) if form.is_valid() else histories.Filter()
     lay = _incarnation(request, table)
