@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tables.deltalog.actions import Action, AddFile, CheckpointMetadata, Sidecar
+from tables.deltalog.checkpoint_batches import small_batches, text_columns
 from tables.deltalog.checkpoint_rows import add_rows
 from tables.deltalog.filenames import LOG, SIDECARS
 from tables.deltalog.lines import read_actions
@@ -21,10 +22,9 @@ from tables.deltalog.parsing import parse_action
 from tables.deltalog.paths import decoded
 from tables.deltalog.problems import Code, Problems
 from tables.deltalog.storage import Entry, Storage, StorageError
-from tables.deltalog.tail import batch_of
+from tables.deltalog.tail import BATCH_BYTES, batch_of, text_of
 
 _SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
-_BATCH = 32_768
 
 
 class CheckpointError(Exception):
@@ -75,18 +75,18 @@ class CheckpointReader:
 
     def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
         path = f"{LOG}/{entry.name}"
-        columns = self._columns(path)
+        metadata, columns = self._footer(path)
         wanted = [name for name in _SMALL if name in columns]
-        for batch in self._batches(path, wanted):
+        for batch in self._batches(path, metadata, wanted):
             for name in wanted:
                 with _sound(path):
                     values = batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy")
                 for value in values:
                     yield name, value
 
-    def _columns(self, path: str) -> pa.Schema:
-        with self._parquet(path) as file:
-            return {field.name: field.type for field in file.schema_arrow}
+    def _footer(self, path: str) -> tuple[pq.FileMetaData, dict[str, pa.DataType]]:
+        with self._parquet(path) as file, _sound(path):
+            return file.metadata, {field.name: field.type for field in file.schema_arrow}
 
     def files(self) -> Iterator[pa.RecordBatch]:
         """The checkpoint's live files as RAW batches."""
@@ -111,38 +111,44 @@ class CheckpointReader:
 
     def _json_files(self, entry: Entry) -> Iterator[pa.RecordBatch]:
         rows: list[AddFile] = []
+        size = 0
         for name, value in self._json_actions(entry):
             if name == "add" and isinstance(action := parse_action(name, value, entry.name, self._problems), AddFile):
                 rows.append(action)
-            if len(rows) >= 4096:
+                size += text_of(action)
+            if len(rows) >= 4096 or size >= BATCH_BYTES:
                 yield batch_of(rows)
-                rows = []
+                rows, size = [], 0
         if rows:
             yield batch_of(rows)
 
     def _parquet_files(self, path: str, name: str) -> Iterator[pa.RecordBatch]:
-        kind = self._columns(path).get("add")
+        metadata, columns = self._footer(path)
+        kind = columns.get("add")
         if kind is None:
             return
         if not pa.types.is_struct(kind):
             raise CheckpointError(f"{name} has an add column that holds no objects")
         leaves = [f"add.{leaf}" for leaf in _add_leaves(kind)]
-        for batch in self._batches(path, leaves):
+        for batch in self._batches(path, metadata, leaves):
             with _sound(path):
                 rows = batch.column("add").drop_null()
                 files = add_rows(rows, name, self._problems) if len(rows) else None
             if files is not None:
                 yield files
 
-    def _parquet(self, path: str) -> closing[pq.ParquetFile]:
+    def _parquet(self, path: str, **options: Any) -> closing[pq.ParquetFile]:
         with _sound(path):
-            return closing(pq.ParquetFile(self._storage.open(path), pre_buffer=False, buffer_size=1 << 20))
+            file = self._storage.open(path)
+            return closing(pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, **options))
 
-    def _batches(self, path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, path: str, metadata: pq.FileMetaData, columns: list[str]) -> Iterator[pa.RecordBatch]:
         if not columns:
             return
-        with self._parquet(path) as file:
-            batches = iter(file.iter_batches(batch_size=_BATCH, columns=columns, use_threads=False))
+        with _sound(path):
+            texts = text_columns(metadata, columns)
+        with self._parquet(path, metadata=metadata, read_dictionary=texts) as file:
+            batches = small_batches(file, columns)
             while True:
                 with _sound(path):
                     batch = next(batches, None)

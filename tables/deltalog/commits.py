@@ -100,6 +100,9 @@ _UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, Non
 _MOST = 1000
 """Transactions, domains and unknown names that are listed per commit: a hostile one can hold millions."""
 
+_MOST_TEXT = 4 << 20
+"""Characters of their names and configurations that are held at once."""
+
 _Kept = TypeVar("_Kept")
 
 
@@ -115,6 +118,7 @@ class Tally:
         self.transactions: dict[str, SetTransaction] = {}
         self.domains: dict[str, DomainMetadata] = {}
         self.unknown: dict[str, None] = {}
+        self._kept_text = 0
         self.added = self.removed = self.changed = 0
         self.data_change = False
         self.added_bytes: int | None = 0
@@ -166,10 +170,13 @@ class Tally:
         self._keep(self.unknown, action.name, None, "unknown")
 
     def _keep(self, kept: dict[str, _Kept], key: str, value: _Kept, name: str) -> None:
-        if len(kept) < _MOST or key in kept:
+        size = len(key) + (len(value.configuration) if isinstance(value, DomainMetadata) else 0)
+        if (len(kept) < _MOST or key in kept) and self._kept_text + size <= _MOST_TEXT:
             kept[key] = value
+            self._kept_text += size
         else:
-            self.problems.add(self.file, f"more than {_MOST} {name} actions; the first are listed", Code.MORE)
+            reason = f"more {name} actions than the {_MOST:,} (or {_MOST_TEXT >> 20} MiB) that are listed"
+            self.problems.add(self.file, reason, Code.MORE)
 
     def commit(self, version: int, entry: Entry, clock: Clock, before: Metadata | None) -> Commit:
         info = self.info or _UNSAID

@@ -7,6 +7,7 @@ Columns: `path` (as the log has it, URL-encoded), `size` (bytes), `modification_
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -37,6 +38,7 @@ VALUES = "partition_values"
 RAW = pa.schema([*_PLAIN, (VALUES, pa.map_(pa.string(), pa.string()))])
 """Rows before the table's partition columns are known: the values as a map by physical name."""
 
+_LONG_KEY = 512
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -62,6 +64,14 @@ def _partition_value(values: pa.Array, name: str) -> pa.Array:
 
 def keys(batch: pa.RecordBatch) -> pa.Array:
     """What identifies a file in a log: its path, and the deletion vector where there is one (`file_key` for one row)."""
+    found = _whole_keys(batch)
+    long = pc.greater(pc.binary_length(found), _LONG_KEY)
+    if not pc.any(long).as_py():
+        return found
+    return pc.replace_with_mask(found, long, pa.array(map(_short, found.filter(long).to_pylist()), pa.string()))
+
+
+def _whole_keys(batch: pa.RecordBatch) -> pa.Array:
     path, vector = batch.column("path"), batch.column("deletion_vector")
     if vector.null_count == len(vector):
         return path
@@ -77,7 +87,14 @@ def keys(batch: pa.RecordBatch) -> pa.Array:
 
 
 def file_key(path: str, vector_id: str | None) -> str:
-    return path if vector_id is None else f"{path}\x00{vector_id}"
+    key = path if vector_id is None else f"{path}\x00{vector_id}"
+    return key if len(key) <= _LONG_KEY // 4 else _short(key)
+
+
+def _short(key: str) -> str:
+    """Long keys by their digest, since a replay holds a key per file and a hostile path may be megabytes long."""
+    data = key.encode()
+    return key if len(data) <= _LONG_KEY else f"\x00{hashlib.sha256(data).hexdigest()}"
 
 
 def without(batch: pa.RecordBatch, touched: pa.Array | None) -> pa.RecordBatch:

@@ -159,10 +159,22 @@ def _metadata(value: dict[str, Any], file: str, problems: Problems) -> Metadata:
         description=fields.text("description"),
         format_provider=provider if isinstance(provider, str) else None,
         schema_json=schema or "",
-        partition_columns=fields.texts("partitionColumns") or (),
+        partition_columns=_partition_columns(fields, file, problems),
         configuration=_without_nulls(fields.mapping("configuration")),
         created_at=fields.moment("createdTime"),
     )
+
+
+_MOST_COLUMNS = 1000
+"""Partition columns that are told apart: the live files have a column for each."""
+
+
+def _partition_columns(fields: Fields, file: str, problems: Problems) -> tuple[str, ...]:
+    names = fields.texts("partitionColumns") or ()
+    if len(names) > _MOST_COLUMNS:
+        reason = f"metaData names {len(names):,} partition columns; the first {_MOST_COLUMNS:,} are told apart"
+        problems.add(file, reason, Code.MORE)
+    return names[:_MOST_COLUMNS]
 
 
 def _without_nulls(mapping: Mapping[str, str | None]) -> dict[str, str]:

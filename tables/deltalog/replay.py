@@ -103,6 +103,10 @@ class Replay:
             yield shape(batch, columns)
 
     def _check(self) -> None:
+        if self.state.cut:
+            self._problems.add(
+                "", "the log holds more transactions and domains than are kept; the first are listed", Code.MORE
+            )
         for missing, name in ((self.state.protocol, "protocol"), (self.state.metadata, "metaData")):
             if missing is None:
                 self.complete = False

@@ -22,8 +22,9 @@ from tables.deltalog.state import TableState, clustering_columns
 from tables.deltalog.storage import Entry
 
 _KEY = b"levee.snapshot"
-_FORMAT = 2
+_FORMAT = 3
 _ROWS = 4096
+_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(map(len, waiting)) >= _ROWS:
+        if sum(map(len, waiting)) >= _ROWS or sum(part.nbytes for part in waiting) >= _BYTES:
             yield from _joined(waiting)
             waiting = []
     yield from _joined(waiting)

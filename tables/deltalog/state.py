@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from sys import getsizeof
 from typing import Any, TypeVar
 
 from tables.deltalog.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
@@ -12,15 +13,22 @@ from tables.deltalog.actions import Action, DomainMetadata, Metadata, Protocol, 
 MOST = 100_000
 """Transactions (and domains) that are remembered; a log with more is not an honest one, and memory has a bar."""
 
-_Kept = TypeVar("_Kept")
+MOST_BYTES = 16 << 20
+"""Bytes of their names and texts that are remembered, as Python holds them."""
+
+_Kept = TypeVar("_Kept", SetTransaction, DomainMetadata)
 
 
 @dataclass(slots=True)
 class TableState:
+    """What holds at a version beside its files. `cut` says that transactions or domains were too many or too long to be kept."""
+
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     transactions: dict[str, SetTransaction] = field(default_factory=dict)
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    cut: bool = False
+    _held: int = field(default=0, compare=False)
 
     def take(self, action: Action) -> None:
         """Applies one action; those about files are left to others."""
@@ -29,15 +37,22 @@ class TableState:
         elif isinstance(action, Protocol):
             self.protocol = action
         elif isinstance(action, SetTransaction):
-            _keep(self.transactions, action.app_id, action)
+            self._keep(self.transactions, action.app_id, action)
         elif isinstance(action, DomainMetadata):
             if action.removed:
-                self.domains.pop(action.domain, None)
+                self._held -= _bytes_of(self.domains.pop(action.domain, None))
             else:
-                _keep(self.domains, action.domain, action)
+                self._keep(self.domains, action.domain, action)
+
+    def _keep(self, kept: dict[str, _Kept], key: str, value: _Kept) -> None:
+        held = self._held - _bytes_of(kept.get(key)) + _bytes_of(value)
+        if held > MOST_BYTES or (key not in kept and len(kept) >= MOST):
+            self.cut = True
+        else:
+            kept[key], self._held = value, held
 
     def copy(self) -> TableState:
-        return TableState(self.protocol, self.metadata, dict(self.transactions), dict(self.domains))
+        return replace(self, transactions=dict(self.transactions), domains=dict(self.domains))
 
     def dump(self) -> dict[str, Any]:
         """As JSON values, for the file that keeps a snapshot."""
@@ -46,6 +61,7 @@ class TableState:
             "metadata": _with_times(asdict(self.metadata)) if self.metadata else None,
             "transactions": [_with_times(asdict(item)) for item in self.transactions.values()],
             "domains": [asdict(item) for item in self.domains.values()],
+            "cut": self.cut,
         }
 
     @classmethod
@@ -57,12 +73,16 @@ class TableState:
             _metadata(value["metadata"]) if value["metadata"] else None,
             {item.app_id: item for item in transactions},
             {item.domain: item for item in domains},
+            value["cut"],
+            sum(map(_bytes_of, transactions)) + sum(map(_bytes_of, domains)),
         )
 
 
-def _keep(kept: dict[str, _Kept], key: str, value: _Kept) -> None:
-    if key in kept or len(kept) < MOST:
-        kept[key] = value
+def _bytes_of(item: SetTransaction | DomainMetadata | None) -> int:
+    if item is None:
+        return 0
+    texts = (item.app_id,) if isinstance(item, SetTransaction) else (item.domain, item.configuration)
+    return sum(getsizeof(text) for text in texts)
 
 
 def _protocol(value: dict[str, Any]) -> Protocol:

@@ -1,6 +1,6 @@
 """The file actions of the commits after a checkpoint (or after a saved snapshot), replayed oldest first.
 
-Added files go in batches to a spill file, since one commit can add a million; memory holds a key per file.
+Added files go in batches to a spill file, since one commit can add a million; memory holds a key per file, a short one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tables.deltalog.actions import Action, AddFile, DeletionVector, RemoveFile
 from tables.deltalog.livefiles import RAW, file_key
 
 _BATCH = 1024
-_BATCH_BYTES = 8 << 20
+BATCH_BYTES = 8 << 20
 _GONE = -1
 
 
@@ -42,8 +42,8 @@ class Tail:
         self._positions[file_key(action.path, _vector_id(action.deletion_vector))] = self._count
         self._count += 1
         self._rows.append(action)
-        self._text += len(action.path) + len(action.stats or "")
-        if len(self._rows) >= _BATCH or self._text >= _BATCH_BYTES:
+        self._text += text_of(action)
+        if len(self._rows) >= _BATCH or self._text >= BATCH_BYTES:
             self._flush()
 
     def _remove(self, key: str) -> None:
@@ -98,6 +98,14 @@ class Tail:
 
 def _vector_id(vector: DeletionVector | None) -> str | None:
     return None if vector is None else vector.unique_id
+
+
+def text_of(action: AddFile) -> int:
+    """About how many bytes an added file takes while it waits to be written."""
+    size = len(action.path) + len(action.stats or "")
+    for name, value in action.partition_values.items():
+        size += len(name) + len(value or "")
+    return size if action.deletion_vector is None else size + len(action.deletion_vector.path_or_inline)
 
 
 def batch_of(rows: list[AddFile]) -> pa.RecordBatch:

@@ -294,6 +294,34 @@ def test_a_broken_checkpoint_is_passed_over_however_much_else_is_broken(writer, 
     assert paths(sync(log, target)[1]) == ["a"]
 
 
+@pytest.mark.parametrize("mark", ["x", "ü"])
+def test_a_file_with_a_very_long_name_is_told_apart_and_removed(writer, log, target, mark):
+    one, two = mark * 5000 + "1", mark * 5000 + "2"
+    writer.create(add(one), add(two), add(two, deletionVector=vector("v" * 5000, 1)))
+    _, base = sync(log, target)
+    assert base.num_files == 3
+    writer.commit(1, info(), remove(one), remove(two, deletionVector=vector("v" * 5000, 1)))
+    assert paths(sync(log, target, load(target))[1]) == [two]
+
+
+def test_too_much_text_of_domains_is_said_and_not_kept(writer, log, target, monkeypatch):
+    monkeypatch.setattr("tables.deltalog.state.MOST_BYTES", 10_000)
+    domain = {"domain": "a", "configuration": "x" * 6000, "removed": False}
+    writer.create({"domainMetadata": domain})
+    writer.commit(1, info(), {"domainMetadata": domain | {"domain": "b"}}, {"txn": {"appId": "app", "version": 1}})
+    _, snapshot = sync(log, target)
+    assert list(snapshot.domain_metadata) == ["a"]
+    assert list(snapshot.set_transactions) == ["app"]
+    assert [problem.code for problem in snapshot.problems] == [Code.MORE]
+    writer.commit(
+        2, info(), {"domainMetadata": domain | {"removed": True}}, {"domainMetadata": domain | {"domain": "c"}}
+    )
+    _, snapshot = sync(log, target, load(target))
+    assert list(snapshot.domain_metadata) == ["c"]
+    assert [problem.code for problem in snapshot.problems] == [Code.MORE]
+    assert snapshot.complete
+
+
 def test_an_abandoned_sync_leaves_nothing_behind(writer, log, target, monkeypatch):
     monkeypatch.setattr("tables.deltalog.tail._BATCH", 1)
     writer.create(add("a"), add("b"))
