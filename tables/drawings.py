@@ -304,7 +304,8 @@ def strip(spans: Sequence[Span], destructive: Sequence[Destructive] = ()) -> Str
         boxes.append(Box(left, 68, width, "works" if span.restorable else "gone"))
         boxes.append(Box(left, 92, width, "works" if span.change_feed else "gone"))
     marks = [Tick(left, _begins(span), "") for span, left in zip(spans[1:], lefts[1:], strict=True)]
-    diamonds = [Diamond(scale.x(d.version, d.at), _named(d), not d.is_approved) for d in destructive]
+    places = _beside([scale.x(d.version, d.at) for d in destructive])
+    diamonds = [Diamond(x, _named(d), not d.is_approved) for x, d in zip(places, destructive, strict=True)]
     names = _named_apart(diamonds, destructive)
     return Strip(boxes, _apart(marks, 110), diamonds, names, _dates(scale, spans[-1].last_at))
 
@@ -318,13 +319,26 @@ def _named(commit: Destructive) -> str:
     return f"v{commit.version:,} {commit.operation}{when}" + ("" if commit.is_approved else ", no approved job")
 
 
+APART, FARTHEST = 11.0, 33.0  # between two diamonds, and of one from its own place
+
+
+def _beside(places: Sequence[float]) -> list[float]:
+    """Places that would hide each other moved to the left, the newest first in line for its own."""
+    found: list[float] = []
+    for place in reversed(places):
+        free = found[-1] - APART if found else place
+        found.append(round(max(min(place, free), place - FARTHEST, STRIP_LEFT), 1))
+    return found[::-1]
+
+
 def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) -> list[Tick]:
     """The names that have room, newest first in line for it; none reaches over the right end."""
     found: list[Tick] = []
     for diamond, commit in zip(reversed(diamonds), reversed(commits), strict=True):
-        if not found or found[-1].at - diamond.x >= 150:
-            anchor = "end" if diamond.x > STRIP_RIGHT - 80 else "mid"
-            found.append(Tick(diamond.x, f"v{commit.version:,} {commit.operation}", anchor))
+        if not found or found[-1].at - diamond.x >= 200:
+            anchor = "end" if diamond.x > STRIP_RIGHT - 100 else "mid"
+            text = f"v{commit.version:,} {commit.operation}" + ("" if commit.is_approved else ", no approved job")
+            found.append(Tick(diamond.x, text, anchor))
     return found[::-1]
 
 

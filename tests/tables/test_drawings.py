@@ -106,7 +106,7 @@ def test_the_strip_lies_by_time_with_round_dates_and_a_diamond_per_destructive_c
     assert found.boxes[-1].x == pytest.approx(middle, abs=drawings.NEWEST_WIDTH)
     assert [diamond.is_hollow for diamond in found.diamonds] == [False, True]
     assert found.diamonds[1].title == "v109 RESTORE, 2026-12-01 00:00 UTC, no approved job"
-    assert [name.text for name in found.names] == ["v7 DELETE", "v109 RESTORE"]
+    assert [name.text for name in found.names] == ["v7 DELETE", "v109 RESTORE, no approved job"]
     assert 4 <= len(found.dates) <= 8
     assert found.dates[0].text.endswith("Nov")
     assert all(drawings.STRIP_LEFT <= date.at <= drawings.STRIP_RIGHT for date in found.dates)
@@ -125,7 +125,17 @@ def test_names_that_would_run_into_each_other_are_left_to_the_data_table() -> No
     found = drawings.strip(spans, commits)
     assert len(found.diamonds) == 200
     places = [name.at for name in found.names]
-    assert all(b - a >= 150 for a, b in itertools.pairwise(places))
+    assert all(b - a >= 200 for a, b in itertools.pairwise(places))
+
+
+def test_two_commits_of_one_hour_do_not_hide_each_other() -> None:
+    spans = [Span(0, 99, START, at_day(90), True, True, False, None)]
+    commits = [Destructive(97 + n, at_day(90), "DELETE", n != 1) for n in range(3)]
+    places = [diamond.x for diamond in drawings.strip(spans, commits).diamonds]
+    assert [b - a for a, b in itertools.pairwise(places)] == [11, 11]
+    many = [Destructive(n, at_day(90), "DELETE", True) for n in range(50)]
+    places = [diamond.x for diamond in drawings.strip(spans, many).diamonds]
+    assert max(places) - min(places) == 33
 
 
 @pytest.mark.parametrize("seconds", [1, 90, 4000, 86_400, 40 * 86_400, 900 * 86_400, 20_000 * 86_400])
