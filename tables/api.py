@@ -327,9 +327,10 @@ class SchemaChanges(APIView):
 
     @documented(parameters=[ListQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
-        """A commit that carries its schema unchanged is left out, so that a page may be shorter than `limit`."""
-        found, older = histories.schema_page(_table(request, table_id), limit_asked(request), cursor_asked(request))
-        return listed(request, found, descriptions.schema_changes_json(found.rows, older))
+        """A commit that describes the table anew without another schema is left out."""
+        table = _table(request, table_id)
+        found, rows = descriptions.schema_changes(table, limit_asked(request), cursor_asked(request))
+        return listed(request, found, (descriptions.schema_change_json(*row) for row in rows))
 
 
 class SchemaCompare(APIView):

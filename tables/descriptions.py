@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,8 +10,10 @@ from tables.deltalog.actions import Protocol
 from tables.deltalog.features import Demand, demands
 from tables.deltalog.reachability import Reach as VersionReach
 from tables.deltalog.schema_changes import SchemaChange
+from tables.keyset import Page, page
 from tables.models import Commit, Schema, Table
 
+SCHEMA_CHANGES = 100  # on a page
 PROTOCOL_FIELDS = ("min_reader_version", "min_writer_version", "reader_features", "writer_features", "implied_features")
 
 
@@ -54,33 +55,34 @@ def changes_json(changes: list[SchemaChange]) -> list[dict[str, Any]]:
     return [{"change": c.kind.value, "column": c.column, "before": c.before, "after": c.after} for c in changes]
 
 
-def schema_changes(table: Table) -> list[tuple[Commit, list[SchemaChange]]]:
-    """The commits that changed the schema, newest first, with what they changed; the first one known comes with no changes."""
-    return _with_changes(histories.schema_changes(table), None)
+SchemaCommit = tuple[Commit, list[SchemaChange] | None]
 
 
-def _with_changes(commits: Sequence[Commit], next_older: Commit | None) -> list[tuple[Commit, list[SchemaChange]]]:
-    """Commits that carry a schema, newest first, with what each changed; `next_older` is the one after the last."""
-    found: list[tuple[Commit, list[SchemaChange]]] = []
-    for commit, older in zip(commits, [*commits[1:], next_older], strict=False):
-        changes = schemas.differences(older.schema, commit.schema) if older else []
-        if changes or older is None:
-            found.append((commit, changes))
-    return found
+def schema_changes(
+    table: Table, limit: int = SCHEMA_CHANGES, cursor: str = ""
+) -> tuple[Page[Commit], list[SchemaCommit]]:
+    """A page of the commits that changed the schema, newest first, with what they changed: None where nobody knows what was before."""
+    found = page(histories.schema_commits(table), histories.ORDER, limit, cursor)
+    before = histories.schemas_before(table, found.rows)
+    rows = [(commit, _changes(before[commit.version], commit)) for commit in found.rows]
+    return found, [(commit, changes) for commit, changes in rows if changes != []]
 
 
-def schema_changes_json(commits: Sequence[Commit], next_older: Commit | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "version": commit.version,
-            "committed_at": commit.committed_at,
-            "operation": commit.operation or None,
-            "user_name": commit.user_name or None,
-            "job": str(commit.job) if commit.job else None,
-            "changes": changes_json(changes),
-        }
-        for commit, changes in _with_changes(commits, next_older)
-    ]
+def _changes(before: Schema | None, commit: Commit) -> list[SchemaChange] | None:
+    return None if before is None else schemas.differences(before, commit.schema)
+
+
+def schema_change_json(commit: Commit, changes: list[SchemaChange] | None) -> dict[str, Any]:
+    """An entry of the list; `changes` is empty for the oldest schema that Levee knows, and where it hasn't read what was before."""
+    return {
+        "version": commit.version,
+        "committed_at": commit.committed_at,
+        "operation": commit.operation or None,
+        "user_name": commit.user_name or None,
+        "job": str(commit.job) if commit.job else None,
+        "changes": changes_json(changes or []),
+        "is_before_known": changes is not None,
+    }
 
 
 def schema_compare_json(table: Table, before: int, after: int, incarnation: int | None = None) -> dict[str, Any]:

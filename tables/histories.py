@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.http import Http404
 
 from console.errors import Problem
@@ -177,18 +178,37 @@ def _baseline(table: Table, version: int, incarnation: int) -> Baseline | None:
     return begun.select_related("schema").order_by("-unknown_from").first()
 
 
-def schema_changes(table: Table, limit: int = 100) -> list[Commit]:
-    """The commits that carry a schema, newest first."""
-    return list(commits_of(table).filter(schema__isnull=False).select_related("schema").order_by("-version")[:limit])
+def schema_commits(table: Table) -> QuerySet[Commit]:
+    """The commits whose schema is another one than that of the commit with a schema before them, which `older` names by its version.
+
+    The oldest one known is among them, with none before it.
+    """
+    told = commits_of(table).filter(schema__isnull=False)
+    before = told.filter(version__lt=OuterRef("version")).order_by("-version")
+    older, schema = (Subquery(before.values(name)[:1]) for name in ("version", "schema_id"))
+    found = told.annotate(older=older, older_schema=schema)
+    return found.filter(Q(older_schema=None) | ~Q(schema_id=F("older_schema"))).select_related("schema")
 
 
-def schema_page(table: Table, limit: int, cursor: str) -> tuple[Page[Commit], Commit | None]:
-    """A page of the commits that carry a schema, newest first, and the one that comes after its last. Two queries."""
-    carrying = commits_of(table).filter(schema__isnull=False).select_related("schema")
-    found = page(carrying, [Key("version", descending=True)], limit, cursor)
-    if not found.rows:
-        return found, None
-    return found, carrying.filter(version__lt=found.rows[-1].version).order_by("-version").first()
+def schemas_before(table: Table, commits: Sequence[Commit]) -> dict[int, Schema | None]:
+    """The schema before each of some `schema_commits`, by their version; None where nobody knows it. Two queries."""
+    older = {commit.version: getattr(commit, "older", None) for commit in commits}
+    told = commits_of(table).filter(version__in=[v for v in older.values() if v is not None])
+    schemas = {commit.version: commit.schema for commit in told.select_related("schema")}
+    begun = list(Baseline.objects.filter(table=table, incarnation=table.incarnation).select_related("schema"))
+    return {version: _schema_before(version, before, schemas, begun) for version, before in older.items()}
+
+
+def _schema_before(
+    version: int, older: int | None, schemas: dict[int, Schema | None], begun: Sequence[Baseline]
+) -> Schema | None:
+    """That of the older commit, unless the history has a gap between the two."""
+    gap = max((b for b in begun if b.unknown_from <= version), key=lambda b: b.unknown_from, default=None)
+    if gap is None or (older is not None and older >= gap.version):
+        return schemas.get(older) if older is not None else None
+    if version > gap.version:
+        return gap.schema
+    return schemas.get(older) if older is not None and older >= gap.unknown_from else None
 
 
 @dataclass(frozen=True, slots=True)

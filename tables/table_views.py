@@ -84,12 +84,14 @@ def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     listed = _listed(request, table, state) | {"table": table, "version": version, "at": state}
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/_fields.html", listed)
-    changes = descriptions.schema_changes(table)
+    found, changes = descriptions.schema_changes(table, cursor=request.GET.get("changes", ""))
     return _page(
         request,
         table,
         "schema",
         changes=changes,
+        older_changes=found.next,
+        all_changes=histories.schema_commits(table).count() if found.next or "changes" in request.GET else None,
         compared=_compared(request, table),
         **{name: value for name, value in listed.items() if name != "table"},
     )
