@@ -30,7 +30,6 @@ from tables.locations import (
     LocationError,
     NoSuchDirectory,
     canonical,
-    innermost,
     real_root,
     resolve,
     root_uri,
@@ -88,10 +87,16 @@ def _root_uri(text: str) -> str:
 
 
 def _take_over(root: Root) -> None:
-    """The innermost root owns a table."""
-    roots = list(Root.objects.all())
-    for table in Table.objects.filter(path__startswith=f"{root.uri}/") | Table.objects.filter(path=root.uri):
-        Table.objects.filter(pk=table.pk).update(root=innermost(table.path, roots))
+    """The innermost root owns a table, and what a scan has found: two statements, however many there are."""
+    inside = _at_or_below(root.uri)
+    for other in Root.objects.filter(uri__startswith=f"{root.uri}/"):
+        inside &= ~_at_or_below(other.uri)
+    Table.objects.filter(inside).update(root=root)
+    Finding.objects.filter(inside).update(root=root)
+
+
+def _at_or_below(place: str) -> Q:
+    return Q(path=place) | Q(path__startswith=f"{place}/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,28 @@ def test_a_root_is_registered_once(ines: APIClient, root: Root) -> None:
         assert code(ines.post(f"{V1}/roots", body, format="json"), 409) == "already_known"
 
 
+def test_a_new_root_takes_over_what_lies_in_it_and_in_no_inner_one(
+    ines: APIClient, root: Root, lake: Path, write: Write, admin: Actor
+) -> None:
+    for name in ("sales_/a", "sales_/inner/b", "salesX/c", "d"):
+        services.add_table(admin, str(write(name)))
+    services.scan_root(root.pk)
+    (lake / "sales_" / "inner").mkdir(exist_ok=True)
+    services.add_root(admin, "inner", f"{lake}/sales_/inner")
+    services.add_root(admin, "sales", f"{lake}/sales_")
+    assert dict(Table.objects.values_list("name", "root__name")) == {
+        "sales_/a": "sales", "sales_/inner/b": "inner", "salesX/c": "lake", "d": "lake",
+    }  # fmt: skip
+    services.scan_root(root.pk)
+    found = {row["path"].removeprefix(f"{lake}/"): row["state"] for row in walk_findings(ines)}
+    assert found == dict.fromkeys(["sales_/a", "sales_/inner/b", "salesX/c", "d"], "known")
+
+
+def walk_findings(client: APIClient) -> list[dict[str, Any]]:
+    roots = [row["id"] for row in client.get(f"{V1}/roots").json()["results"]]
+    return [row for each in roots for row in client.get(f"{V1}/roots/{each}/findings").json()["results"]]
+
+
 def test_unknown_fields_are_named(ines: APIClient) -> None:
     answer = ines.post(f"{V1}/roots", {"name": "a", "uri": "/tmp", "owner": "x"}, format="json")
     assert code(answer, 400) == "invalid"
