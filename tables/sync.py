@@ -6,6 +6,7 @@ read. A log that was replaced by another one begins a new incarnation, so that t
 
 from __future__ import annotations
 
+import errno
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
@@ -164,7 +165,17 @@ def _read(table: Table, *, doubting: bool) -> None:
         else:
             _read_parquet(table)
     except (StorageError, OSError) as error:
-        table.sync_error = f"The location can't be read: {error}"
+        table.sync_error = _why_unread(error)
+
+
+def _why_unread(error: Exception) -> str:
+    """A full disk is the one that holds Levee's home: at a table's place nothing is ever written."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return f"The disk that holds Levee's own files is full ({error.strerror or error}). Make room, then sync again."
+    return f"The location can't be read: {error}"
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def _read_parquet(table: Table) -> None:
@@ -185,6 +196,8 @@ def _read_parquet(table: Table) -> None:
 def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     target = files_path(table.pk)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in target.parent.glob(f"{target.name}.*"):  # by a sync that was killed: one runs at a time
+        left.unlink(missing_ok=True)
     try:
         run = _start(table, log, target, doubting=doubting)
     except NoTable:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -357,3 +358,29 @@ def test_a_sync_by_hand_does_not_wait_for_ever_for_another_one(
     assert (refused.value.status, refused.value.code) == (409, "sync_running")
     assert not Event.objects.filter(action="table.sync").exists()
     assert services.sync_table(admin, orders).sync_error == ""
+
+
+def test_what_a_killed_sync_left_is_cleared_away(orders: Table, write: Write) -> None:
+    kept = syncing.files_path(orders.pk)
+    for name in ("live.arrow.4711.new", "live.arrow.tail"):
+        (kept.parent / name).write_bytes(b"half")
+    write(mode="append")
+    assert syncing.sync(orders.pk).version == 1
+    assert [path.name for path in kept.parent.iterdir()] == ["live.arrow"]
+
+
+def test_a_full_disk_is_not_told_as_an_unreadable_place(
+    orders: Table, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = pa.OSFile
+
+    def full(path: str, mode: str) -> Any:
+        return opened("/dev/full" if mode == "wb" else path, mode)
+
+    write(mode="append")
+    with monkeypatch.context() as patched:
+        patched.setattr(pa, "OSFile", full)
+        table = syncing.sync(orders.pk)
+    assert "own files is full" in table.sync_error
+    assert table.version == 0
+    assert syncing.sync(orders.pk).version == 1
