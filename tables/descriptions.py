@@ -44,9 +44,12 @@ def schema_json(state: histories.State) -> dict[str, Any]:
         "version": state.version,
         "schema": state.schema.struct if state.schema else None,
         "partition_columns": state.partition_columns,
+        "clustering_columns": state.clustering_columns,
         "fields": [
             asdict(field)
-            for field in schemas.fields_of(state.schema, state.partition_columns or (), properties=state.properties)
+            for field in schemas.fields_of(
+                state.schema, state.partition_columns or (), state.clustering_columns, state.properties
+            )
         ],
     }
 

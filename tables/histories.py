@@ -132,6 +132,7 @@ class State:
     partition_columns: list[str] | None
     properties: dict[str, str | None] | None
     protocol: dict[str, Any] | None
+    clustering_columns: list[str] | None = None
 
 
 def state_at(table: Table, version: int, incarnation: int | None = None) -> State:
@@ -145,7 +146,14 @@ def state_at(table: Table, version: int, incarnation: int | None = None) -> Stat
     if newest is None or not 0 <= version <= newest:
         raise Http404
     if lay == table.incarnation and version == newest:
-        return State(version, table.schema, table.partition_columns, table.properties, table.protocol)
+        return State(
+            version,
+            table.schema,
+            table.partition_columns,
+            table.properties,
+            table.protocol,
+            table.clustering_columns,
+        )
     return _told(table, version, lay)
 
 
@@ -168,9 +176,15 @@ def _told(table: Table, version: int, incarnation: int) -> State:
     protocol = before.filter(protocol__isnull=False).values_list("protocol", flat=True).first()
     if protocol is None and begun is not None and is_after:
         protocol = begun.protocol
+    clustering = _clustering(protocol)
     if described is None:
-        return State(version, None, None, None, protocol)
-    return State(version, described.schema, described.partition_columns, described.properties, protocol)
+        return State(version, None, None, None, protocol, clustering)
+    return State(version, described.schema, described.partition_columns, described.properties, protocol, clustering)
+
+
+def _clustering(protocol: dict[str, Any] | None) -> list[str] | None:
+    """None for a table that may be clustered, by what its history doesn't keep; none where the protocol allows no clustering."""
+    return None if protocol is None or "clustering" in (protocol.get("writer_features") or ()) else []
 
 
 def _baseline(table: Table, version: int, incarnation: int) -> Baseline | None:

@@ -29,7 +29,7 @@ class Field:
     nullable: bool
     comment: str | None
     partition: int | None
-    clustering: bool
+    clustering: bool | None  # None: nobody knows
     generated: str | None
     identity: bool
     default: str | None
@@ -50,7 +50,7 @@ def tree_of(schema: Schema | None) -> Struct | None:
 def fields_of(
     schema: Schema | None,
     partitions: Sequence[str] = (),
-    clustering: Sequence[str] = (),
+    clustering: Sequence[str] | None = (),
     properties: Mapping[str, str | None] | None = None,
 ) -> list[Field]:
     """All fields, parents before their children. Without properties (None) nobody knows what statistics are kept."""
@@ -58,13 +58,13 @@ def fields_of(
     if tree is None:
         return []
     places = {name.lower(): place for place, name in enumerate(partitions, 1)}
-    clustered = {name.lower() for name in clustering}
+    clustered = None if clustering is None else {name.lower() for name in clustering}
     known = {} if properties is None else statistics.kept(tree, partitions, properties)
     return [_field(path, column, places, clustered, known.get(path)) for path, column in walk(tree)]
 
 
 def _field(
-    path: tuple[str, ...], column: Column, places: dict[str, int], clustered: set[str], kept: str | None
+    path: tuple[str, ...], column: Column, places: dict[str, int], clustered: set[str] | None, kept: str | None
 ) -> Field:
     physical = ".".join((*path[:-1], column.physical_name)).lower()
     return Field(
@@ -74,7 +74,7 @@ def _field(
         nullable=column.nullable,
         comment=column.comment,
         partition=places.get(column.name.lower()) if len(path) == 1 else None,
-        clustering=bool({".".join(path).lower(), physical} & clustered),
+        clustering=None if clustered is None else bool({".".join(path).lower(), physical} & clustered),
         generated=column.generation_expression,
         identity=column.identity is not None,
         default=column.default,

@@ -99,7 +99,7 @@ def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 def _listed(request: HttpRequest, table: Table, state: histories.State) -> dict[str, Any]:
     """The fields that are asked for: by a part of path or comment, below one field, or page by page."""
-    fields = schemas.fields_of(state.schema, state.partition_columns or (), table.clustering_columns, state.properties)
+    fields = schemas.fields_of(state.schema, state.partition_columns or (), state.clustering_columns, state.properties)
     q, below = request.GET.get("q", "").strip()[:200], request.GET.get("below", "")[:1000]
     listing = schemas.listing(fields, q, below, _start(request.GET.get("cursor", "")))
     return {"fields": listing, "q": q, "below": below, "page": presenters.field_pages(listing, request.GET)}

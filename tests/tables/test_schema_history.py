@@ -97,3 +97,41 @@ def test_a_gap_is_no_change_of_the_commit_after_it(table: Table, lake: Path) -> 
     again.commit(302, info(), metadata(schema=schema(21)))
     found = changed(syncing.sync(table.pk))
     assert found[:2] == [(302, ["c20"]), (140, ["c7"])]
+
+
+def clustered(lake: Path, *features: str) -> LogWriter:
+    """A table clustered by its first column at version 1, if the features allow it."""
+    log = LogWriter(lake / "clustered")
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": list(features)}}
+    log.commit(0, info(), protocol, metadata(schema=schema(2)))
+    columns = {"domain": "delta.clustering", "configuration": '{"clusteringColumns":[["c0"]]}', "removed": False}
+    log.commit(1, info(), {"domainMetadata": columns}) if features else log.commit(1, info(), add("f"))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("features", "before", "now"),
+    [(("clustering", "domainMetadata"), [None, None], [True, False]), ((), [False, False], [False, False])],
+)
+def test_clustering_is_told_where_it_is_known(
+    admin: Actor,
+    root: Root,
+    lake: Path,
+    ines: Person,
+    features: tuple[str, ...],
+    before: list[object],
+    now: list[object],
+) -> None:
+    table = services.add_table(admin, str(clustered(lake, *features).table)).table
+    api, browser = APIClient(), Client()
+    api.force_login(ines)
+    browser.force_login(ines)
+
+    def told(version: int) -> list[object]:
+        body = api.get(f"/api/v1/tables/{table.pk}/schema?version={version}").json()
+        assert body["clustering_columns"] == (["c0"] if version and features else None if features else [])
+        shown = browser.get(f"/tables/{table.pk}/schema/?version={version}").content.decode()
+        assert ("<td>clustering" in shown) == bool(version and features)
+        return [field["clustering"] for field in body["fields"]]
+
+    assert (told(0), told(1)) == (before, now)
