@@ -15,6 +15,7 @@ from tables.models import Table
 
 PARTITION = re.compile(r"[^/=]+=[^/]+(/[^/=]+=[^/]+)*")
 PARTS_OF_A_PATH = ("at", "partition")
+BOUNDS = ("starting_version", "ending_version", "starting_timestamp", "ending_timestamp")
 
 
 def ask_deltatable(person: Person, table: Table, given: Mapping[str, Any]) -> Read:
@@ -31,6 +32,7 @@ def _question(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
     question = {"path": table.path, "name": table.catalog_name}
     question |= {k: v.isoformat() if hasattr(v, "isoformat") else v for k, v in given.items() if k != "wait"}
     _check_name(table, given)
+    _check_feed(given)
     if partition := given.get("partition"):
         _check_partition(table, partition)
     if any(given.get(part) for part in PARTS_OF_A_PATH):
@@ -47,6 +49,15 @@ def _check_name(table: Table, given: Mapping[str, Any]) -> None:
     for part in PARTS_OF_A_PATH:
         if given.get(part):
             raise _invalid(part, "goes with a path alone; leave out by=name, or say the version in `version`")
+
+
+def _check_feed(given: Mapping[str, Any]) -> None:
+    """Bounds of a change feed say nothing without it. Raises Problem 400."""
+    if given.get("read_change_feed"):
+        return
+    for bound in BOUNDS:
+        if given.get(bound) is not None:
+            raise _invalid(bound, "is a bound of the change feed; say read_change_feed=true as well")
 
 
 def _invalid(field: str, detail: str) -> Problem:

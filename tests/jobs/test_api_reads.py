@@ -217,6 +217,23 @@ def test_by_name_is_refused_where_a_name_cannot_be_asked(table, name, part, fiel
     assert not Read.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "bound",
+    [
+        {"starting_version": 0}, {"ending_version": 3}, {"starting_timestamp": "2026-01-02T03:04:05Z"},
+        {"ending_timestamp": "2026-01-02T03:04:05Z"},
+    ],
+)  # fmt: skip
+def test_bounds_of_a_change_feed_are_refused_without_it(table, bound):
+    """They would be ignored: the answer would not be the one that was asked for."""
+    viewer, address = caller("viewer"), f"/tables/{table.pk}/deltatable"
+    for feed in ({}, {"read_change_feed": "false"}):
+        answer = viewer.get(address, **bound, **feed)
+        assert (answer.status_code, list(answer.json()["fields"])) == (400, list(bound))
+    assert not Read.objects.exists()
+    assert viewer.get(address, **bound, read_change_feed="true").status_code == 202
+
+
 def test_an_answer_is_given_again_while_its_version_is_the_one_asked_for(table, monkeypatch):
     head = [7]
     monkeypatch.setattr("tables.after_jobs.head_version", lambda *_: head[0])
