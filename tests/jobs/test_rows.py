@@ -276,7 +276,7 @@ def test_the_page_asks_and_polls_until_there_is_an_answer(table):
     answered("rows", ANSWER | {"version": 3})
     part = page(client, f"/reads/{read.pk}/rows/")
     assert "hx-get" not in part
-    assert "read live at version 3" in part
+    assert f'read live at version <a href="/tables/{table.pk}/commits/3/">3</a>' in part
     assert len(events()) == 1  # the part asks nothing anew
 
 
@@ -337,7 +337,10 @@ def test_the_change_feed_begins_where_it_can_be_read(table):
     answered("changes", CHANGES)
     part = page(client, f"/reads/{Read.objects.get().pk}/rows/")
     assert "1 change<" in part
-    assert "of versions 3 to 7" in part
+    assert (
+        f'of versions <a href="/tables/{table.pk}/commits/3/">3</a> to <a href="/tables/{table.pk}/commits/7/">7</a>'
+        in part
+    )
     page(client, f"/tables/{table.pk}/changes/?to_version=4", 400)
 
 
