@@ -146,6 +146,32 @@ def test_typing_narrows_the_list_in_place(
     assert Root.objects.count() == 1
 
 
+def test_all_values_of_a_facet_are_reached_from_the_list_as_it_is_narrowed_now(
+    server: str,
+    lake: dict[str, object],
+    actor: Actor,
+    context: BrowserContext,
+    faults: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tables.facets.SHOWN", 1)
+    assert actor.person is not None
+    sign_in(context, server, actor.person, "light")
+    page = context.new_page()
+    page.goto(f"{server}/tables/")
+    page.get_by_role("checkbox", name="Delta").check()
+    page.wait_for_url("**/tables/?*format=delta*")
+    page.get_by_role("link", name="Feature").click()
+    page.wait_for_url("**/tables/values/?*format=delta*")
+    page.get_by_role("checkbox", name="invariants").check()
+    page.get_by_role("button", name="Show tables").click()
+    page.wait_for_url("**/tables/?*format=delta*feature=invariants*")
+    page.get_by_role("link", name="Size").click()
+    page.wait_for_url("**/tables/?*feature=invariants*order=-size*")
+    assert page.get_by_role("columnheader", name="Size").get_attribute("aria-sort") == "descending"
+    assert faults == []
+
+
 def test_one_walks_from_the_history_through_a_version_and_back(
     server: str, lake: dict[str, object], actor: Actor, context: BrowserContext, faults: list[str]
 ) -> None:
