@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -272,7 +273,7 @@ def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | 
         commit.operation in DESTRUCTIVE,
         explanation,
         job,
-        predicate_of(commit),
+        conditions_of(commit),
     )
 
 
@@ -280,6 +281,18 @@ def predicate_of(commit: Commit) -> str:
     """The operation's condition, without Catalyst's expression ids."""
     text = commit.operation_parameters.get("predicate") or ""
     return "" if text == "[]" else re.sub(r"#\d+L?", "", text)
+
+
+def conditions_of(commit: Commit) -> str:
+    """The same for a line: Spark writes a list of conditions as JSON, and all of them hold."""
+    text = predicate_of(commit)
+    try:
+        found = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and all(isinstance(each, str) for each in found):
+        return " AND ".join(found)
+    return text
 
 
 def signed(change: int | None) -> str | None:

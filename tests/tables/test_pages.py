@@ -186,6 +186,22 @@ def test_a_commit_lists_its_files(ines: Client, orders: Table) -> None:
     page(ines, f"/tables/{orders.pk}/commits/9/", 404)
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('["(country#4088 = AT)"]', "(country = AT)"),
+        ('["(a#1L > 1)","isnull(b#2)"]', "(a > 1) AND isnull(b)"),
+        ("country = 'AT'", "country = 'AT'"),
+        ("[]", ""),
+        ("[cut", "[cut"),
+        ("[1]", "[1]"),
+        (None, ""),
+    ],
+)
+def test_the_conditions_of_a_commit_are_one_line(written: str | None, shown: str) -> None:
+    assert presenters.conditions_of(Commit(operation_parameters={"predicate": written})) == shown
+
+
 def test_a_commit_lists_its_files_by_action_and_partition(ines: Client, orders: Table) -> None:
     DeltaTable(orders.path).delete("country = 'FR'")
     syncing.sync(orders.pk)
