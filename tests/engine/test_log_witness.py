@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from delta.tables import DeltaTable
+from delta.tables import DeltaTable, IdentityGenerator
 from pyarrow import parquet
 from pyspark.sql import Row, SparkSession
 
@@ -205,7 +207,8 @@ def test_generated_and_identity_columns_and_clustering(spark, path, tmp_path):
     (
         DeltaTable.create(spark)
         .location(str(path))
-        .addColumn("id", "bigint", generatedAlwaysAs=None)
+        .addColumn("id", "bigint")
+        .addColumn("row", "bigint", generatedAlwaysAs=IdentityGenerator(start=10, step=5))
         .addColumn("twice", "bigint", generatedAlwaysAs="id * 2", comment="computed")
         .clusterBy("id")
         .property("delta.dataSkippingNumIndexedCols", "1")
@@ -218,6 +221,90 @@ def test_generated_and_identity_columns_and_clustering(spark, path, tmp_path):
     column = parse_schema(snapshot.metadata.schema_json).column("twice")
     assert column is not None
     assert (column.generation_expression, column.comment) == ("id * 2", "computed")
+    row = parse_schema(snapshot.metadata.schema_json).column("row")
+    assert row is not None
+    assert row.identity is not None
+    highest = spark.read.format("delta").load(str(path)).agg({"row": "max"}).collect()[0][0]
+    assert (row.identity.start, row.identity.step, row.identity.high_water_mark) == (10, 5, highest)
+
+
+def test_a_multi_part_checkpoint(spark, path, tmp_path):
+    append(spark, path, 0, "shop")
+    set_properties(spark, path, delta__checkpointInterval="3")
+    spark.conf.set("spark.databricks.delta.checkpoint.partSize", "3")
+    append(spark, path, ROWS, "shop")
+    sql(spark, "DELETE FROM {t} WHERE shop = '2'", path)
+    append(spark, path, 2 * ROWS, "shop")
+    spark.conf.unset("spark.databricks.delta.checkpoint.partSize")
+    snapshot = compare(spark, path, tmp_path)
+    log = open_log(str(path))
+    assert kinds(log) == {Kind.MULTIPART}
+    assert len(log.listing().checkpoints[-1].files) > 1
+    _without_old_commits(path)
+    cleaned = log.sync(tmp_path / "cleaned.arrow").snapshot()
+    assert _visible(cleaned) == _visible(snapshot)
+    assert cleaned.problems == ()
+
+
+def test_in_commit_timestamps_switched_on_later(spark, path, tmp_path):
+    append(spark, path, 0)
+    sql(spark, "DELETE FROM {t} WHERE id = 1", path)
+    set_properties(spark, path, delta__enableInCommitTimestamps="true")
+    sql(spark, "DELETE FROM {t} WHERE id = 2", path)
+    snapshot = compare(spark, path, tmp_path)
+    told = snapshot.in_commit_timestamps
+    assert (told.enabled, told.enablement_version) == (True, 2)
+    commits = list(open_log(str(path)).read_commits())
+    assert [commit.in_commit_timestamp is not None for commit in commits] == [False, False, True, True]
+    assert told.enablement_timestamp == commits[2].in_commit_timestamp
+
+
+def test_widened_types(spark, path, tmp_path):
+    spark.range(5).selectExpr("cast(id as int) as id", "cast(id as short) as n").write.format("delta").save(str(path))
+    set_properties(spark, path, delta__enableTypeWidening="true")
+    sql(spark, "ALTER TABLE {t} ALTER COLUMN id TYPE bigint", path)
+    sql(spark, "ALTER TABLE {t} ALTER COLUMN n TYPE int", path)
+    spark.range(2**33, 2**33 + 3).selectExpr("id", "100000 as n").write.format("delta").mode("append").save(str(path))
+    snapshot = compare(spark, path, tmp_path)
+    assert "typeWidening" in snapshot.features
+    assert snapshot.metadata is not None
+    struct = parse_schema(snapshot.metadata.schema_json)
+    assert [(where[-1], type_text(column.type)) for where, column in walk(struct)] == [("id", "bigint"), ("n", "int")]
+
+
+def step(spark: SparkSession, path: Path, chance: random.Random, number: int) -> None:
+    """One change that Spark makes, chosen by the seed."""
+    changes: list[Callable[[], object]] = [
+        lambda: append(spark, path, number * ROWS, "shop"),
+        lambda: append(spark, path, number * ROWS, "shop"),
+        lambda: sql(spark, f"DELETE FROM {{t}} WHERE id % {chance.randint(3, 9)} = 1", path),
+        lambda: sql(spark, f"DELETE FROM {{t}} WHERE shop = '{chance.randint(0, 3)}'", path),
+        lambda: sql(spark, f"UPDATE {{t}} SET amount = {number} WHERE id % {chance.randint(3, 9)} = 0", path),
+        lambda: sql(spark, "OPTIMIZE {t}", path),
+        lambda: sql(spark, f"ALTER TABLE {{t}} ADD COLUMN extra{number} struct<a: int>", path),
+        lambda: sql(spark, f"COMMENT ON TABLE {{t}} IS 'after {number}'", path),
+        lambda: sql(spark, f"RESTORE {{t}} TO VERSION AS OF {chance.randint(1, number)}", path),
+        lambda: set_properties(spark, path, delta__enableDeletionVectors=chance.choice(["true", "false"])),
+        lambda: set_properties(spark, path, delta__checkpointPolicy=chance.choice(["classic", "v2"])),
+        lambda: set_properties(spark, path, delta__enableChangeDataFeed=chance.choice(["true", "false"])),
+    ]
+    chance.choice(changes)()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_random_walk_of_spark_is_read_alike(spark, path, tmp_path, seed):
+    chance = random.Random(seed)
+    append(spark, path, 0, "shop")
+    set_properties(spark, path, delta__checkpointInterval="4")
+    log, base = open_log(str(path)), None
+    for number in range(1, 13):
+        step(spark, path, chance, number)
+        if number % 4 == 0:
+            base = log.sync(tmp_path / "step.arrow", base).snapshot()
+    snapshot = compare(spark, path, tmp_path)
+    assert base is not None
+    assert (base.version, _visible(base)) == (snapshot.version, _visible(snapshot))
+    assert base.state == snapshot.state
 
 
 def test_a_converted_directory(spark, path, tmp_path):
