@@ -151,6 +151,7 @@ def test_two_versions_are_compared(ines: Client, orders: Table, write: Write) ->
     assert "added" in html
     assert "note" in html
     assert "are the same" in page(ines, f"/tables/{orders.pk}/schema/?old=0&new=1")
+    assert 'aria-label="From version" value="0"' in page(ines, f"/tables/{orders.pk}/schema/")
 
 
 def test_two_versions_stand_side_by_side(ines: Client, orders: Table, write: Write) -> None:
