@@ -5,11 +5,13 @@ What each capability lets Spark do is from Spark's TableCapability and Delta 4.4
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tables.deltalog.properties import settings
+from tables.deltalog.schema import Column, SchemaError, dotted, parse_schema, type_text, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Member:
     name: str
     value: str
     note: str = ""
+    lines: tuple[tuple[str, str], ...] = ()  # what it consists of, unfolded on the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +73,21 @@ class Property:
 
 def members(live: Mapping[str, Any]) -> list[Member]:
     """The members as rows; what isn't set is said in words."""
-    columns = len(live["schema"].get("fields", []))
     return [
         Member("name()", live["name"]),
         Member("path", live["path"]),
         Member("rootPath", live["root_path"], "where the log lies; path may be a directory below it"),
         _set_or("tableIdentifier", live["table_identifier"], "none: opened by path"),
-        _set_or("catalogTable", _catalog_table(live["catalog_table"]), "none: opened by path"),
+        _catalog_member("catalogTable", live["catalog_table"]),
         _set_or("timeTravelOpt", _travel(live["time_travel_opt"]), "none: no version was asked for"),
         _set_or("timeTravelByPath", _travel(live["time_travel_by_path"]), "none: the path has no @"),
         _set_or("timeTravelSpec", _travel(live["time_travel_spec"]), "none: this is the latest version"),
         _set_or("options", _pairs(live["options"]), "none; a change feed's would stand here (once cdcOptions)"),
-        Member("schema()", f"{columns} column{'s' if columns != 1 else ''}"),
+        _schema(live["schema"]),
         _set_or("partitioning()", ", ".join(live["partitioning"]), "none: unpartitioned, or clustered"),
+        *_partition_filters(live.get("partition_filters") or []),
         Member("capabilities()", str(len(live["capabilities"])), "the same for every Delta table"),
-        _v1_table(live["v1_table"]),
+        _v1_table(live["v1_table"], travels=live["time_travel_spec"] is not None),
     ]
 
 
@@ -92,20 +95,62 @@ def _set_or(name: str, value: str | None, otherwise: str) -> Member:
     return Member(name, value) if value else Member(name, "", otherwise)
 
 
-def _v1_table(value: Mapping[str, Any]) -> Member:
+def _schema(struct: Mapping[str, Any]) -> Member:
+    """Every field of the version that was read, parents before their children."""
+    try:
+        fields = list(walk(parse_schema(json.dumps(struct))))
+    except SchemaError:
+        return Member("schema()", "", "it holds a type that Levee doesn't know; the API has it as it is")
+    columns = len(struct.get("fields", []))
+    lines = [(dotted(path), _typed(column)) for path, column in fields[:MOST_FIELDS]]
+    if len(fields) > MOST_FIELDS:
+        lines.append((f"{len(fields) - MOST_FIELDS:,} more", "all of them are in the API's answer"))
+    return Member("schema()", f"{columns:,} column{'s' if columns != 1 else ''}", lines=tuple(lines))
+
+
+def _typed(column: Column) -> str:
+    text = type_text(column.type) + ("" if column.nullable else " NOT NULL")
+    return f"{text}: {column.comment}" if column.comment else text
+
+
+def _partition_filters(filters: Sequence[Mapping[str, Any]]) -> list[Member]:
+    """Delta reads a directory below the table as these; without one there is nothing to say."""
+    said = [f"{each['column']} = {'NULL' if each['value'] is None else each['value']}" for each in filters]
+    return [Member("partition filter", " AND ".join(said), "of the directory below the table")] if said else []
+
+
+def _v1_table(value: Mapping[str, Any], *, travels: bool) -> Member:
     error = value.get("error")
     if error:
         condition = error["engine"].get("condition") or "refused"
         return Member("v1Table", condition, "a table opened by path has none: Delta refuses the call")
-    return Member("v1Table", str(value.get("identifier") or ""), "without statistics under time travel")
-
-
-def _catalog_table(value: Mapping[str, Any] | None) -> str:
-    if not value:
-        return ""
-    return ", ".join(
-        str(part) for part in (value.get("type"), f"provider {value.get('provider')}", value.get("identifier")) if part
+    note = _STATISTICS[value.get("has_statistics")]
+    return _catalog_member(
+        "v1Table", value, "without statistics: Delta drops them under time travel" if travels else note
     )
+
+
+def _catalog_member(name: str, value: Mapping[str, Any] | None, note: str = "") -> Member:
+    if not value:
+        return Member(name, "", "none: opened by path")
+    return Member(name, str(value.get("identifier") or ""), note, _catalog_lines(value))
+
+
+def _catalog_lines(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    columns = len((value.get("schema") or {}).get("fields", []))
+    plain = [(part.replace("_", " "), str(value.get(part) or "none")) for part in CATALOG_PARTS]
+    return (
+        *plain,
+        ("schema", f"{columns:,} columns" if columns else "none: it is in the log"),
+        ("partition columns", ", ".join(value.get("partition_columns") or []) or "none: they are in the log"),
+        ("properties", _pairs(value.get("properties") or {}) or "none"),
+        ("storage properties", _pairs(value.get("storage_properties") or {}) or "none"),
+    )
+
+
+MOST_FIELDS = 200  # that a page shows
+_STATISTICS = {True: "with the catalog's statistics", False: "the catalog has no statistics of it", None: ""}
+CATALOG_PARTS = ("type", "provider", "location", "owner", "comment", "created_at")
 
 
 def _travel(value: Mapping[str, Any] | None) -> str:
@@ -121,15 +166,16 @@ def _pairs(values: Mapping[str, str]) -> str:
 
 def properties(live: Mapping[str, Any]) -> list[Property]:
     """`properties()` row by row, each with where Delta takes it from, its default and its meaning."""
-    known = {setting.name: setting for setting in settings({**live["properties"]})}
+    held = live.get("properties", {})
+    known = {setting.name: setting for setting in settings({**held})}
     rows = []
-    for name, value in sorted(live["properties"].items()):
+    for name, value in sorted(held.items()):
         setting = known.get(name)
         rows.append(
             Property(
                 name=name,
                 value=value,
-                source=_source(name, by_name=live["catalog_table"] is not None),
+                source=_source(name, by_name=live.get("catalog_table") is not None),
                 default=setting.default if setting else None,
                 meaning=_MEANINGS.get(name) or (setting.meaning if setting else None) or "",
             )
@@ -164,4 +210,13 @@ def _source(name: str, *, by_name: bool) -> str:
 def capabilities(live: Mapping[str, Any]) -> list[Capability]:
     """The set that was read, each explained; one that Levee doesn't know is shown by its name."""
     unknown = "Levee doesn't know this capability; Delta's version may be newer than it."
-    return [EXPLAINED.get(name, Capability(name, unknown, "")) for name in live["capabilities"]]
+    return [EXPLAINED.get(name, Capability(name, unknown, "")) for name in live.get("capabilities", [])]
+
+
+def with_details(live: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer for programs: beside every member what pages say of properties and capabilities."""
+    return {
+        **live,
+        "property_details": [asdict(each) for each in properties(live)],
+        "capability_details": [asdict(each) for each in capabilities(live)],
+    }

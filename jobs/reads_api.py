@@ -24,7 +24,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
 from console.rest import Body, NoBody, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
-from jobs import locating, previews, reads, row_reads
+from jobs import live_table, locating, previews, reads, row_reads
 from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
 from jobs.serializers import InspectionSerializer
@@ -173,6 +173,8 @@ def _shown(read: Read) -> Any:
     match read.kind:
         case "inspect":
             return InspectionSerializer(read.answer).data
+        case "deltatable":
+            return live_table.with_details(read.answer or {})
         case previews.MATCHED:
             return previews.answered(read)
     return read.answer

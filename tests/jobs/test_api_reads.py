@@ -133,7 +133,7 @@ def test_a_right_that_was_taken_away_takes_the_answer_with_it(table):
     person = factories.person_with("viewer", table=table)
     read = factories.read(person, kind="deltatable", table=table, state="answered", answer={"version": 1})
     asker = Caller(person)
-    assert asker.get(f"/reads/{read.pk}").json() == {"version": 1}
+    assert asker.get(f"/reads/{read.pk}").json()["version"] == 1
     person.grants.all().delete()
     factories.GrantFactory(person=person, root=factories.RootFactory())
     assert asker.get(f"/reads/{read.pk}").status_code == 404
@@ -241,7 +241,7 @@ def test_an_answer_is_given_again_while_its_version_is_the_one_asked_for(table, 
     viewer.get(f"/tables/{table.pk}/deltatable")
     Read.objects.update(state="answered", answer={"version": 7})
     again = viewer.get(f"/tables/{table.pk}/deltatable", wait=1)
-    assert (again.status_code, again.json(), Read.objects.count()) == (200, {"version": 7}, 1)
+    assert (again.status_code, again.json()["version"], Read.objects.count()) == (200, 7, 1)
     head[0] = 8
     assert viewer.get(f"/tables/{table.pk}/deltatable").status_code == 202
     assert Read.objects.count() == 2

@@ -43,7 +43,7 @@ CATALOG_TABLE = {
 
 @pytest.fixture
 def table(tmp_path):
-    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "day=1").mkdir(parents=True)
     return factories.TableFactory(root=factories.RootFactory(uri=str(tmp_path)), name="orders", version=7)
 
 
@@ -151,6 +151,68 @@ def test_a_named_table_says_its_catalog_entry(shown):
     assert HOSTILE not in text
 
 
+def test_the_catalogs_entry_and_the_schema_are_there_in_full(shown):
+    struct = {"type": "struct", "fields": [
+        {"name": "id", "type": "long", "nullable": False, "metadata": {"comment": HOSTILE}},
+        {"name": "at", "type": {"type": "struct", "fields": [
+            {"name": "day", "type": "date", "nullable": True, "metadata": {}},
+        ]}, "nullable": True, "metadata": {}},
+    ]}  # fmt: skip
+    found = answer(schema=struct, catalog_table=CATALOG_TABLE, v1_table=CATALOG_TABLE)
+    text = shown("capabilities", found)
+    assert HOSTILE not in text
+    text = markup.unescape(text)
+    for line in (
+        "at.day",
+        f"NOT NULL: {HOSTILE}",
+        "2 columns",
+        "file:/lake/orders",
+        "ana",
+        "2026-01-02T03:04:05",
+        "k=v",
+    ):
+        assert line in text
+
+
+def test_a_wide_schema_is_bounded_on_the_page():
+    fields = [{"name": f"c{n}", "type": "long", "nullable": True, "metadata": {}} for n in range(2000)]
+    [schema] = [
+        m for m in live_table.members(answer(schema={"type": "struct", "fields": fields})) if m.name == "schema()"
+    ]
+    assert (schema.value, len(schema.lines), schema.lines[-1][0]) == ("2,000 columns", 201, "1,800 more")
+
+
+@pytest.mark.parametrize(
+    ("held", "travels", "note"),
+    [
+        (True, False, "with the catalog's statistics"),
+        (False, False, "the catalog has no statistics of it"),
+        (False, True, "Delta drops them under time travel"),
+    ],
+)
+def test_v1_table_says_whether_it_has_statistics(held, travels, note):
+    spec = {"version": 3, "timestamp": None, "source": "SQL"} if travels else None
+    found = answer(v1_table=CATALOG_TABLE | {"has_statistics": held}, time_travel_spec=spec)
+    assert note in next(m for m in live_table.members(found) if m.name == "v1Table").note
+
+
+def test_a_directory_below_is_said_as_the_filter_that_it_is():
+    filters = [{"column": "day", "value": "2026-01-02"}, {"column": "country", "value": None}]
+    members = {m.name: m.value for m in live_table.members(answer(partition_filters=filters))}
+    assert members["partition filter"] == "day = 2026-01-02 AND country = NULL"
+    assert "partition filter" not in {m.name for m in live_table.members(answer())}
+
+
+def test_programs_get_what_the_page_says_of_properties_and_capabilities(table, person):
+    read = factories.read(person, kind="deltatable", table=table, state="answered", answer=answer())
+    found = browser(person).get(f"/api/v1/reads/{read.pk}").json()
+    feed = next(p for p in found["property_details"] if p["name"] == "delta.enableChangeDataFeed")
+    assert (feed["value"], feed["source"], feed["default"], bool(feed["meaning"])) == ("true", "table", "false", True)
+    assert found["capability_details"][1]["name"] == "BATCH_READ"
+    assert found["capability_details"][1]["meaning"]
+    assert found["version"] == 7
+
+
 def test_each_capability_is_explained_and_an_unknown_one_named(shown):
     text = markup.unescape(shown("capabilities", answer(capabilities=["BATCH_READ", "FROM_THE_FUTURE"])))
     assert "Read a version with a batch query." in text
@@ -213,8 +275,23 @@ def test_nothing_of_a_table_is_markup(shown):
         ("version=3", {"version": 3}),
         ("timestamp=2026-01-02+03:04", {"timestamp": "2026-01-02T03:04:00+00:00"}),
         ("at=%40v3", {"at": "@v3", "by": "path"}),
+        ("partition=day%3D1", {"partition": "day=1", "by": "path"}),
+        ("by=path", {"by": "path"}),
+        (
+            "read_change_feed=on&starting_version=2&ending_version=5",
+            {"read_change_feed": True, "starting_version": 2, "ending_version": 5},
+        ),
     ],
 )
 def test_the_form_asks_for_another_version(table, person, query, question):
     assert browser(person).get(f"/tables/{table.pk}/capabilities/?{query}").status_code == 200
     assert Read.objects.get().question == {"path": table.path, **question}
+
+
+@pytest.mark.parametrize("query", ["by=name", "starting_version=2", "partition=day"])
+def test_what_cannot_be_asked_is_said_on_the_page(table, person, query):
+    shown = browser(person).get(f"/tables/{table.pk}/capabilities/?{query}")
+    assert shown.status_code == 200
+    assert f"{query.partition('=')[0]}" in shown.content.decode()
+    assert "invalid" in shown.content.decode()
+    assert not Read.objects.exists()
