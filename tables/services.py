@@ -112,19 +112,13 @@ def add_table(actor: Actor, path: str) -> Added:
 
     Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`.
     """
-    added = _entered(actor, locate(person_of(actor), path))
-    return Added(syncing.sync(added.table.pk), is_new=True) if added.is_new else added
-
-
-def _entered(actor: Actor, location: Location[Root]) -> Added:
-    """What `add_table` does before the log is read."""
     person = person_of(actor)
+    location = locate(person, path)
     known = known_at(person, location.path)
     if known is not None:
         return Added(known, is_new=False)
-    require_below(person, location.root)
-    refuse_inside_table(location)
-    return Added(*enter(actor, location, kind_at(location.path)))
+    table, is_new = enter(actor, location, _addable(person, location))
+    return Added(syncing.sync(table.pk) if is_new else table, is_new)
 
 
 def kind_at(path: str) -> Kind:
@@ -196,7 +190,8 @@ def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bo
         found, fresh = _get_or_create(table)
         if fresh or found.hidden_at is not None:
             record(actor, Action.TABLE_ADD, ObjectKind.TABLE, found.id, found.name, after={"path": found.path})
-            Table.objects.filter(pk=found.pk).update(hidden_at=None)
+            if found.hidden_at is not None:
+                Table.objects.filter(pk=found.pk).update(hidden_at=None)
             found.hidden_at, fresh = None, True
     return found, fresh
 
@@ -218,7 +213,7 @@ def name_of(location: Location[Root]) -> str:
 def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     """Adds what was ticked in the list of a scan. The light worker reads the logs, since hundreds take their time.
 
-    Raises Problem as `add_table` does; what came before it stays added.
+    All of them or none: raises Problem as `add_table` does.
     """
     if len(paths) > MAX_TICKED:
         raise Problem(400, "invalid", f"At most {MAX_TICKED} tables are added at once.")
@@ -226,14 +221,24 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     if unknown := [path for path in paths if path not in found]:
         raise Problem(400, "invalid", f"{unknown[0]} is not among what the scan found.")
     person, roots = person_of(actor), list(Root.objects.all())
-    return [_add_unread(actor, locate(person, path, roots)) for path in paths]
+    places = [
+        locate(person, path, roots) for path in sorted(set(paths))
+    ]  # in one order, so that two batches take turns
+    rows = queries.visible_to(person).select_related("root").filter(path__in=[place.path for place in places])
+    known = {table.path: table for table in rows}
+    kinds = {place.path: _addable(person, place) for place in places if place.path not in known}
+    with transaction.atomic():
+        entered = [Added(*enter(actor, place, kinds[place.path])) for place in places if place.path in kinds]
+        new = [added.table.pk for added in entered if added.is_new]
+        Table.objects.filter(pk__in=new).update(next_sync_at=Now())
+    return [*entered, *(Added(table, is_new=False) for table in known.values())]
 
 
-def _add_unread(actor: Actor, location: Location[Root]) -> Added:
-    added = _entered(actor, location)
-    if added.is_new:
-        Table.objects.filter(pk=added.table.pk).update(next_sync_at=Now())
-    return added
+def _addable(person: Person, location: Location[Root]) -> Kind:
+    """What lies at a place that the person may add. Raises Problem as `add_table`."""
+    require_below(person, location.root)
+    refuse_inside_table(location)
+    return kind_at(location.path)
 
 
 def ask_scan(actor: Actor, root: Root) -> None:

@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
+from console.errors import Problem
 from tables import discovery, services
 from tables.models import Root, Table
 from tables.serializers import CommitDetailOut
@@ -436,6 +439,28 @@ def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, la
         ("b", "new", False),
         ("c", "gone", False),
     ]
+
+
+def test_hundreds_are_added_together_or_not_at_all(admin: Actor, root: Root, lake: Path, write: Write) -> None:
+    for name in ("a", "b", "c"):
+        write(name)
+    services.scan_root(root.pk)
+    shutil.rmtree(lake / "b")
+    paths = [f"{lake}/{name}" for name in ("c", "b", "a")]
+    with pytest.raises(Problem, match="no directory"):
+        services.add_found(admin, root, paths)
+    assert not Table.objects.exists()
+    known = services.add_table(admin, f"{lake}/a").table
+    with CaptureQueriesContext(connection) as few:
+        added = services.add_found(admin, root, [f"{lake}/c", f"{lake}/a", f"{lake}/c"])
+    assert [(each.table.name, each.is_new) for each in added] == [("c", True), ("a", False)]
+    assert Table.objects.get(name="c").next_sync_at is not None
+    assert Table.objects.get(name="c").synced_at is None
+    assert added[1].table == known
+    assert len(few) < 20
+    services.hide_table(admin, known)
+    assert [each.is_new for each in services.add_found(admin, root, [f"{lake}/a"])] == [True]
+    assert Table.objects.get(name="a").hidden_at is None
 
 
 def test_what_a_scan_could_not_see_is_not_gone(
