@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -27,6 +27,7 @@ from tables.reach import Reach
 from tables.schemas import tree_of
 
 TEMPLATES = {ROWS: "jobs/_rows.html", CHANGES: "jobs/_changes.html"}
+MOST_COLUMNS = 50  # shown unless others are chosen
 NEWEST = 10  # versions whose changes are shown when nobody says which
 
 
@@ -109,14 +110,27 @@ def refusal(problem: Problem) -> dict[str, Any]:
 def _context(read: Read) -> dict[str, Any]:
     pending = read.state in {Read.State.WAITING, Read.State.RUNNING}
     found = read.answer
+    shown = _narrowed(read, found) if found else None
     return {
         "read": read,
         "found": found,
-        "headings": row_cells.headings(found) if found else [],
-        "lines": row_cells.lines(found) if found else [],
+        "headings": row_cells.headings(shown) if shown else [],
+        "lines": row_cells.lines(shown) if shown else [],
+        "hidden": len(found["columns"]) - len(shown["columns"]) if found and shown else 0,
         "error": reads.as_error(read),
         "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if pending else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
+    }
+
+
+def _narrowed(read: Read, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer's first columns where nobody chose any: thousands of them would make a page of many megabytes."""
+    if read.kind != ROWS or read.question.get("columns") or len(found["columns"]) <= MOST_COLUMNS:
+        return found
+    return {
+        "columns": found["columns"][:MOST_COLUMNS],
+        "rows": [row[:MOST_COLUMNS] for row in found["rows"]],
+        "cut_cells": [cell for cell in found["cut_cells"] if cell[1] < MOST_COLUMNS],
     }
 
 

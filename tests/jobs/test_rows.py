@@ -287,6 +287,28 @@ def test_a_sample_of_the_newest_version_without_being_told(table):
     assert "All columns" in shown
 
 
+def test_of_a_wide_table_the_page_shows_the_first_columns_until_some_are_chosen(table):
+    columns = [{"name": f"column{n}", "type": "int"} for n in range(2000)]
+    wide = ANSWER | {"columns": columns, "rows": [list(range(2000))] * 100, "cut_cells": [[0, 3], [0, 1999]]}
+    client = browser(factories.person_with("viewer"))
+    page(client, f"/tables/{table.pk}/rows/")
+    answered("rows", wide)
+    shown = page(client, f"/tables/{table.pk}/rows/")
+    assert "The first 50 of 2,000 columns" in shown
+    assert ("column49<" in shown, "column50<" in shown) == (True, False)
+    assert shown.count("cut here") == 1
+    assert len(shown) < 1 << 20
+    assert len(Caller(Read.objects.get().person).get(f"/reads/{Read.objects.get().pk}").json()["columns"]) == 2000
+    query = "&".join(f"columns=column{n}" for n in range(60, 120))
+    page(client, f"/tables/{table.pk}/rows/?{query}")
+    Read.objects.filter(state="waiting").update(
+        state="answered",
+        answered_at=timezone.now(),
+        answer=wide | {"columns": columns[60:120], "rows": [], "cut_cells": []},
+    )
+    assert "The first 50" not in page(client, f"/tables/{table.pk}/rows/?{query}")
+
+
 def test_hostile_values_are_text_and_nothing_hides(table):
     client = browser(factories.person_with("viewer"))
     page(client, f"/tables/{table.pk}/rows/")
