@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tables.deltalog.filenames import LAST_CHECKPOINT, LOG, commit_version
+from tables.deltalog.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version
 from tables.deltalog.listing import Listing
 from tables.deltalog.problems import Code, Problem
 from tables.deltalog.storage import Entry, Storage
@@ -12,6 +12,7 @@ from tables.deltalog.storage import Entry, Storage
 Broken = dict[str, Entry | None]
 """Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
 
+_NAMED = 20
 _MENDABLE = (Code.CORRUPT, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
 
 
@@ -38,9 +39,19 @@ def remember(storage: Storage, listing: Listing, before: Broken, problems: Itera
         version = commit_version(name)
         if version is not None and version in listing.commits:
             found[name] = listing.commits[version]
+        elif version is not None and name not in before and problem.code is Code.MISSING:
+            found |= dict.fromkeys(_missing_from(version, listing))
         else:
             found[name] = before[name] if name in before else _look(storage, name)
+    if any(entry is None for entry in found.values()):
+        found |= {name: None for name, entry in before.items() if entry is None}
     return found
+
+
+def _missing_from(version: int, listing: Listing) -> list[str]:
+    """Names of a run of missing commits: its first ones, and the last."""
+    end = next((later for later in listing.commits if later > version), (listing.head or version) + 1)
+    return [commit_name(number) for number in (*range(version, min(end, version + _NAMED)), end - 1)]
 
 
 def mended(storage: Storage, broken: Mapping[str, Entry | None]) -> list[str]:

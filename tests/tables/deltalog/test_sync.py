@@ -246,6 +246,21 @@ def test_a_commit_that_appears_where_one_was_missing_is_read(writer, log, target
     assert snapshot.complete
 
 
+@pytest.mark.parametrize("appears", [1, 5, 99])
+def test_any_commit_that_appears_in_a_run_of_missing_ones_is_read(writer, log, target, appears):
+    writer.create(add("a"))
+    writer.commit(100, info(), add("z"))
+    _, base = sync(log, target)
+    writer.commit(101, info())
+    versions, base = sync(log, target, base)
+    assert versions == [101]
+    writer.commit(appears, info(), add("b"))
+    versions, snapshot = sync(log, target, load(target))
+    assert versions == [appears, 100, 101]
+    assert paths(snapshot) == ["a", "b", "z"]
+    assert not snapshot.complete
+
+
 def test_what_stays_broken_is_not_read_again(writer, log, target):
     writer.create(add("a"))
     writer.raw(1, b"rubbish")
