@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from jobs.engine.inside import refuse_linked_log, refuse_redirect
 from tables.secrets import masked_json, masked_properties
 
 DELTA_CLASS = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Options of a change feed read, by the names that questions use.
 FEED_OPTIONS = {
     "starting_version": "startingVersion",
@@ -45,8 +47,34 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
     if path:
         # A redirect in the table's properties, or an outside metastore, may name another place than the one that was allowed.
         refuse_redirect(table.deltaLog().dataPath(), path)
-    found: dict[str, Any] = masked_json(_members(table))
+    filters = _partition_filters(table, str(question.get("partition") or ""))
+    found: dict[str, Any] = masked_json(_members(table) | {"partition_filters": filters})
     return found
+
+
+def _partition_filters(table: Any, partition: str) -> list[dict[str, str | None]]:
+    """The filters that Delta makes of a directory below the table: `[{column, value}]`, None for Hive's default partition.
+
+    Raises CommandRefused for a column that partitions nothing. Delta says so only when rows are read; the words are its own.
+    """
+    if not partition:
+        return []
+    columns = table.initialSnapshot().metadata().partitionColumns()
+    known = {columns.apply(position).lower(): columns.apply(position) for position in range(columns.size())}
+    pairs = [part.partition("=")[::2] for part in partition.split("/")]
+    filters = [(unquote(column), None if value == NO_VALUE else unquote(value)) for column, value in pairs]
+    if unknown := [column for column, _ in filters if column.lower() not in known]:
+        raise CommandRefused(_no_partition(unknown, partition))
+    return [{"column": known[column.lower()], "value": value} for column, value in filters]
+
+
+def _no_partition(columns: Sequence[str], partition: str) -> Refusal:
+    named = ", ".join(f"`{column}`" for column in columns)
+    text = (
+        f"Non-partitioning column(s) [{named}] are specified where only partitioning columns are expected: {partition}."
+    )
+    failure = EngineFailure("DELTA_NON_PARTITION_COLUMN_SPECIFIED", "42P10", text)
+    return Refusal("no_such_column", text, place=columns[0], engine=failure)
 
 
 def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -194,6 +222,7 @@ def _catalog_table(known: Any) -> dict[str, Any] | None:
         "schema": json.loads(known.schema().json()),
         "partition_columns": [columns.apply(position) for position in range(columns.size())],
         "properties": masked_properties(_scala_dict(known.properties())),
+        "has_statistics": bool(known.stats().isDefined()),
         "storage_properties": masked_properties(_scala_dict(storage.properties())),
     }
 

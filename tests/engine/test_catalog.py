@@ -36,6 +36,7 @@ def test_a_partitioned_directory_is_converted_by_its_name(lake, by_name, engine,
     assert found["table_identifier"]
     assert found["catalog_table"]["provider"] == "delta"
     assert found["v1_table"]["location"] == found["catalog_table"]["location"]
+    assert found["v1_table"]["has_statistics"] is False
     assert found["properties"]["external"] == "true"
 
 

@@ -6,6 +6,7 @@ from datetime import UTC
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.errors import AnalysisException
 
 from jobs.domain.errors import CommandRefused, EngineFailed
 from tables.secrets import MASK
@@ -27,6 +28,7 @@ MEMBERS = {
     "properties",
     "capabilities",
     "v1_table",
+    "partition_filters",
     "version",
     "read_at",
 }
@@ -139,6 +141,27 @@ def test_delta_refuses_time_travel_in_its_own_words(table, refused, question, co
 def test_a_partition_path_is_the_same_table(table, ask):
     found = ask(path=str(table), partition="p=1", at="@v0")
     assert (found["root_path"], found["version"], found["path"]) == (f"file:{table}", 0, f"{table}/p=1@v0")
+
+
+@pytest.mark.parametrize(
+    ("partition", "value"), [("p=1", "1"), ("p=9", "9"), ("P=a%2Fb", "a/b"), ("p=__HIVE_DEFAULT_PARTITION__", None)]
+)
+def test_a_partition_path_is_a_filter_whether_or_not_the_directory_is_there(table, ask, partition, value):
+    found = ask(path=str(table), partition=partition)
+    assert found["root_path"] == f"file:{table}"
+    assert found["partition_filters"] == [{"column": "p", "value": value}]
+    assert ask(path=str(table))["partition_filters"] == []
+
+
+def test_a_partition_path_of_another_column_is_refused_as_delta_refuses_its_rows(table, ask, runtime):
+    with pytest.raises(CommandRefused) as caught:
+        ask(path=str(table), partition="id=1")
+    said = caught.value.refusals[0].engine
+    with pytest.raises(AnalysisException) as delta:
+        runtime.new_session().read.format("delta").load(f"{table}/id=1").collect()
+    assert said is not None
+    assert (said.condition, said.sqlstate) == (delta.value.getCondition(), delta.value.getSqlState())
+    assert said.message in str(delta.value)
 
 
 def test_a_change_feed_has_its_own_schema(table, ask):

@@ -305,7 +305,11 @@ def test_a_partition_is_a_directory_below_the_table(lake):
     viewer = caller("viewer")
     assert viewer.get(f"/tables/{table.pk}/deltatable", partition="p=1").status_code == 202
     assert Read.objects.get().question == {"path": table.path, "partition": "p=1", "by": "path"}
-    assert viewer.get(f"/tables/{table.pk}/deltatable", partition="p=2").status_code == 404
+    assert viewer.get(f"/tables/{table.pk}/deltatable", partition="p=2").status_code == 202  # Delta knows by its name
+    (Path(lake.uri) / "orders" / "p=3").symlink_to("/etc")
+    for elsewhere in ("p=3", "p=3/q=1"):
+        answer = viewer.get(f"/tables/{table.pk}/deltatable", partition=elsewhere)
+        assert (answer.status_code, answer.json()["code"]) == (403, "outside_roots")
 
 
 @pytest.mark.parametrize(("how", "status", "code"), [("gone", 404, "not_found"), ("link", 403, "outside_roots")])
