@@ -61,11 +61,21 @@ def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
     """The part of either page that is asked again until the answer is there, while the asker may still see it."""
     person = person_of(request)
-    read = get_object_or_404(Read, pk=read_id, person=person, kind__in=KINDS)
-    if read.table_id is None or reads.is_over(read):
-        raise Http404
-    queries.table_for(person, read.table_id, Permission.TABLE_ROWS)
+    try:
+        read = get_object_or_404(Read, pk=read_id, person=person, kind__in=KINDS)
+        if read.table_id is None or reads.is_over(read):
+            raise Http404
+        queries.table_for(person, read.table_id, Permission.TABLE_ROWS)
+    except (Http404, Problem):
+        return gone(request)
     return render(request, TEMPLATES[read.kind], _context(read))
+
+
+def gone(request: HttpRequest) -> HttpResponse:
+    """Inside `except`: raises on, but for a part of a page, which would ask for ever: it gets a link that asks anew."""
+    if not request.htmx:  # type: ignore[attr-defined]  # set by its middleware
+        raise
+    return render(request, "jobs/_read_gone.html", {"again": request.htmx.current_url_abs_path})  # type: ignore[attr-defined]
 
 
 def _page(

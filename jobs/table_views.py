@@ -21,7 +21,7 @@ from jobs import live_table, reads
 from jobs.forms import TravelForm
 from jobs.live_reads import ask_deltatable
 from jobs.models import Read, Worker
-from jobs.row_views import refusal
+from jobs.row_views import gone, refusal
 from tables import presenters, queries
 from tables.models import Table
 
@@ -46,10 +46,7 @@ def live_answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
     try:
         read = _still_shown(person_of(request), read_id)
     except Http404:
-        if not request.htmx:  # type: ignore[attr-defined]  # set by its middleware
-            raise
-        # A part of a page that only got 404 would ask for ever.
-        return render(request, "jobs/_read_gone.html", {"again": request.htmx.current_url_abs_path})  # type: ignore[attr-defined]
+        return gone(request)
     return render(request, template, _context(read, shown_as))
 
 

@@ -287,6 +287,26 @@ def test_a_sample_of_the_newest_version_without_being_told(table):
     assert "All columns" in shown
 
 
+@pytest.mark.parametrize("how", ["expired", "forbidden"])
+def test_a_part_whose_answer_may_not_be_shown_any_more_stops_asking(table, how):
+    person = factories.person_with("viewer")
+    client = browser(person)
+    page(client, f"/tables/{table.pk}/rows/?limit=20")
+    answered("rows", ANSWER)
+    address = f"/reads/{Read.objects.get().pk}/rows/"
+    if how == "expired":
+        Read.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    else:
+        person.grants.all().delete()
+        factories.GrantFactory(person=person, root=factories.RootFactory())
+    asks = {"HX-Request": "true", "HX-Current-URL": f"http://testserver/tables/{table.pk}/rows/?limit=20"}
+    part = client.get(address, headers=asks)
+    assert part.status_code == 200
+    assert f'href="/tables/{table.pk}/rows/?limit=20"' in part.content.decode()
+    assert "hx-get" not in part.content.decode()
+    assert client.get(address).status_code == 404
+
+
 def test_of_a_wide_table_the_page_shows_the_first_columns_until_some_are_chosen(table):
     columns = [{"name": f"column{n}", "type": "int"} for n in range(2000)]
     wide = ANSWER | {"columns": columns, "rows": [list(range(2000))] * 100, "cut_cells": [[0, 3], [0, 1999]]}
