@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Window
+from django.db.models.functions import Lag
 from django.http import Http404
 
 from console.errors import Problem
@@ -198,10 +199,10 @@ def schema_commits(table: Table) -> QuerySet[Commit]:
     The oldest one known is among them, with none before it.
     """
     told = commits_of(table).filter(schema__isnull=False)
-    before = told.filter(version__lt=OuterRef("version")).order_by("-version")
-    older, schema = (Subquery(before.values(name)[:1]) for name in ("version", "schema_id"))
-    found = told.annotate(older=older, older_schema=schema)
-    return found.filter(Q(older_schema=None) | ~Q(schema_id=F("older_schema"))).select_related("schema")
+    last = Window(Lag("schema_id"), order_by=F("version").asc())  # one pass, whatever the planner knows of a new table
+    changed = told.annotate(last=last).filter(Q(last=None) | ~Q(schema_id=F("last"))).values("version")
+    older = told.filter(version__lt=OuterRef("version")).order_by("-version").values("version")[:1]
+    return told.filter(version__in=changed).annotate(older=Subquery(older)).select_related("schema")
 
 
 def schemas_before(table: Table, commits: Sequence[Commit]) -> dict[int, Schema | None]:
