@@ -92,8 +92,12 @@ def loaded_table(session: SparkSession, question: Mapping[str, Any]) -> Any:
     _refuse_path_with_name(question)
     _refuse_two_travels(session, question)
     table = _loaded(session, question)
-    if table.getClass().getName() != DELTA_CLASS or not table.tableExists():
-        raise CommandRefused(_no_table(str(question.get("name") or question.get("path"))))
+    place, loaded_as = str(question.get("name") or question.get("path")), table.getClass().getName()
+    if loaded_as != DELTA_CLASS:
+        # With spark.databricks.delta.v2.enableMode=STRICT a Delta table is of another class too.
+        raise CommandRefused(_no_table(place, f"{place} is no DeltaTableV2: Spark loads it as {loaded_as}."))
+    if not table.tableExists():
+        raise CommandRefused(_no_table(place))
     options = _feed_options(question)
     return table.withOptions(_scala_map(session, options)) if options else table
 
@@ -168,9 +172,11 @@ def _feed_options(question: Mapping[str, Any]) -> dict[str, str]:
     return {"readChangeFeed": "true", **{name: str(value) for name, value in given.items()}}
 
 
-def _no_table(place: str) -> Refusal:
+def _no_table(place: str, why: str = "") -> Refusal:
     text = f"{place} is not a Delta table."
-    return Refusal("not_delta", text, place=place, engine=EngineFailure("DELTA_MISSING_DELTA_TABLE", "42P01", text))
+    return Refusal(
+        "not_delta", why or text, place=place, engine=EngineFailure("DELTA_MISSING_DELTA_TABLE", "42P01", text)
+    )
 
 
 def _members(table: Any) -> dict[str, Any]:

@@ -84,6 +84,16 @@ def test_a_name_never_makes_an_empty_table(lake, engine, marks, report):
     assert not (lake.top / "none").exists()
 
 
+def test_a_name_of_another_kind_of_table_is_refused_by_the_class_that_spark_loads(sql, engine, marks, report, tmp_path):
+    sql("CREATE DATABASE IF NOT EXISTS shop")
+    sql(f"CREATE TABLE shop.plain (id INT) USING parquet LOCATION '{tmp_path}/plain'")
+    with pytest.raises(CommandRefused) as caught:
+        engine.read("deltatable", {"name": "shop.plain"}, marks, report)
+    refusal = caught.value.refusals[0]
+    assert (refusal.code, refusal.engine and refusal.engine.condition) == ("not_delta", "DELTA_MISSING_DELTA_TABLE")
+    assert refusal.message.endswith("V1Table.")
+
+
 def test_an_unknown_name_is_sparks_refusal(engine, marks, report):
     with pytest.raises(EngineFailed) as caught:
         engine.read("deltatable", {"name": "shop.unknown"}, marks, report)
