@@ -22,6 +22,7 @@ STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
 GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "Approved by nobody"}
 SERIES_DAYS = 90
+SCHEMA_COMMITS = 10_000  # the newest changes of a schema that are listed
 ID_DIGITS = 32  # of a job's id, without its hyphens
 
 
@@ -200,9 +201,12 @@ def schema_commits(table: Table) -> QuerySet[Commit]:
     """
     told = commits_of(table).filter(schema__isnull=False)
     last = Window(Lag("schema_id"), order_by=F("version").asc())  # one pass, whatever the planner knows of a new table
-    changed = told.annotate(last=last).filter(Q(last=None) | ~Q(schema_id=F("last"))).values("version")
+    changed = told.annotate(last=last).filter(Q(last=None) | ~Q(schema_id=F("last"))).order_by("-version")
+    versions = list(
+        changed.values_list("version", flat=True)[:SCHEMA_COMMITS]
+    )  # as values: nothing to be looked up per row
     older = told.filter(version__lt=OuterRef("version")).order_by("-version").values("version")[:1]
-    return told.filter(version__in=changed).annotate(older=Subquery(older)).select_related("schema")
+    return told.filter(version__in=versions).annotate(older=Subquery(older)).select_related("schema")
 
 
 def schemas_before(table: Table, commits: Sequence[Commit]) -> dict[int, Schema | None]:
