@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from tables.deltalog.filenames import LOG, LogName, parse
 from tables.deltalog.filenames import Kind as LogKind
-from tables.locations import NOT_IN_PATHS
+from tables.locations import NOT_IN_PATHS, fits
 
 MAX_ENTRIES = 1_000_000
 MAX_IN_DIRECTORY = 200_000
@@ -87,7 +87,10 @@ def scan(
     stopped: str | None = None
     try:
         for item in walk.tables(start, frozenset(skip)):
-            found.append(item)
+            if fits(item.path):
+                found.append(item)
+            else:
+                walk.unreadable[item.path] = None  # the catalog can't hold it
     except _Stop as reason:
         stopped = str(reason)
     unreadable, crowded = tuple(walk.unreadable), tuple(walk.crowded)

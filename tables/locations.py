@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
-MAX_LENGTH = 4096
+MAX_BYTES = 2_000  # of a path as UTF-8: an index of PostgreSQL holds no entry beyond 2,704
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
@@ -100,10 +100,15 @@ def canonical(text: str) -> str:
     return prefix + "/" + "/".join(components)
 
 
+def fits(path: str) -> bool:
+    """Whether a path is short enough for the catalog."""
+    return len(path.encode("utf-8", "surrogatepass")) <= MAX_BYTES
+
+
 def _split(text: str) -> tuple[str, tuple[str, ...]]:
     """The scheme and authority ("" for local files) and the components."""
-    if len(text) > MAX_LENGTH or NOT_IN_PATHS.search(text):
-        raise OutsideRoots("This is not a path: it is too long, or holds control characters.")
+    if not fits(text) or NOT_IN_PATHS.search(text):
+        raise OutsideRoots(f"This is not a path: it is longer than {MAX_BYTES:,} bytes, or holds control characters.")
     prefix, path = _without_scheme(text)
     if not path.startswith("/"):
         raise OutsideRoots("Only absolute paths are taken, such as /lake/orders.")

@@ -107,6 +107,23 @@ def test_partitions_are_looked_through_once_however_deep_they_lie(tmp_path: Path
     assert scan(str(tmp_path), limits=Limits(entries=45)).stopped is None
 
 
+def test_a_path_that_no_index_can_hold_is_named_and_the_others_found(tmp_path: Path) -> None:
+    long = "/".join(["x" * 200] * 11)
+    lay(tmp_path, f"orders/{COMMIT}", f"{long}/{COMMIT}")
+    result = scan(str(tmp_path))
+    assert [item.path for item in result.found] == [f"{tmp_path}/orders"]
+    assert result.unreadable == (f"{tmp_path}/{long}",)
+
+
+@pytest.mark.django_db
+def test_the_longest_path_is_kept(admin: Actor, root: Root, lake: Path) -> None:
+    path = str(lake)
+    while len(path) < 1_999:
+        path += "/" + os.urandom(100).hex()[: min(200, 2_000 - len(path) - 1)]
+    lay(Path(path), "part-0.parquet")
+    assert services.add_table(admin, path).table.path == path
+
+
 def test_hidden_directories_are_left_out(tmp_path: Path) -> None:
     assert found(lay(tmp_path, "_tmp/x.parquet", ".cache/x.parquet", "t/.x.parquet", "t/_x.parquet")) == {}
 

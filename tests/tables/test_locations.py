@@ -84,6 +84,7 @@ def test_the_root_itself_is_inside(lake: Path) -> None:
         "//",
         "/etc",
         "{0}/" + "x" * 5000,
+        "{0}/" + "é" * 1000,
         "FILE:..",
         "dbfs:{0}",
         "jar:file:{0}!/x",
