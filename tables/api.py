@@ -27,6 +27,7 @@ from tables import (
     descriptions,
     explanation_api,
     explanations,
+    facets,
     histories,
     layouts,
     log_state,
@@ -154,6 +155,16 @@ class TableList(APIView):
         act = naming.name_table if "name" in body else services.add_table
         added = act(Actor.of(request), **body)
         return Response(table_json(added.table), status=201 if added.is_new else 200)
+
+
+class TableFacets(APIView):
+    """How many tables there are by format, root, health, last change, owner, feature and tag, as the asker sees the catalog."""
+
+    asks = {"GET": READ}
+
+    @documented(responses=FREE)
+    def get(self, request: Request) -> Response:
+        return Response(facets.told(*facets.counts_for(person_of(request))))
 
 
 class TableDetail(APIView):
@@ -416,6 +427,7 @@ urlpatterns = [
     path("roots/<uuid:root_id>", RootDetail.as_view()),
     path("roots/<uuid:root_id>/findings", Findings.as_view()),
     path("tables", TableList.as_view()),
+    path("tables/facets", TableFacets.as_view()),
     path(_TABLE, TableDetail.as_view()),
     path(f"{_TABLE}/sync", TableSync.as_view()),
     path(f"{_TABLE}/protocol", TableProtocol.as_view()),

@@ -177,6 +177,17 @@ def values_of(
     return _described(shown, counts[name], chosen, named), len(matching)
 
 
+def told(counts: Counts, counted_at: datetime | None) -> dict[str, Any]:
+    """The counts as the API gives them: `{counted_at, totals, facets: {name: [{value, text, count}]}}`, the commonest values first,
+    MOST_VALUES of each at most. The value is what narrows the list by it."""
+    facets = {}
+    for name in LEGENDS:
+        texts, values = _texts(name, counts, {}), (+counts[name]).most_common(MOST_VALUES)
+        facets[name] = [{"value": value, "text": texts.get(value, value), "count": number} for value, number in values]
+    totals = {name: counts["totals"][name] for name in ("tables", "size_bytes", "warnings", "stale")}
+    return {"counted_at": counted_at, "totals": totals, "facets": facets}
+
+
 def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
     if not count and not checked:
         return []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 from django.utils import timezone
+from rest_framework.test import APIClient
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
@@ -40,6 +41,19 @@ def test_values_are_counted(three: Person, root: Root) -> None:
     assert counts["health"] == {"missing": 1}
     assert counts["feature"] == {"appendOnly": 3, "invariants": 3}
     assert counts["age"]["day"] == 3
+
+
+def test_a_program_gets_what_the_list_shows_and_narrows_by_it(three: Person, root: Root) -> None:
+    client = APIClient()
+    client.force_authenticate(three)
+    body = client.get(f"{API}/tables/facets").json()
+    assert (body["counted_at"], body["totals"]["tables"], body["totals"]["stale"]) == (None, 3, 1)
+    assert body["facets"]["root"] == [{"value": str(root.pk), "text": "lake", "count": 3}]
+    assert body["facets"]["tag"] == [{"value": "gold", "text": "gold", "count": 1}]
+    for name, values in body["facets"].items():
+        for each in values:
+            found = client.get(f"{API}/tables", {name: each["value"]}).json()["results"]
+            assert len(found) == each["count"], (name, each)
 
 
 def test_a_large_catalog_is_told_from_its_roots(three: Person, root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
