@@ -152,7 +152,7 @@ def _column_names(table: Table) -> list[str]:
 def _readable_from(table: Table) -> int | None:
     """The oldest version from which on the feed can be read up to the newest; None when it can't be read at all."""
     found = None
-    for span in reversed(Reach(table).spans()):
+    for span in reversed(Reach(table).spans):
         if not span.change_feed:
             break
         found = span.first

@@ -301,7 +301,7 @@ class Reachability(APIView):
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = _table(request, table_id)
         reach = Reach(table)
-        spans = [span.as_json() for span in joined(reach.spans())]
+        spans = [span.as_json() for span in joined(reach.spans)]
         found = histories.history_page(table, histories.Filter(), limit_asked(request), cursor_asked(request))
         versions = [
             descriptions.reach_json(c, there) for c, there in zip(found.rows, reach.over(found.rows), strict=True)

@@ -58,6 +58,16 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class Days:
+    """Bars of days as one path, with the grid and the texts of the first day and the last."""
+
+    path: str
+    grid: list[Tick]
+    first: Tick
+    last: Tick
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """A path with its grid. `parts` are drawn one by one: a gap lies where a value is unknown. `marks` are places with their texts."""
 
@@ -203,7 +213,7 @@ def _day_of(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def commits_by_day(days: Sequence[Day]) -> Bars | None:
+def commits_by_day(days: Sequence[Day]) -> Days | None:
     """Commits of each day that had any, oldest first. None when fewer than two days are known."""
     if len(days) < 2:
         return None
@@ -211,13 +221,13 @@ def commits_by_day(days: Sequence[Day]) -> Bars | None:
     scale = _scale(max(steps[-1], max(day.commits for day in days), 1))
     start, whole = days[0].at, (days[-1].at - days[0].at).days + 1
     slot = (WIDTH - LEFT) / whole
-    bars = []
-    for day in days:
-        height = round(day.commits * scale, 1)
-        x = round(LEFT + (day.at - start).days * slot, 1)
-        width = max(1.0, round(slot * 0.8, 1))
-        bars.append(Bar(x, round(BOTTOM - height, 1), width, height, f"{day.commits:,}", f"{day.at:%-d %b}"))
-    return Bars(bars, [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps])
+    width = max(1.0, round(slot * 0.8, 1))
+    places = [round(LEFT + (day.at - start).days * slot, 1) for day in days]
+    heights = [round(day.commits * scale, 1) for day in days]
+    bars = [f"M{x} {BOTTOM}v{-height}h{width}v{height}z" for x, height in zip(places, heights, strict=True)]
+    grid = [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps]
+    first, last = Tick(places[0], f"{start:%-d %b}"), Tick(WIDTH, f"{days[-1].at:%-d %b}", "end")
+    return Days("".join(bars), grid, first, last)
 
 
 STRIP_LEFT, STRIP_RIGHT = 150.0, 1226.0

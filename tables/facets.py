@@ -43,8 +43,11 @@ Counts = dict[str, Counter[str]]
 def counts_for(person: Person) -> tuple[Counts, datetime | None]:
     """Counts by facet and value over all that the person sees, and since when they may be old; None: they are of this moment."""
     tables = visible_to(person)
-    if _few(tables):
-        return count(tables), None
+    return (count(tables), None) if _few(tables) else _kept_for(person)
+
+
+def _kept_for(person: Person) -> tuple[Counts, datetime | None]:
+    """As `counts_for`, from what is kept of whole roots."""
     found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
     roots = list(roots_of(person).values_list("pk", "facets", "facets_at"))
     for _, stored, _ in roots:
@@ -113,7 +116,7 @@ def totals_for(person: Person) -> Totals:
     tables = visible_to(person).order_by()
     if _few(tables):
         return _as_totals({name: value or 0 for name, value in _totals(tables).items()}, None)
-    counts, counted_at = counts_for(person)
+    counts, counted_at = _kept_for(person)
     return _as_totals(counts["totals"], counted_at)
 
 

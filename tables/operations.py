@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
 
-from tables import explanations, histories
-from tables.models import DESTRUCTIVE, Commit, Explanation, Table
+from tables import explanations
+from tables.models import DESTRUCTIVE, Explanation, Table
 
 MOST_OPERATIONS = 60
 LONGEST_NAME = 100  # what a writer calls its operation may be any text; a longer one is no choice in a list
@@ -26,6 +26,15 @@ WITH RECURSIVE found AS (
   FROM found WHERE found.operation IS NOT NULL
 )
 SELECT operation FROM found WHERE operation IS NOT NULL LIMIT %(most)s
+"""
+
+# Each operation is read from its end of the index.
+_NEWEST = """
+SELECT found.version, found.committed_at, found.operation
+FROM unnest(%(operations)s::text[]) AS asked (operation) CROSS JOIN LATERAL (
+  SELECT version, committed_at, operation FROM tables_commit
+  WHERE table_id = %(table)s AND incarnation = %(lay)s AND operation = asked.operation ORDER BY version DESC LIMIT %(most)s
+) AS found ORDER BY found.version DESC LIMIT %(most)s
 """
 
 
@@ -48,16 +57,13 @@ class Destructive:
 
 
 def destructive(table: Table, most: int = MOST_MARKS) -> list[Destructive]:
-    """The newest ones of the present history, oldest first. Two queries, each operation read from its end of the index."""
-    parts = [_newest(table, operation, most) for operation in DESTRUCTIVE]
-    rows = sorted(parts[0].union(*parts[1:], all=True).order_by("-version")[:most])
+    """The newest ones of the present history, oldest first. Two queries, however long it is."""
+    asked: dict[str, Any] = {"table": table.pk, "lay": table.incarnation, "operations": list(DESTRUCTIVE), "most": most}
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST, asked)
+        rows: list[tuple[int, datetime | None, str]] = sorted(cursor.fetchall())
     known = explanations.of_commits(table, table.incarnation, [version for version, _, _ in rows]) if rows else {}
     return [
         Destructive(version, at, operation, version in known and known[version].verdict in APPROVED)
         for version, at, operation in rows
     ]
-
-
-def _newest(table: Table, operation: str, most: int) -> QuerySet[Commit, tuple[int, datetime | None, str]]:
-    rows = histories.commits_of(table).filter(operation=operation).order_by("-version")
-    return rows.values_list("version", "committed_at", "operation")[:most]

@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.templatetags.levee import number, size
+from console.templatetags.levee import StateLook, number, size
 from tables import drawings, explanations, freshness, health, histories, schemas
 from tables import partitions as listing
 from tables.behind import Job
@@ -30,34 +30,27 @@ from tables.serializers import health_json
 SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """A table's health in one icon and word."""
-
-    tone: str
-    icon: str
-    word: str
-
-
-def state_of(table: Table) -> State:
+def state_of(table: Table) -> StateLook:
     """The word of lists and headers, worst news first."""
     if table.missing_since:
-        return State("bad", "circle-x", "missing")
+        return StateLook("bad", "circle-x", "missing")
     if table.sync_error:
-        return State("unknown", "help-circle", "can’t be read")
+        return StateLook("unknown", "help-circle", "can’t be read")
     if health.Code.NEEDS_FEATURE.value in table.health_codes:
-        return State("unknown", "help-circle", "needs a feature")
+        return StateLook("unknown", "help-circle", "needs a feature")
     if health.Code.CORRUPT_LOG.value in table.health_codes:
-        return State("bad", "circle-x", "corrupt log")
+        return StateLook("bad", "circle-x", "corrupt log")
     codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]
     if len(codes) == 1:
-        return State("wait", "alert-triangle", health.Code(codes[0]).label.lower())
+        return StateLook("wait", "alert-triangle", health.Code(codes[0]).label.lower())
     if codes:
-        return State("wait", "alert-triangle", f"{len(codes)} warnings")
+        return StateLook("wait", "alert-triangle", f"{len(codes)} warnings")
     if table.synced_at:
-        return State("ok", "circle-check", "good")
+        return StateLook("ok", "circle-check", "good")
     return (
-        State("run", "loader-2", "being read") if table.next_sync_at else State("idle", "info-circle", "not read yet")
+        StateLook("run", "loader-2", "being read")
+        if table.next_sync_at
+        else StateLook("idle", "info-circle", "not read yet")
     )
 
 

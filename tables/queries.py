@@ -182,18 +182,11 @@ ORDERS: Mapping[str, tuple[Key, ...]] = {
 }
 SEARCH_ORDER = "best"
 MOST_PARTS = 20
-NOT_LISTED = (
-    "layout",
-    "rebuildable",
-    "lost_commits",
-    "rewritten",
-    "log_state",
-    "words",
-    "grams",
-    "properties",
-    "health",
-    "problems",
-)  # wide columns that a list doesn't show
+# What a row of a list shows: the other columns are wide.
+LISTED = (
+    "root_id", "path", "name", "catalog_name", "format", "owner", "tags", "version", "last_commit_at", "size_bytes", "num_files",
+    "num_records", "health_codes", "missing_since", "synced_at", "sync_error", "next_sync_at",
+)  # fmt: skip
 
 
 def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: str) -> Page[Table]:
@@ -209,10 +202,10 @@ def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: s
         files_key=Coalesce("num_files", -1),
         change_key=Coalesce("last_commit_at", NEVER),
     )
-    return page(keyed.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
+    return page(keyed.only(*LISTED), keys, limit, cursor)
 
 
-MOST_COUNTED = 1_000
+MOST_COUNTED = 500
 
 
 def count_some(person: Person, wanted: Filter) -> int | None:
@@ -227,7 +220,7 @@ def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: s
     ids = [beyond(narrowed(part, wanted), keys, cursor, limit).values_list("name", "pk") for part in parts]
     forward = ids[0].union(*ids[1:], all=True)
     found = Table.objects.filter(pk__in=[pk for _, pk in forward])
-    return page(found.select_related("root").defer(*NOT_LISTED), keys, limit, cursor)
+    return page(found.only(*LISTED), keys, limit, cursor)
 
 
 def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table]:
@@ -289,7 +282,7 @@ def _first_of(parts: list[Any], limit: int, cursor: str) -> list[tuple[int, str,
 
 def _in_rank(found: Sequence[tuple[int, str, uuid.UUID]]) -> list[Table]:
     """The tables of these rows, in their order, each with its `tier`."""
-    tables = Table.objects.select_related("root").defer(*NOT_LISTED).in_bulk([pk for _, _, pk in found])
+    tables = Table.objects.only(*LISTED).in_bulk([pk for _, _, pk in found])
     for tier, _, pk in found:
         tables[pk].tier = tier  # type: ignore[attr-defined]
     return [tables[pk] for _, _, pk in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
@@ -108,6 +109,7 @@ class Reach:
         except OverflowError:  # a log may say that it was written in the year 9999
             return None
 
+    @cached_property
     def spans(self) -> list[Span]:
         """All known versions, oldest first, cut where an answer changes. Two more queries."""
         if self.table.version is None:

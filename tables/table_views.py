@@ -203,7 +203,7 @@ def _incarnation(request: HttpRequest, table: Table) -> int:
 
 def _drawn(reach: Reach) -> dict[str, Any]:
     """The drawings of the whole history: they stand where the list begins, and not again on each of its later pages."""
-    spans = joined(reach.spans())
+    spans = joined(reach.spans)
     destructive = operations.destructive(reach.table) if spans else []
     strip = drawings.strip(spans, destructive)
     return {"spans": spans, "destructive": destructive[::-1], "strip": strip, **_days(reach.table)}
@@ -224,7 +224,7 @@ def _history_filter(form: HistoryForm) -> histories.Filter:
 
 
 def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
-    spans = joined(reach.spans())
+    spans = joined(reach.spans)
     restorable = [span for span in spans if span.restorable]
     return {
         "restorable": sum(span.count for span in restorable),

@@ -289,6 +289,12 @@ def icon(name: str, label: str = "", extra: str = "") -> SafeString:
 
 
 @register.simple_tag
+def state_line(state: StateLook) -> SafeString:
+    """A state of any kind, with `tone`, `icon` and `word`, as icon and word."""
+    return format_html('<span class="lv-status lv-is-{}">{}{}</span>', state.tone, icon(state.icon), state.word)
+
+
+@register.simple_tag
 def status(state: str, pill: bool = False, word: str = "") -> SafeString:
     """A state as icon and word; `pill=True` is the coloured form for page headers. `word` replaces the usual word."""
     look = STATE_LOOKS[state]

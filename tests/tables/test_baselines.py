@@ -67,7 +67,7 @@ def test_what_a_table_was_comes_from_its_checkpoint(table: Table) -> None:
 
 def test_its_change_feed_is_known(table: Table) -> None:
     assert change_feeds(table) == dict.fromkeys(range(10, 14), True)
-    (span,) = joined(Reach(table).spans())
+    (span,) = joined(Reach(table).spans)
     assert (span.first, span.last, span.change_feed) == (10, 13, True)
 
 

@@ -69,7 +69,10 @@ def test_commits_by_day_leave_room_for_days_without() -> None:
     gap = [days(1)[0], Day(START + timedelta(days=9), 4, 1, 1)]
     found = drawings.commits_by_day(gap)
     assert found is not None
-    assert found.bars[1].x - found.bars[0].x > 8 * found.bars[0].width
+    (first, _, width), (second, height, _) = re.findall(r"M([\d.]+) [\d.]+v-([\d.]+)h([\d.]+)", found.path)
+    assert float(second) - float(first) > 8 * float(width)
+    assert (found.first.text, found.last.text) == ("1 Nov", "10 Nov")
+    assert float(height) > 100
     assert drawings.commits_by_day(days(1)) is None
 
 

@@ -41,7 +41,7 @@ def state(log: LogWriter, version: int) -> list[dict[str, object]]:
 
 
 def spans(table: Table) -> list[tuple[int, int, bool, bool]]:
-    return [(s.first, s.last, s.in_log, s.restorable) for s in joined(Reach(table).spans())]
+    return [(s.first, s.last, s.in_log, s.restorable) for s in joined(Reach(table).spans)]
 
 
 def test_a_whole_log_can_be_rebuilt_whole(added: Added) -> None:

@@ -36,7 +36,7 @@ def vacuum(table: Table, version: int, days_ago: float, hours: int = 0) -> None:
 
 
 def restorable(table: Table) -> list[int]:
-    spans = joined(Reach(table).spans())
+    spans = joined(Reach(table).spans)
     return [version for span in spans if span.restorable for version in range(span.first, span.last + 1)]
 
 
@@ -54,7 +54,7 @@ def test_many_vacuums_cost_no_more_queries_than_one(table: Table) -> None:
         with CaptureQueriesContext(
             connection,
         ) as found:
-            Reach(table).spans()
+            assert Reach(table).spans
         return len(found)
 
     commit(table, 1, 6, files_removed=3)
@@ -72,6 +72,6 @@ def test_a_retention_of_any_length_has_an_answer(table: Table, days: str) -> Non
     commit(table, 0, 30, committed_at=datetime(9999, 12, 31, tzinfo=UTC))
     commit(table, 1, 6, files_removed=3)
     vacuum(table, 10, 5, hours=24_000_000)
-    spans = Reach(table).spans()
+    spans = Reach(table).spans
     assert [Reach(table).expires_at(span) for span in spans]
     assert restorable(table) == list(range(101))
