@@ -254,6 +254,11 @@ class Day:
     size_bytes: int | None
     num_records: int | None
 
+    @property
+    def date(self) -> str:
+        """`2026-11-20`, in UTC."""
+        return f"{self.at:%Y-%m-%d}"
+
 
 def days_of(table: Table, now: datetime) -> list[Day]:
     """Size and commits by day of the last SERIES_DAYS, oldest first, reckoned back from what the table is now. One query."""

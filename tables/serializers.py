@@ -233,7 +233,7 @@ class DayOut(serializers.Serializer[Any]):
 
 def day_json(day: Day) -> dict[str, Any]:
     return {
-        "day": f"{day.at:%Y-%m-%d}",
+        "day": day.date,
         "commits": day.commits,
         "size_bytes": day.size_bytes,
         "num_records": day.num_records,

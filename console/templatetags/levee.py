@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import template
+from django.conf import settings
 from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, HiddenInput, RadioSelect, Select
 from django.templatetags.static import static
 from django.utils import timezone
@@ -282,10 +284,16 @@ def icon(name: str, label: str = "", extra: str = "") -> SafeString:
     """An icon of the sprite. Without a label it is decoration; with one it is an image that speaks."""
     turning = " lv-turn" if name == TURNING_ICON else ""
     classes = f"lv-icon{turning} {extra}".strip()
-    target = f"{static('levee/icons.svg')}#{name}"
+    target = f"{_sprite(settings.STORAGES['staticfiles']['BACKEND'])}#{name}"
     if not label:
         return format_html('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>', classes, target)
     return format_html('<svg class="{}" role="img" aria-label="{}"><use href="{}"/></svg>', classes, label, target)
+
+
+@cache
+def _sprite(_storage: str) -> str:
+    """The address of the icons in a storage of static files: a list has an icon in each row."""
+    return static("levee/icons.svg")
 
 
 @register.simple_tag
