@@ -10,8 +10,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.urls import reverse
 
 from console.accounts.models import Person
+from jobs import reads
 from jobs.domain.states import OPEN
-from jobs.models import Decision, Job
+from jobs.models import Decision, Job, Read, Worker
 from jobs.queries import visible_to
 from jobs.titles import title_of
 from tables import behind
@@ -45,6 +46,22 @@ class KnownJobs:
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
         return Job.objects.filter(table=table, state__in=OPEN).exists()
+
+    def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
+        """Never joined to an earlier question, whose answer may have looked at the log before this one was asked."""
+        if not reads.is_ready(Worker.Kind.LIGHT):
+            return None
+        return reads.ask(person, "sync", Worker.Kind.LIGHT, {"table": str(table.pk)}, table, joins=False).pk
+
+    def await_sync(self, asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+        """What nobody has begun within `patience` is taken back."""
+        read = reads.wait_for(Read.objects.get(pk=asked), patience)
+        if read.state == Read.State.WAITING and reads.withdraw(read):
+            return None
+        read = reads.wait_for(read, seconds - patience)
+        if problem := reads.problem_of(read):
+            raise problem
+        return read.state == Read.State.ANSWERED
 
 
 MOST_OPEN = 5

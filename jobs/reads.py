@@ -13,6 +13,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from console.accounts.models import Person
+from console.errors import Problem
 from jobs import broker
 from jobs.domain.digest import sha256_of
 from jobs.models import Read, Worker
@@ -26,18 +27,26 @@ FIRST_STEP, LAST_STEP = 0.02, 0.1
 
 
 def ask(
-    person: Person, kind: str, queue: str, question: Answer, table: Table | None = None, version: int | None = None
+    person: Person,
+    kind: str,
+    queue: str,
+    question: Answer,
+    table: Table | None = None,
+    version: int | None = None,
+    *,
+    joins: bool = True,
 ) -> Read:
     """Asks, or joins the same question of the same person: an unanswered one always, an answered one while `version` is still its own.
 
-    A version is told by its commit's file, not by its number alone: a table made anew counts from 0 again.
+    A version is told by its commit's file, not by its number alone: a table made anew counts from 0 again. Without `joins` it is
+    a question of its own.
     """
     mark = "" if table is None or version is None else after_jobs.commit_mark(table.path, version)
     sha = sha256_of({"kind": kind, "question": question})
     same = Read.objects.filter(person=person, question_sha256=sha, expires_at__gt=Now())
     unanswered = Q(state=Read.State.WAITING) | (Q(state=Read.State.RUNNING) & ~overdue())
     answered = Q(state=Read.State.ANSWERED, asked_version=version, asked_version__isnull=False, asked_mark=mark)
-    known = same.filter(unanswered | answered).order_by("-asked_at").first()
+    known = same.filter(unanswered | answered).order_by("-asked_at").first() if joins else None
     if known is not None:
         return known
     read = Read.objects.create(
@@ -93,7 +102,13 @@ def _ago(limit: float) -> CombinedExpression:
     return Now() - timedelta(seconds=limit + timing().read_margin)
 
 
-def spark_is_ready(kind: str = Worker.Kind.INTERACTIVE) -> bool:
+def withdraw(read: Read) -> bool:
+    """Takes a read back that no worker has begun; False when one has meanwhile."""
+    deleted, _ = Read.objects.filter(pk=read.pk, state=Read.State.WAITING).delete()
+    return bool(deleted)
+
+
+def is_ready(kind: str) -> bool:
     """Whether a worker of this kind is warm and alive now."""
     alive = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
     return Worker.objects.filter(kind=kind, condition=Worker.Condition.READY, heartbeat_at__gt=alive).exists()
@@ -102,6 +117,14 @@ def spark_is_ready(kind: str = Worker.Kind.INTERACTIVE) -> bool:
 def is_over(read: Read) -> bool:
     """Whether the read is past its ten minutes."""
     return read.expires_at < timezone.now()
+
+
+def problem_of(read: Read) -> Problem | None:
+    """What a failed read is answered with."""
+    if read.problem is None:
+        return None
+    told = read.problem
+    return Problem(told["status"], told["code"], told["detail"], engine=told.get("engine"))
 
 
 def as_error(read: Read) -> Answer | None:

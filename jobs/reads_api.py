@@ -162,9 +162,8 @@ def answered(read: Read, seconds: float, *, at_once: bool = False) -> Response:
         read = reads.wait_for(read, seconds)
     if (seconds or at_once) and read.state == Read.State.ANSWERED:
         return Response(_shown(read))
-    if (seconds or at_once) and read.problem is not None:
-        problem = read.problem
-        raise Problem(problem["status"], problem["code"], problem["detail"], engine=problem.get("engine"))
+    if (seconds or at_once) and (problem := reads.problem_of(read)):
+        raise problem
     where = reverse("api_read", args=[read.pk])
     return Response({"id": read.pk, "state": read.state, "result_url": where}, status=202)
 

@@ -84,7 +84,7 @@ def _asked(table: Table, ask: Callable[[], Read], shown_as: str = "") -> dict[st
 
 def _soon(read: Read) -> Read:
     """A warm worker answers within a moment: worth waiting for, so that the page has it at once."""
-    return reads.wait_for(read, A_MOMENT) if reads.spark_is_ready() else read
+    return reads.wait_for(read, A_MOMENT) if reads.is_ready(Worker.Kind.INTERACTIVE) else read
 
 
 def _context(read: Read, shown_as: str = "") -> dict[str, Any]:

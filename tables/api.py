@@ -197,10 +197,12 @@ class TableSync(APIView):
 
     asks = {"POST": ADD}
 
-    @documented(request=NoBody, responses=TableOut)
+    @documented(request=NoBody, responses={200: TableOut, 202: TableOut})
     def post(self, request: Request, table_id: uuid.UUID) -> Response:
+        """200 once the log has been read; 202 with the overview as it was while the light worker is still reading it."""
         body_of(request, NoBody)
-        return Response(table_json(services.sync_table(Actor.of(request), _table(request, table_id))))
+        synced = services.sync_table(Actor.of(request), _table(request, table_id))
+        return Response(table_json(synced.table), status=200 if synced.is_done else 202)
 
 
 class TableProtocol(APIView):

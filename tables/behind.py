@@ -1,4 +1,4 @@
-"""Who asked for the commits that jobs made. The catalog knows no jobs: the application that has them says it here, when it starts."""
+"""What the catalog asks of the application that has the jobs and the workers: it knows neither, and is told here when that starts."""
 
 from __future__ import annotations
 
@@ -62,6 +62,12 @@ class Jobs(Protocol):
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
 
+    def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
+        """As the function of this name."""
+
+    def await_sync(self, asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+        """As the function of this name."""
+
 
 _known: list[Jobs] = []
 
@@ -90,3 +96,17 @@ def open_on(person: Person, table: Table) -> Sequence[Request]:
 def asked_by(name: str) -> Q:
     """Commits that the person of this name asked for through a job; none where nobody knows jobs."""
     return _known[0].asked_by(name) if _known else Q(pk__in=[])
+
+
+def ask_sync(person: Person, table: Table) -> uuid.UUID | None:
+    """Has the light worker read the table's log, with doubt, once this transaction has ended; None when none is at work."""
+    return _known[0].ask_sync(person, table) if _known else None
+
+
+def await_sync(asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+    """Waits for it: True once it is done, False while a worker is still at it after so many `seconds`.
+
+    None when none has begun within `patience` seconds: then none will, and the asker reads the log. Raises Problem as the worker
+    met it.
+    """
+    return _known[0].await_sync(asked, patience, seconds)

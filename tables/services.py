@@ -39,6 +39,8 @@ from tables.queries import known_at
 
 MAX_TICKED = 500
 TURN_SECONDS = 5.0  # that a request waits for a sync which is running
+PATIENCE_SECONDS = 3.0  # that a request waits for the light worker to begin a sync, before it reads the log itself
+SYNC_SECONDS_WAITED = 30.0  # that it waits in all; a log that takes longer is read to its end without it
 SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done again after that
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -110,7 +112,8 @@ class Added:
 def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
-    Raises Problem: 403 `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`.
+    A log that takes the light worker longer than SYNC_SECONDS_WAITED is read on without the asker. Raises Problem: 403
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -118,7 +121,16 @@ def add_table(actor: Actor, path: str) -> Added:
     if known is not None:
         return Added(known, is_new=False)
     table, is_new = enter(actor, location, _addable(person, location))
-    return Added(syncing.sync(table.pk) if is_new else table, is_new)
+    return Added(_first_synced(person, table) if is_new else table, is_new)
+
+
+def _first_synced(person: Person, table: Table) -> Table:
+    with transaction.atomic():
+        asked = behind.ask_sync(person, table)
+        # Whatever becomes of this request and that worker, the table is read.
+        Table.objects.filter(pk=table.pk).update(next_sync_at=Now() + syncing.CLAIM)
+    done = asked and behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED)
+    return syncing.sync(table.pk) if done is None else _entry(table)
 
 
 def kind_at(path: str) -> Kind:
@@ -408,16 +420,46 @@ def write_name(table: Table, name: str | None, entry: dict[str, Any] | None) -> 
     table.save(update_fields=["catalog_name", "name", "catalog_entry", "leaf", "words", "grams"])
 
 
-def sync_table(actor: Actor, table: Table) -> Table:
-    """Reads what is new in a table's log, because somebody asked.
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """A table after somebody asked for a sync; `is_done`: the log has been read to its end, else the light worker is still at it."""
 
-    Raises Problem: 403 `forbidden`, 409 `sync_running` when another sync of the table doesn't end within TURN_SECONDS.
+    table: Table
+    is_done: bool
+
+
+def sync_table(actor: Actor, table: Table, seconds: float | None = None) -> Synced:
+    """Has the light worker read what is new in a table's log, because somebody asked, and waits for it `seconds` at most.
+
+    Where no light worker begins with it, the log is read here. Raises Problem: 403 `forbidden`; 409 `sync_running` when it is
+    read here and another sync of the table doesn't end within TURN_SECONDS.
     """
     require_on(actor, table, Permission.TABLE_ADD)
+    person = person_of(actor)
     with transaction.atomic():
-        take_turn(table)
         record(actor, Action.TABLE_SYNC, ObjectKind.TABLE, table.id, table.name)
-        return syncing.sync(table.pk, doubting=True)
+        asked = behind.ask_sync(person, table)
+        if asked is None:
+            return Synced(_sync_here(table), is_done=True)
+    done = behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED if seconds is None else seconds)
+    if done is None:
+        with transaction.atomic():
+            return Synced(_sync_here(table), is_done=True)
+    return Synced(_entry(table), is_done=done)
+
+
+def _sync_here(table: Table) -> Table:
+    take_turn(table)
+    return syncing.sync(table.pk, doubting=True)
+
+
+def sync_asked(table_id: uuid.UUID) -> Table:
+    """What the light worker does for `sync_table` and `add_table`."""
+    return syncing.sync(table_id, doubting=True)
+
+
+def _entry(table: Table) -> Table:
+    return Table.objects.select_related("root", "schema").get(pk=table.pk)
 
 
 def take_turn(table: Table) -> None:

@@ -44,6 +44,7 @@ COMMITS = 50
 MOST_COMMITS = 400  # on a page where most lie in runs
 FILES = 50
 PARTITIONS = 100
+PAGE_WAITS = 5.0  # seconds, for a sync
 
 
 def _page(request: HttpRequest, table: Table, tab: str, **context: Any) -> HttpResponse:
@@ -348,14 +349,16 @@ def partitions(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Reads what is new in the log."""
     try:
-        table = services.sync_table(Actor.of(request), shown(request, table_id))
+        synced = services.sync_table(Actor.of(request), shown(request, table_id), PAGE_WAITS)
     except Problem as problem:
         if problem.code != "sync_running":
             raise
         messages.info(request, problem.detail)
     else:
-        if table.sync_error:
-            messages.warning(request, table.sync_error)
+        if not synced.is_done:
+            messages.info(request, "The log is still being read; what is shown here is what it said before.")
+        elif synced.table.sync_error:
+            messages.warning(request, synced.table.sync_error)
     return redirect("tables:overview", table_id)
 
 

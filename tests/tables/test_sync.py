@@ -218,7 +218,7 @@ def test_a_sync_by_hand_doubts_what_was_broken(admin: Actor, orders: Table, lake
     file.write_bytes(whole)
     os.utime(file, ns=(stamp, stamp))  # as some object stores and copies keep it
     assert syncing.sync(orders.pk).problems
-    table = services.sync_table(admin, orders)
+    table = services.sync_table(admin, orders).table
     assert (table.problems, table.num_records) == ([], 6)
     assert Commit.objects.get(table=orders, version=1).problems == []
 
@@ -357,7 +357,7 @@ def test_a_sync_by_hand_does_not_wait_for_ever_for_another_one(
     other.join()
     assert (refused.value.status, refused.value.code) == (409, "sync_running")
     assert not Event.objects.filter(action="table.sync").exists()
-    assert services.sync_table(admin, orders).sync_error == ""
+    assert services.sync_table(admin, orders).table.sync_error == ""
 
 
 def test_what_a_killed_sync_left_is_cleared_away(orders: Table, write: Write) -> None:
