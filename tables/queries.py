@@ -228,9 +228,9 @@ def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table
 
     What the names themselves bring comes first; any other place is searched only where that leaves room.
     """
-    groups = [_by_their_names(wanted), _by_the_rest(wanted)]
-    parts, rows = _parts(person), []
-    for tiers in reversed(groups) if goes_back(cursor, BEST) else groups:
+    groups = [(_by_their_names(wanted), [visible_to(person)]), (_by_the_rest(wanted), _parts(person))]
+    rows: list[tuple[int, str, uuid.UUID]] = []
+    for tiers, parts in reversed(groups) if goes_back(cursor, BEST) else groups:
         rows += _first_of([part.filter(c).annotate(tier=tier) for c, tier in tiers for part in parts], limit, cursor)
         if len(rows) > limit:
             break

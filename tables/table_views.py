@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -167,6 +168,7 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     found, rows = _lines(request, table, wanted, lay, reach)
     context = {"rows": rows, "is_unfolded": "unfold" in request.GET, "form": form, "wanted": wanted, "incarnation": lay}
     context |= {"operations": operations.names(table, lay), "groups": histories.GROUPS}
+    context["commits_url"] = reverse("tables:commit", args=[table.pk, 0]).removesuffix("0/")
     if begins := wanted.before is None and not request.GET.get("cursor"):
         context |= _drawn(reach)
     return _page(request, table, "history", begins=begins, **context, **_reachable(request, reach, found))
