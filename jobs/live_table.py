@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tables.deltalog.properties import settings
+from tables.deltalog.properties import PROTOCOL, settings
 from tables.deltalog.schema import Column, SchemaError, dotted, parse_schema, type_text, walk
 
 
@@ -196,7 +196,7 @@ _BY_CATALOG = {"owner", "external", "is_managed_location"}
 
 
 def _source(name: str, *, by_name: bool) -> str:
-    if name in {"delta.minReaderVersion", "delta.minWriterVersion"} or name.startswith("delta.feature."):
+    if name in PROTOCOL or name.startswith("delta.feature."):
         return "protocol"
     if name.startswith("option."):
         return "storage"

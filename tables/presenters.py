@@ -18,7 +18,7 @@ from tables import drawings, explanations, freshness, health, histories, schemas
 from tables import partitions as listing
 from tables.behind import Job
 from tables.deltalog.features import Demand
-from tables.deltalog.properties import Setting, settings, unset
+from tables.deltalog.properties import PROTOCOL, Setting, settings, unset
 from tables.deltalog.reachability import Reach as VersionReach
 from tables.descriptions import demands_of
 from tables.health import SMALL_FILE_BYTES
@@ -218,14 +218,13 @@ def properties(table: Table) -> tuple[list[PropertyRow], list[Setting]]:
 def _protocol_rows(table: Table) -> list[PropertyRow]:
     if table.protocol is None:
         return []
-    usual = {
-        "delta.minReaderVersion": ("min_reader_version", "1"),
-        "delta.minWriterVersion": ("min_writer_version", "2"),
-    }
-    rows = []
-    for name, (key, default) in usual.items():
-        value = str(table.protocol[key])
-        rows.append(PropertyRow(name, value, default, None, "protocol", value != default))
+    versions = dict(
+        zip(PROTOCOL, (table.protocol["min_reader_version"], table.protocol["min_writer_version"]), strict=True)
+    )
+    rows = [
+        PropertyRow(s.name, s.value, s.default, s.meaning, "protocol", s.value != s.default)
+        for s in settings({name: str(value) for name, value in versions.items()})
+    ]
     listed = {*(table.protocol["reader_features"] or ()), *(table.protocol["writer_features"] or ())}
     return rows + [PropertyRow(f"delta.feature.{n}", "supported", None, None, "protocol", True) for n in sorted(listed)]
 

@@ -72,8 +72,8 @@ _PROPERTIES = (
     _p("inCommitTimestampEnablementVersion", None, "The version in which in-commit timestamps began; kept by Delta."),
     _p("isolationLevel", "Serializable", "How strictly concurrent writes are checked; Delta accepts only Serializable."),
     _p("logRetentionDuration", "interval 30 days", "How long commits stay in the log; at least as long as removed files."),
-    _p("minReaderVersion", None, "The reader version of the protocol."),
-    _p("minWriterVersion", None, "The writer version of the protocol."),
+    _p("minReaderVersion", "1", "The reader version of the protocol."),
+    _p("minWriterVersion", "2", "The writer version of the protocol."),
     _p("parquet.format.version", "1.0.0", "The parquet format version of new files."),
     _p("randomizeFilePrefixes", "false", "New files get random folders instead of partition folders."),
     _p("randomPrefixLength", "2", "Length of those random folder names."),
@@ -87,6 +87,7 @@ _PROPERTIES = (
     _p("writePartitionColumnsToParquet", None, "Partition columns are written into the data files too."),
 )  # fmt: skip
 
+PROTOCOL = ("delta.minReaderVersion", "delta.minWriterVersion")  # asked for like properties, kept in the protocol
 PROPERTIES: dict[str, Property] = {item.name: item for item in _PROPERTIES}
 _BY_LOWER = {name.lower(): item for name, item in PROPERTIES.items()}
 _PREFIXES = {
@@ -106,8 +107,8 @@ def settings(configuration: Mapping[str, str]) -> tuple[Setting, ...]:
 
 
 def unset(configuration: Mapping[str, str]) -> tuple[Setting, ...]:
-    """The known properties that a table doesn't set and that have a default, sorted by name."""
-    present = {name.lower() for name in configuration}
+    """The known properties that a table doesn't set and that have a default, sorted by name; the protocol's versions aside."""
+    present = {name.lower() for name in (*configuration, *PROTOCOL)}
     rows = (item for item in PROPERTIES.values() if item.name.lower() not in present and item.default is not None)
     return tuple(
         Setting(item.name, None, item.default, item.meaning) for item in sorted(rows, key=lambda item: item.name)

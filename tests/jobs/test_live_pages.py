@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from jobs import live_table
 from jobs.models import Read, Worker
+from tables import presenters
 from tests import factories
 from tests.clients import browser
 
@@ -295,3 +296,13 @@ def test_what_cannot_be_asked_is_said_on_the_page(table, person, query):
     assert f"{query.partition('=')[0]}" in shown.content.decode()
     assert "invalid" in shown.content.decode()
     assert not Read.objects.exists()
+
+
+def test_live_properties_and_those_of_the_log_have_the_same_defaults(table):
+    table.protocol = {"min_reader_version": 1, "min_writer_version": 7, "reader_features": None, "writer_features": []}
+    told, others = presenters.properties(table)
+    live = live_table.properties({"properties": {"delta.minReaderVersion": "1", "delta.minWriterVersion": "7"}})
+    expected = [("delta.minReaderVersion", "1", "1"), ("delta.minWriterVersion", "7", "2")]
+    assert [(row.name, row.value, row.default) for row in told] == expected
+    assert [(row.name, row.value, row.default) for row in live] == expected
+    assert not {row.name for row in told} & {row.name for row in others}
