@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 from django.db.models import Q
@@ -57,15 +58,16 @@ def known_now(table: Table) -> Known:
     return Known(table.synced_at is None, table.incarnation, table.version)
 
 
-def ask_who(table: Table, known: Known) -> None:
-    """An explanation to be found for each commit since `known` that takes something away or names a job.
+def ask_who(table: Table, known: Known, mended: Collection[int] = ()) -> None:
+    """An explanation to be found for each commit since `known` that takes something away or names a job, and for those of the
+    versions in `mended`, which couldn't be read before.
 
     A table's first sync asks nothing: what happened before Levee knew the table isn't Levee's to explain.
     """
     if known.is_new or table.version is None:
         return
     rows: list[Explanation] = []
-    for commit, effects in _new(table, known):
+    for commit, effects in chain(_new(table, known), _mended(table, known, mended)):
         rows.append(
             Explanation(
                 table=table, incarnation=commit.incarnation, version=commit.version, effects=effects, job=commit.job
@@ -92,6 +94,18 @@ def _new(table: Table, known: Known) -> Iterator[tuple[Commit, list[str]]]:
             before, gap = gap, None
         effects = effects_of(commit, before)
         before = commit if commit.properties is not None else before
+        if effects or commit.job is not None:
+            yield commit, effects
+
+
+def _mended(table: Table, known: Known, versions: Collection[int]) -> Iterator[tuple[Commit, list[str]]]:
+    """Commits that can be read by now, those aside that are older than the table's entry: nobody was asked about their like."""
+    if not versions or known.incarnation != table.incarnation:
+        return
+    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, version__in=versions)
+    since = Q(committed_at=None) | Q(committed_at__gte=table.added_at)
+    for commit in commits.filter(since, _candidates()).select_related("schema").order_by("version"):
+        effects = effects_of(commit, state_at(table, commit.version - 1) if commit.version else None)
         if effects or commit.job is not None:
             yield commit, effects
 

@@ -29,6 +29,7 @@ from tables.models import Commit, Incarnation, Root, Table
 
 LONGEST_PAUSE = timedelta(days=1)
 BATCH = 1_000
+MOST_UNREAD = 10_000
 CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
 _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
 
@@ -70,10 +71,11 @@ def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     """Reads on, and writes what was found."""
     table = _entry(table_id)
     before = (table.version, table.head_mark, table.format)
-    known, rewritten = effects.known_now(table), table.rewritten
+    known, rewritten, unread = effects.known_now(table), table.rewritten, _unread(table)
     table.sync_error = ""
     _read(table, doubting=doubting)
-    effects.ask_who(table, _before_rewrite(known, table) if table.rewritten != rewritten else known)
+    mended = unread - _unread(table) if unread else unread
+    effects.ask_who(table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended)
     now = timezone.now()
     table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
     table.synced_at = table.synced_at if table.sync_error or table.missing_since else now
@@ -247,6 +249,11 @@ def _last_sound(table: Table, newest: int) -> int:
     named = [version for item in table.problems if (version := commit_version(item["file"])) is not None]
     doubtful = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
     return min([newest, *(version - 1 for version in (*named, *doubtful))])
+
+
+def _unread(table: Table) -> set[int]:
+    """The versions of which something couldn't be read. A table that has none is not looked through."""
+    return set(_doubtful(table).values_list("version", flat=True)[:MOST_UNREAD]) if table.problems else set()
 
 
 def _doubtful(table: Table) -> QuerySet[Commit]:

@@ -23,7 +23,7 @@ from console.audit.models import Event
 from console.errors import Problem
 from tables import facts, services
 from tables import sync as syncing
-from tables.models import Commit, Root, Schema, Table
+from tables.models import Commit, Explanation, Root, Schema, Table
 
 Write = Callable[..., Path]
 
@@ -206,6 +206,26 @@ def test_a_mended_commit_is_told_as_it_is_now(orders: Table, lake: Path, write: 
     assert (table.problems, table.health_codes, table.num_records) == ([], [], 9)
     row = Commit.objects.get(table=orders, version=1)
     assert (row.problems, row.files_added, row.operation) == ([], 1, "WRITE")
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_a_mended_commit_that_takes_rows_away_asks_who_did_it(
+    orders: Table, lake: Path, write: Write, is_older: bool
+) -> None:
+    """What can't be read can't be asked about; what happened before the table was known never is."""
+    if is_older:
+        Table.objects.filter(pk=orders.pk).update(added_at=timezone.now() + timedelta(days=1))
+    DeltaTable(str(lake / "orders")).delete("id = 1")
+    file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
+    whole = file.read_bytes()
+    write(mode="append")
+    file.write_bytes(b'{"commitInfo": {"operation": "DEL')
+    assert syncing.sync(orders.pk).problems
+    assert not Explanation.objects.filter(version=1).exists()
+    file.write_bytes(whole)
+    assert syncing.sync(orders.pk).problems == []
+    asked = [(e.version, e.effects) for e in Explanation.objects.all()]
+    assert asked == ([] if is_older else [(1, ["delete"])])
 
 
 def test_a_sync_by_hand_doubts_what_was_broken(admin: Actor, orders: Table, lake: Path, write: Write) -> None:
