@@ -159,6 +159,16 @@ def state_at(table: Table, version: int, incarnation: int | None = None) -> Stat
     return _told(table, version, lay)
 
 
+def incarnation_with(table: Table, version: int, job: str, usual: int) -> int:
+    """Which of the tables that have lain here has the commit of this version that a job made; `usual` when none has."""
+    try:
+        made = Commit.objects.filter(table=table, version=version, job=uuid.UUID(job))
+    except ValueError:
+        return usual
+    found = made.order_by("-incarnation").values_list("incarnation", flat=True).first()
+    return usual if found is None else found
+
+
 def newest_version(table: Table, incarnation: int) -> int | None:
     """The last version of the present table or of an earlier one; None for one without versions."""
     if incarnation == table.incarnation:

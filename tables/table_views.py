@@ -246,6 +246,8 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     """What one commit did, and who stands behind it."""
     table = shown(request, table_id)
     lay = _incarnation(request, table)
+    if "job" in request.GET and table.incarnation:
+        lay = histories.incarnation_with(table, version, request.GET["job"], lay)
     found = histories.commit_at(table, version, lay)
     reach = Reach(table).of(found)
     schema_changes, property_changes, protocol = descriptions.commit_changes(table, found)

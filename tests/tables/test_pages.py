@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -423,3 +424,17 @@ def test_the_history_of_an_earlier_table_can_still_be_read(
     assert "lay here before" in earlier
     assert "Version 1 added 3 rows" in page(ines, f"/tables/{orders.pk}/commits/1/?incarnation=0")
     page(ines, f"/tables/{orders.pk}/commits/1/", 404)
+
+
+def test_a_job_leads_to_its_commit_in_the_table_that_it_changed(
+    ines: Client, orders: Table, lake: Path, write: Write
+) -> None:
+    job = uuid.uuid4()
+    Commit.objects.filter(table=orders, version=0).update(job=job)
+    shutil.rmtree(lake / "orders")
+    write(rows=1)
+    syncing.sync(orders.pk)
+    of_job, of_now = f"/tables/{orders.pk}/commits/0/?job={job}", f"/tables/{orders.pk}/commits/0/?job={uuid.uuid4()}"
+    assert "Version 0 added 1 row" not in page(ines, of_job)
+    assert "Version 0 added 1 row" in page(ines, of_now)
+    assert "Version 0 added 1 row" in page(ines, f"/tables/{orders.pk}/commits/0/?job=7")
