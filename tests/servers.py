@@ -165,14 +165,18 @@ _held: list[TextIO] = []
 
 
 def _new_directory() -> Path:
-    """Below the temporary directory, open enough for PostgreSQL's own user to pass through."""
+    """Below the temporary directory, open enough for PostgreSQL's own user to pass through.
+
+    It gets its name once it is locked: another process takes what is not for left over.
+    """
     directory = Path(tempfile.gettempdir()) / f"{PREFIX}{os.geteuid()}-{secrets.token_hex(4)}"
-    directory.mkdir(mode=0o700)
-    directory.chmod(0o711)
-    lock = open(directory / "lock", "w")  # noqa: SIM115 (held until the process ends)
+    unlocked = directory.with_name(f".{directory.name}")
+    unlocked.mkdir(mode=0o700)
+    unlocked.chmod(0o711)
+    lock = open(unlocked / "lock", "w")  # noqa: SIM115 (held until the process ends)
     fcntl.flock(lock, fcntl.LOCK_EX)
     _held.append(lock)
-    return directory
+    return unlocked.rename(directory)
 
 
 def remove(home: Home) -> None:
