@@ -11,6 +11,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
+from console.errors import Problem
 from console.logs import log
 from jobs import reads
 from jobs.domain.engine import Engine, Marks
@@ -22,7 +23,10 @@ from jobs.timing import timing
 
 Answer = dict[str, Any]
 TRIES = 2
-LOST = "Spark was lost while it answered; ask again."
+LOST = {
+    Worker.Kind.INTERACTIVE: ("engine_lost", "Spark was lost while it answered; ask again."),
+    Worker.Kind.LIGHT: ("worker_lost", "The light worker was lost while it was at it; ask again."),
+}
 
 
 def answer(read: Read, engine: Engine) -> None:
@@ -39,7 +43,7 @@ def answer(read: Read, engine: Engine) -> None:
         engine_part = first.engine.as_json() if first.engine else None
         _store_problem(read, 422, first.code, first.message, engine_part)
     except EngineLost as lost:
-        _store_problem(read, 503, "engine_lost", LOST, lost.failure.as_json())
+        _store_problem(read, 503, *LOST[Worker.Kind.INTERACTIVE], lost.failure.as_json())
         raise
     except EngineCancelled:
         _store_problem(read, 422, "time_limit", f"Spark didn't answer within {limit:.0f} s; ask for less.", None)
@@ -51,15 +55,18 @@ def answer(read: Read, engine: Engine) -> None:
 
 
 def answer_light(read: Read, answerers: dict[str, Callable[[Read], Answer]]) -> None:
-    """Answers a read that needs no Spark (a scan)."""
-    _store(read, lambda: answerers[read.kind](read))
+    """Answers a read that needs no Spark: a scan, or a sync."""
+    try:
+        _store(read, lambda: answerers[read.kind](read))
+    except Problem as problem:
+        _store_problem(read, problem.status, problem.code, problem.detail, None)
 
 
 def _store(read: Read, find: Callable[[], Answer]) -> None:
     """Finds the answer and keeps it. Raises what the engine says, and the database's trouble: the read is given out again then."""
     try:
         store_answer(read, find())
-    except (CommandRefused, EngineFailed, EngineCancelled, OperationalError, InterfaceError):
+    except (CommandRefused, EngineFailed, EngineCancelled, Problem, OperationalError, InterfaceError):
         raise
     except Exception as error:  # noqa: BLE001 - the asker waits for an answer whatever is wrong; the log has the fault
         log.exception("read_broken", read=str(read.pk), kind=read.kind, error=str(error).split("\n")[0])
@@ -97,8 +104,11 @@ def take_back() -> int:
     Nobody answers when the worker is gone, began anew since, or works longer than any answer may take.
     """
     lost = Read.objects.filter(reads.overdue() | ~_has_worker(), state=Read.State.RUNNING)
-    problem = {"status": 503, "code": "engine_lost", "detail": LOST, "engine": None}
-    given_up = lost.filter(tries__gte=TRIES).update(state=Read.State.FAILED, problem=problem, answered_at=Now())
+    given_up = 0
+    for queue, (code, detail) in LOST.items():
+        problem = {"status": 503, "code": code, "detail": detail, "engine": None}
+        ended = lost.filter(tries__gte=TRIES, queue=queue)
+        given_up += ended.update(state=Read.State.FAILED, problem=problem, answered_at=Now())
     again = lost.filter(tries__lt=TRIES).update(state=Read.State.WAITING, worker="", started_at=None)
     if given_up or again:
         log.warning("reads_taken_back", again=again, given_up=given_up)

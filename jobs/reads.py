@@ -89,13 +89,14 @@ def limit_of(kind: str) -> float:
 
 
 def overdue() -> Q:
-    """Reads of Spark that have been answered for longer than their limit and a margin: nothing comes of them any more.
+    """Reads that have been answered for longer than their limit and a margin: nothing comes of them any more.
 
-    A scan of a root, on the light worker, has no limit.
+    A sync has as long as any other one may take; a scan of a root has no limit.
     """
     inspections = Q(kind="inspect", started_at__lt=_ago(limit_of("inspect")))
     others = ~Q(kind="inspect") & Q(started_at__lt=_ago(limit_of("")))
-    return Q(queue=Worker.Kind.INTERACTIVE) & (inspections | others)
+    syncs = Q(kind="sync", started_at__lt=Now() - after_jobs.SYNC_CLAIM)
+    return Q(queue=Worker.Kind.INTERACTIVE) & (inspections | others) | syncs
 
 
 def _ago(limit: float) -> CombinedExpression:
@@ -103,8 +104,8 @@ def _ago(limit: float) -> CombinedExpression:
 
 
 def withdraw(read: Read) -> bool:
-    """Takes a read back that no worker has begun; False when one has meanwhile."""
-    deleted, _ = Read.objects.filter(pk=read.pk, state=Read.State.WAITING).delete()
+    """Takes a read back that no worker has begun; False when one has, though it may have been lost with it."""
+    deleted, _ = Read.objects.filter(pk=read.pk, state=Read.State.WAITING, tries=0).delete()
     return bool(deleted)
 
 

@@ -13,6 +13,8 @@ from tables.deltalog.filenames import LOG, commit_name
 from tables.models import Root, Table
 from tables.queries import scan_waits
 
+SYNC_CLAIM = syncing.CLAIM
+
 
 def find_mark(location: str, job_id: uuid.UUID) -> Commit | None:
     """The commit that carries the job's id in its `userMetadata`; None when the log has none, or there is no log."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from django.db import transaction
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -199,10 +199,13 @@ class TableSync(APIView):
 
     @documented(request=NoBody, responses={200: TableOut, 202: TableOut})
     def post(self, request: Request, table_id: uuid.UUID) -> Response:
-        """200 once the log has been read; 202 with the overview as it was while the light worker is still reading it."""
+        """200 once the log has been read. A log that takes minutes: 202 with the overview as it was, and with the read's address."""
         body_of(request, NoBody)
         synced = services.sync_table(Actor.of(request), _table(request, table_id))
-        return Response(table_json(synced.table), status=200 if synced.is_done else 202)
+        if synced.asked is None:
+            return Response(table_json(synced.table))
+        where = reverse("api_read", args=[synced.asked])
+        return Response(table_json(synced.table), status=202, headers={"Location": where})
 
 
 class TableProtocol(APIView):

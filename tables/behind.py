@@ -106,7 +106,7 @@ def ask_sync(person: Person, table: Table) -> uuid.UUID | None:
 def await_sync(asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
     """Waits for it: True once it is done, False while a worker is still at it after so many `seconds`.
 
-    None when none has begun within `patience` seconds: then none will, and the asker reads the log. Raises Problem as the worker
-    met it.
+    None when none has begun within `patience` seconds: the question is withdrawn, and the asker reads the log. Raises Problem:
+    409 `sync_running`, 503 `worker_lost`, 500 `broken`.
     """
     return _known[0].await_sync(asked, patience, seconds)

@@ -60,7 +60,7 @@ def known_now(table: Table) -> Known:
 
 def ask_who(table: Table, known: Known, mended: Collection[int] = ()) -> None:
     """An explanation to be found for each commit since `known` that takes something away or names a job, and for those of the
-    versions in `mended`, which couldn't be read before.
+    versions in `mended`, which couldn't be read before. One that was found for less than a mended commit does is to be found anew.
 
     A table's first sync asks nothing: what happened before Levee knew the table isn't Levee's to explain.
     """
@@ -99,13 +99,16 @@ def _new(table: Table, known: Known) -> Iterator[tuple[Commit, list[str]]]:
 
 
 def _mended(table: Table, known: Known, versions: Collection[int]) -> Iterator[tuple[Commit, list[str]]]:
-    """Commits that can be read by now, those aside that are older than the table's entry: nobody was asked about their like."""
     if not versions or known.incarnation != table.incarnation:
         return
-    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, version__in=versions)
-    since = Q(committed_at=None) | Q(committed_at__gte=table.added_at)
-    for commit in commits.filter(since, _candidates()).select_related("schema").order_by("version"):
+    here = {"table": table, "incarnation": table.incarnation}
+    asked = {each.version: each for each in Explanation.objects.filter(**here, version__in=versions)}
+    commits = Commit.objects.filter(**here, version__in=versions).filter(_candidates())
+    for commit in commits.select_related("schema").order_by("version"):
         effects = effects_of(commit, state_at(table, commit.version - 1) if commit.version else None)
+        before = asked.get(commit.version)
+        if before is not None and (before.effects, before.job) != (effects, commit.job):
+            before.delete()
         if effects or commit.job is not None:
             yield commit, effects
 

@@ -160,12 +160,12 @@ def state_at(table: Table, version: int, incarnation: int | None = None) -> Stat
 
 
 def incarnation_with(table: Table, version: int, job: str, usual: int) -> int:
-    """Which of the tables that have lain here has the commit of this version that a job made; `usual` when none has."""
+    """The first of the tables that have lain here whose commit of this version names the job; `usual` when none does."""
     try:
-        made = Commit.objects.filter(table=table, version=version, job=uuid.UUID(job))
+        named = Commit.objects.filter(table=table, version=version, job=uuid.UUID(job))
     except ValueError:
         return usual
-    found = made.order_by("-incarnation").values_list("incarnation", flat=True).first()
+    found = named.order_by("incarnation").values_list("incarnation", flat=True).first()
     return usual if found is None else found
 
 

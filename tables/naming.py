@@ -45,7 +45,11 @@ def name_table(
     location = _allowed(actor, path)
     _refuse_other_kind(location.path, source_format, entry)
     _refuse_taken(wanted, location.path)
-    table = services.add_table(actor, location.path).table
+    added = services.add_table(actor, location.path)
+    table = added.table
+    if added.is_new and table.synced_at is None and not table.sync_error:
+        detail = f"{location.path} was added, and its log is still being read. Give the name again when that has ended."
+        raise Problem(409, "sync_running", detail)
     if table.format != source_format:  # it was converted, or its log removed, since the catalog looked last
         syncing.sync(table.pk)
     return _named(actor, table, wanted, entry)

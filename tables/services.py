@@ -21,6 +21,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
+from console.logs import log
 from tables import behind, discovery, facets, facts, queries, sample, schedules
 from tables import sync as syncing
 from tables.discovery import Kind, Scan
@@ -40,7 +41,7 @@ from tables.queries import known_at
 MAX_TICKED = 500
 TURN_SECONDS = 5.0  # that a request waits for a sync which is running
 PATIENCE_SECONDS = 3.0  # that a request waits for the light worker to begin a sync, before it reads the log itself
-SYNC_SECONDS_WAITED = 30.0  # that it waits in all; a log that takes longer is read to its end without it
+SYNC_SECONDS_WAITED = 300.0  # that it waits in all; a log that takes longer is read on without it
 SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done again after that
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
@@ -125,12 +126,24 @@ def add_table(actor: Actor, path: str) -> Added:
 
 
 def _first_synced(person: Person, table: Table) -> Table:
+    """The new entry as the light worker has filled it; one that is not filled yet is read when it can be."""
     with transaction.atomic():
-        asked = behind.ask_sync(person, table)
-        # Whatever becomes of this request and that worker, the table is read.
-        Table.objects.filter(pk=table.pk).update(next_sync_at=Now() + syncing.CLAIM)
-    done = asked and behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED)
+        asked = _ask_sync(person, table)
+    try:
+        done = asked and behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED)
+    except Problem as problem:
+        log.warning("first_sync_failed", table=str(table.pk), code=problem.code)
+        return _entry(table)
     return syncing.sync(table.pk) if done is None else _entry(table)
+
+
+def _ask_sync(person: Person, table: Table) -> uuid.UUID | None:
+    """Whatever becomes of the request and of the worker that takes it, the table is read by its next time."""
+    asked = behind.ask_sync(person, table)
+    if asked is not None:
+        soon = Q(next_sync_at=None) | Q(next_sync_at__gt=Now() + syncing.CLAIM)
+        Table.objects.filter(soon, pk=table.pk).update(next_sync_at=Now() + syncing.CLAIM)
+    return asked
 
 
 def kind_at(path: str) -> Kind:
@@ -422,30 +435,30 @@ def write_name(table: Table, name: str | None, entry: dict[str, Any] | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """A table after somebody asked for a sync; `is_done`: the log has been read to its end, else the light worker is still at it."""
+    """A table after somebody asked for a sync. `asked` is the question to the light worker that is not answered yet."""
 
     table: Table
-    is_done: bool
+    asked: uuid.UUID | None = None
 
 
 def sync_table(actor: Actor, table: Table, seconds: float | None = None) -> Synced:
     """Has the light worker read what is new in a table's log, because somebody asked, and waits for it `seconds` at most.
 
-    Where no light worker begins with it, the log is read here. Raises Problem: 403 `forbidden`; 409 `sync_running` when it is
-    read here and another sync of the table doesn't end within TURN_SECONDS.
+    Where no light worker begins with it, the log is read here. Raises Problem: 403 `forbidden`; 409 `sync_running` when another
+    sync of the table doesn't end within TURN_SECONDS; 503 `worker_lost` when workers were lost over it.
     """
     require_on(actor, table, Permission.TABLE_ADD)
     person = person_of(actor)
     with transaction.atomic():
         record(actor, Action.TABLE_SYNC, ObjectKind.TABLE, table.id, table.name)
-        asked = behind.ask_sync(person, table)
+        asked = _ask_sync(person, table)
         if asked is None:
-            return Synced(_sync_here(table), is_done=True)
+            return Synced(_sync_here(table))
     done = behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED if seconds is None else seconds)
     if done is None:
         with transaction.atomic():
-            return Synced(_sync_here(table), is_done=True)
-    return Synced(_entry(table), is_done=done)
+            return Synced(_sync_here(table))
+    return Synced(_entry(table), None if done else asked)
 
 
 def _sync_here(table: Table) -> Table:
@@ -454,8 +467,10 @@ def _sync_here(table: Table) -> Table:
 
 
 def sync_asked(table_id: uuid.UUID) -> Table:
-    """What the light worker does for `sync_table` and `add_table`."""
-    return syncing.sync(table_id, doubting=True)
+    """What the light worker does for `sync_table` and `add_table`. Raises Problem 409 `sync_running` as they do: a table that is
+    being read must not hold up a worker that has others to read."""
+    with transaction.atomic():
+        return _sync_here(Table.objects.get(pk=table_id))
 
 
 def _entry(table: Table) -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import uuid
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,6 @@ from tables.models import Commit, Incarnation, Root, Table
 
 LONGEST_PAUSE = timedelta(days=1)
 BATCH = 1_000
-MOST_UNREAD = 10_000
 CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
 _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
 
@@ -71,10 +70,9 @@ def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     """Reads on, and writes what was found."""
     table = _entry(table_id)
     before = (table.version, table.head_mark, table.format)
-    known, rewritten, unread = effects.known_now(table), table.rewritten, _unread(table)
+    known, rewritten = effects.known_now(table), table.rewritten
     table.sync_error = ""
-    _read(table, doubting=doubting)
-    mended = unread - _unread(table) if unread else unread
+    mended = _read(table, doubting=doubting)
     effects.ask_who(table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended)
     now = timezone.now()
     table.quiet_syncs = 0 if (table.version, table.head_mark, table.format) != before else table.quiet_syncs + 1
@@ -150,24 +148,24 @@ def try_turn(table_id: uuid.UUID) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _read(table: Table, *, doubting: bool) -> None:
-    """Fills the table's fields from what lies at its path."""
+def _read(table: Table, *, doubting: bool) -> list[int]:
+    """Fills the table's fields from what lies at its path. Answers the versions that were mended since they were read."""
     try:
         resolve(table.path, Root.objects.all())
     except NoSuchDirectory:
         table.missing_since = table.missing_since or timezone.now()
-        return
+        return []
     except LocationError as error:
         table.sync_error = str(error)
-        return
+        return []
     try:
         log = open_log(table.path)
         if log.exists():
-            _read_delta(table, log, doubting=doubting)
-        else:
-            _read_parquet(table)
+            return _read_delta(table, log, doubting=doubting)
+        _read_parquet(table)
     except (StorageError, OSError) as error:
         table.sync_error = _why_unread(error)
+    return []
 
 
 def _why_unread(error: Exception) -> str:
@@ -195,7 +193,7 @@ def _read_parquet(table: Table) -> None:
         table.sync_error = f"The directory was not measured: {found.stopped}."
 
 
-def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
+def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> list[int]:
     target = files_path(table.pk)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in target.parent.glob(f"{target.name}.*"):  # by a sync that was killed: one runs at a time
@@ -204,13 +202,13 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
         run = _start(table, log, target, doubting=doubting)
     except NoTable:
         table.sync_error = "The log holds no commit and no checkpoint."
-        return
+        return []
     table.missing_since = None
     known = -1 if table.version is None else table.version
     if run.head == table.version and not run.fresh and table.is_delta:
         kept.measure(table, log)  # Delta cleans a log after its commits
         baselines.keep(table, log, known)
-        return
+        return []
     is_rewritten = _differs(table, run)
     if is_rewritten and _is_another(table, run):
         _end_incarnation(table, "another table was created at its location")
@@ -220,7 +218,8 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
         run = log.sync(target, None, None)
     table.format = Table.Format.DELTA
     gone = rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
-    gone += _keep(table, run.commits())
+    kept_commits = _keep(table, run.commits())
+    gone += kept_commits.gone
     if gone:
         rewrites.note(table, gone)
     if is_rewritten:
@@ -231,6 +230,7 @@ def _read_delta(table: Table, log: DeltaLog, *, doubting: bool) -> None:
     baselines.keep(table, log, known)
     if snapshot.metadata is None or snapshot.protocol is None:
         table.sync_error = "The log doesn’t say what the table is: its metadata or its protocol can’t be read."
+    return kept_commits.mended
 
 
 def _start(table: Table, log: DeltaLog, target: Path, *, doubting: bool) -> Sync:
@@ -249,11 +249,6 @@ def _last_sound(table: Table, newest: int) -> int:
     named = [version for item in table.problems if (version := commit_version(item["file"])) is not None]
     doubtful = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
     return min([newest, *(version - 1 for version in (*named, *doubtful))])
-
-
-def _unread(table: Table) -> set[int]:
-    """The versions of which something couldn't be read. A table that has none is not looked through."""
-    return set(_doubtful(table).values_list("version", flat=True)[:MOST_UNREAD]) if table.problems else set()
 
 
 def _doubtful(table: Table) -> QuerySet[Commit]:
@@ -286,28 +281,43 @@ def _is_another(table: Table, run: Sync) -> bool:
     return metadata is not None and facts.id_of(metadata) != table.table_id
 
 
-def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> list[Commit]:
-    """Writes commits as rows, in batches. Answers what was known of their versions and is not so any more."""
-    rows, first, gone = history.rows(table, commits), None, []
+@dataclass(slots=True)
+class _Kept:
+    """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
+    are versions that can be read by now, those older than the table's entry aside."""
+
+    gone: list[Commit] = field(default_factory=list)
+    mended: list[int] = field(default_factory=list)
+
+
+def _keep(table: Table, commits: Iterable[deltalog.Commit]) -> _Kept:
+    """Writes commits as rows, in batches."""
+    rows, first, kept_commits = history.rows(table, commits), None, _Kept()
     while batch := list(islice(rows, BATCH)):
         history.ensure_schemas(batch)
-        gone += _write(table, [row.commit for row in batch])
+        _write(table, [row.commit for row in batch], kept_commits)
         first = batch[0].commit.version if first is None else first
     if first is not None:
         days.recount(table, first)
-    return gone
+    return kept_commits
 
 
-def _write(table: Table, commits: list[Commit]) -> list[Commit]:
-    """Writes the rows anew that are known already. One that had a problem was mended, which is no news."""
+def _write(table: Table, commits: list[Commit], found: _Kept) -> None:
+    """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
     here = Commit.objects.filter(table=table, incarnation=table.incarnation)
     known = {row.version: row for row in here.filter(version__in=[row.version for row in commits])}
     Commit.objects.bulk_create([row for row in commits if row.version not in known], ignore_conflicts=True)
     again = [row for row in commits if row.version in known]
-    fields = [field.name for field in Commit._meta.concrete_fields if field.name not in _KEY]
+    fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
     Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
     before = [(row, known[row.version]) for row in again]
-    return [old for row, old in before if not old.problems and rewrites.are_different(row, old)]
+    found.gone += [old for row, old in before if not old.problems and rewrites.are_different(row, old)]
+    found.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
+
+
+def _is_ours(table: Table, commit: Commit) -> bool:
+    """Whether a commit, as it was first read, is younger than the table's entry. Mending a file gives it a time of its own."""
+    return commit.committed_at is None or commit.committed_at >= table.added_at
 
 
 _KEY = ["table", "incarnation", "version"]

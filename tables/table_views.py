@@ -359,7 +359,7 @@ def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
             raise
         messages.info(request, problem.detail)
     else:
-        if not synced.is_done:
+        if synced.asked is not None:
             messages.info(request, "The log is still being read; what is shown here is what it said before.")
         elif synced.table.sync_error:
             messages.warning(request, synced.table.sync_error)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from django.utils import timezone
 
 from console.accounts.models import Grant
 from console.accounts.roles import Role
+from console.audit.actor import Actor
 from console.audit.models import Event
-from jobs import answering, light, reads
+from console.errors import Problem
+from jobs import answering, light
 from jobs.claims import claim_read
 from jobs.models import Read, Worker
-from tables import queries, services, table_views
+from tables import behind, queries, services, table_views
 from tables import sync as syncing
 from tests.clients import Caller, browser
 
@@ -107,6 +112,7 @@ def test_a_log_that_takes_long_is_read_on_without_the_asker(operator, worker, pl
     assert (added.status_code, added.json()["version"], added.json()["synced_at"]) == (201, None, None)
     synced = Caller(operator).post(f"/tables/{added.json()['id']}/sync")
     assert (synced.status_code, synced.json()["version"]) == (202, None)
+    assert synced.headers["Location"].startswith("/api/v1/reads/")
     page = browser(operator).post(f"/tables/{added.json()['id']}/sync/", follow=True).content.decode()
     assert "The log is still being read" in page
     assert done == []
@@ -116,14 +122,52 @@ def test_a_log_that_takes_long_is_read_on_without_the_asker(operator, worker, pl
 
 
 def test_a_second_question_is_not_answered_by_a_log_that_was_read_before_it(operator, worker, place, no_wakes):
-    table = services.enter(*_entry(operator, place))[0]
-    first = reads.ask(operator, "sync", "light", {"table": str(table.pk)}, table, joins=False)
-    again = reads.ask(operator, "sync", "light", {"table": str(table.pk)}, table, joins=False)
-    assert first.pk != again.pk
+    table = _entered(operator, place)
+    assert behind.ask_sync(operator, table) != behind.ask_sync(operator, table)
 
 
-def _entry(person, place):
-    from console.audit.actor import Actor
+def test_a_table_that_is_being_read_holds_up_no_worker(operator, worker, place, no_wakes, monkeypatch):
+    monkeypatch.setattr(services, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(syncing, "try_turn", lambda _table: False)
+    table = _entered(operator, place)
+    asked = behind.ask_sync(operator, table)
+    assert asked
+    assert light.one(LIGHT)
+    with pytest.raises(Problem) as refused:
+        behind.await_sync(asked, 0.1, 0.1)
+    assert (refused.value.status, refused.value.code) == (409, "sync_running")
 
+
+def test_a_sync_that_came_to_nothing_is_given_out_again_and_then_told(operator, worker, place, no_wakes):
+    """Its worker lives, and has lost the database meanwhile, say."""
+    table = _entered(operator, place)
+    asked = behind.ask_sync(operator, table)
+    assert asked
+    Worker.objects.update(started_at=timezone.now() - timedelta(hours=2))
+    for _ in range(answering.TRIES):
+        assert claim_read("light", LIGHT)
+        assert answering.take_back() == 0
+        Read.objects.update(started_at=timezone.now() - timedelta(minutes=6))
+        assert answering.take_back() == 1
+    with pytest.raises(Problem) as told:
+        behind.await_sync(asked, 0, 0)
+    assert (told.value.status, told.value.code) == (503, "worker_lost")
+
+
+def test_a_table_whose_first_sync_failed_is_added_all_the_same(operator, worker, place, in_the_worker):
+    write_deltalake(f"{place}2", pa.table({"id": [1]}))
+    in_the_worker(
+        lambda: Read.objects.update(state="failed", problem={"status": 503, "code": "worker_lost", "detail": ""})
+    )
+    named = Caller(operator).post("/tables", {"path": place, "name": "sales.shop", "source_format": "delta"})
+    assert (named.status_code, named.json()["code"]) == (409, "sync_running")
+    known = Caller(operator).post("/tables", {"path": place})
+    assert (known.status_code, known.json()["synced_at"]) == (200, None)
+    assert queries.table_for(operator, known.json()["id"]).next_sync_at is not None
+    other = Caller(operator).post("/tables", {"path": f"{place}2"})
+    assert (other.status_code, other.json()["synced_at"]) == (201, None)
+
+
+def _entered(person, place):
     actor = Actor.acting_for(person)
-    return actor, services.locate(person, place), services.kind_at(place)
+    return services.enter(actor, services.locate(person, place), services.kind_at(place))[0]

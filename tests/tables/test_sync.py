@@ -208,24 +208,47 @@ def test_a_mended_commit_is_told_as_it_is_now(orders: Table, lake: Path, write: 
     assert (row.problems, row.files_added, row.operation) == ([], 1, "WRITE")
 
 
-@pytest.mark.parametrize("is_older", [False, True])
-def test_a_mended_commit_that_takes_rows_away_asks_who_did_it(
-    orders: Table, lake: Path, write: Write, is_older: bool
-) -> None:
-    """What can't be read can't be asked about; what happened before the table was known never is."""
-    if is_older:
-        Table.objects.filter(pk=orders.pk).update(added_at=timezone.now() + timedelta(days=1))
+def broken_delete(lake: Path, write: Write, left: bytes = b'{"commitInfo": {"operation": "DEL') -> tuple[Path, bytes]:
+    """A delete as version 1 of which only `left` can be read, with a commit after it: its file, and what was in it."""
     DeltaTable(str(lake / "orders")).delete("id = 1")
     file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
     whole = file.read_bytes()
     write(mode="append")
-    file.write_bytes(b'{"commitInfo": {"operation": "DEL')
+    file.write_bytes(left)
+    return file, whole
+
+
+def test_a_mended_commit_that_takes_rows_away_asks_who_did_it(orders: Table, lake: Path, write: Write) -> None:
+    file, whole = broken_delete(lake, write)
     assert syncing.sync(orders.pk).problems
-    assert not Explanation.objects.filter(version=1).exists()
+    assert not Explanation.objects.exists()
     file.write_bytes(whole)
     assert syncing.sync(orders.pk).problems == []
-    asked = [(e.version, e.effects) for e in Explanation.objects.all()]
-    assert asked == ([] if is_older else [(1, ["delete"])])
+    assert [(e.version, e.effects) for e in Explanation.objects.all()] == [(1, ["delete"])]
+
+
+def test_a_mended_commit_from_before_the_table_was_known_asks_nobody(
+    admin: Actor, root: Root, lake: Path, write: Write
+) -> None:
+    write()
+    file, whole = broken_delete(lake, write)
+    table = services.add_table(admin, str(lake / "orders")).table
+    assert table.problems
+    file.write_bytes(whole)
+    assert syncing.sync(table.pk).problems == []
+    assert Commit.objects.get(table=table, version=1).operation == "DELETE"
+    assert not Explanation.objects.exists()
+
+
+def test_what_a_mended_commit_does_besides_is_asked_anew(orders: Table, lake: Path, write: Write) -> None:
+    left = b'{"commitInfo": {"operation": "MERGE", "operationParameters": {}}}\n{"remo'
+    file, whole = broken_delete(lake, write, left)
+    assert syncing.sync(orders.pk).problems
+    Explanation.objects.update(verdict=Explanation.Verdict.NOBODY)
+    assert [(e.version, e.effects) for e in Explanation.objects.all()] == [(1, ["merge"])]
+    file.write_bytes(whole)
+    syncing.sync(orders.pk)
+    assert [(e.effects, e.verdict) for e in Explanation.objects.all()] == [(["delete"], "waiting")]
 
 
 def test_a_sync_by_hand_doubts_what_was_broken(admin: Actor, orders: Table, lake: Path, write: Write) -> None:
