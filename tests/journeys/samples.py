@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from console.templatetags.levee import StateLook
 from jobs import row_cells
 from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_review
 
@@ -480,7 +481,7 @@ ROWS: dict[str, Any] = {
         "pk": TABLE_ID, "name": "orders", "path": "/lake/sales/orders", "is_delta": True, "version": 1_482,
         "last_commit_at": before(hours=1), "size_bytes": 90_838_859_776, "num_files": 3_412, "num_records": None,
     },
-    "state": {"tone": "ok", "icon": "circle-check", "word": "good"},
+    "state": StateLook("ok", "circle-check", "good"),
     "tabs": [
         {"text": "Overview", "url": "/", "current": False},
         {"text": "Rows", "url": "/", "current": True},
