@@ -7,6 +7,7 @@ import uuid
 from jobs import answering
 from jobs.claims import claim_read
 from jobs.models import Read, Worker
+from tables import scans
 from tables import services as catalog
 
 
@@ -21,7 +22,7 @@ def one(worker: str) -> bool:
 
 def scan(read: Read) -> answering.Answer:
     """Looks through a root."""
-    return catalog.scan_root(uuid.UUID(read.question["root"]))
+    return scans.scan_root(uuid.UUID(read.question["root"]))
 
 
 def sync(read: Read) -> answering.Answer:

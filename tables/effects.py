@@ -103,7 +103,7 @@ def _mended(table: Table, known: Known, versions: Collection[int]) -> Iterator[t
         return
     here = {"table": table, "incarnation": table.incarnation}
     asked = {each.version: each for each in Explanation.objects.filter(**here, version__in=versions)}
-    commits = Commit.objects.filter(**here, version__in=versions).filter(_candidates())
+    commits = Commit.objects.filter(**here, version__in=versions)
     for commit in commits.select_related("schema").order_by("version"):
         effects = effects_of(commit, state_at(table, commit.version - 1) if commit.version else None)
         before = asked.get(commit.version)

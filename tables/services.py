@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -22,9 +20,9 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.errors import Problem
 from console.logs import log
-from tables import behind, discovery, facets, facts, queries, sample, schedules
+from tables import behind, discovery, facets, facts, queries, sample, scans, schedules
 from tables import sync as syncing
-from tables.discovery import Kind, Scan
+from tables.discovery import Kind
 from tables.locations import (
     InvalidRoot,
     Location,
@@ -42,7 +40,6 @@ MAX_TICKED = 500
 TURN_SECONDS = 5.0  # that a request waits for a sync which is running
 PATIENCE_SECONDS = 3.0  # that a request waits for the light worker to begin a sync, before it reads the log itself
 SYNC_SECONDS_WAITED = 300.0  # that it waits in all; a log that takes longer is read on without it
-SCAN_CLAIM = timedelta(minutes=5)  # a scan that died with its worker is done again after that
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -133,8 +130,8 @@ def _first_synced(person: Person, table: Table) -> Table:
         done = asked and behind.await_sync(asked, PATIENCE_SECONDS, SYNC_SECONDS_WAITED)
     except Problem as problem:
         log.warning("first_sync_failed", table=str(table.pk), code=problem.code)
-        return _entry(table)
-    return syncing.sync(table.pk) if done is None else _entry(table)
+        return syncing.entry(table.pk)
+    return syncing.sync(table.pk) if done is None else syncing.entry(table.pk)
 
 
 def _ask_sync(person: Person, table: Table) -> uuid.UUID | None:
@@ -266,79 +263,6 @@ def _addable(person: Person, location: Location[Root]) -> Kind:
     return kind_at(location.path)
 
 
-def ask_scan(actor: Actor, root: Root) -> None:
-    """Has the light worker look through a root soon; asking twice is one scan. Raises Problem 403 `forbidden`."""
-    if actor.person is not None and not actor.person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
-        raise Problem(403, "forbidden", f"Scanning needs {Permission.TABLE_ADD.value} on the root {root.name}.")
-    with transaction.atomic():
-        record(actor, Action.ROOT_SCAN, ObjectKind.ROOT, root.id, root.name)
-        Root.objects.filter(pk=root.pk).update(scan_asked_at=timezone.now())
-
-
-def scan_next_asked() -> bool:
-    """Scans the root that has waited longest for it; False when none is asked for."""
-    for root_id in Root.objects.filter(_scannable()).order_by("scan_asked_at").values_list("pk", flat=True):
-        if Root.objects.filter(_scannable(), pk=root_id).update(scan_claimed_at=Now()):
-            scan_root(root_id)
-            return True
-    return False
-
-
-def _scannable() -> Q:
-    """Roots whose scan is asked for and that nobody is at. No row stays locked while a scan runs: tables are added meanwhile."""
-    return queries.scan_waits() & (Q(scan_claimed_at=None) | Q(scan_claimed_at__lt=Now() - SCAN_CLAIM))
-
-
-def scan_root(root_id: uuid.UUID) -> dict[str, object]:
-    """Looks through a root and keeps what it found; the answer of the scan's read, as JSON values.
-
-    What an earlier scan found and this one, having seen everything, did not, is marked gone.
-    """
-    root, began = Root.objects.get(pk=root_id), timezone.now()
-    others = Root.objects.exclude(pk=root.pk).values_list("uri", flat=True)
-    result = discovery.scan(root.uri, frozenset(others))
-    with transaction.atomic():
-        now = timezone.now()
-        rows = [Finding(root=root, path=found.path, kind=found.kind, seen_at=now) for found in result.found]
-        Finding.objects.bulk_create(
-            rows,
-            batch_size=5_000,
-            update_conflicts=True,
-            unique_fields=["path"],
-            update_fields=["root", "kind", "seen_at"],
-        )
-        Finding.objects.filter(root=root, seen_at=now).exclude(gone_at=None).update(gone_at=None)
-        if result.stopped is None:
-            _mark_gone(Finding.objects.filter(root=root, seen_at__lt=began, gone_at=None), result)
-        root.scanned_at, root.scan_claimed_at, root.scan_entries = began, None, result.entries
-        root.scan_stopped, root.scan_unreadable = _why_partial(result), list(result.unreadable[:50])
-        root.save(update_fields=["scanned_at", "scan_claimed_at", "scan_entries", "scan_stopped", "scan_unreadable"])
-    return {"root": str(root.pk), "found": len(rows), "entries": result.entries, "stopped": result.stopped}
-
-
-def _mark_gone(rows: QuerySet[Finding], result: Scan) -> None:
-    """Findings that weren't seen again, those aside that lie where the scan saw nothing or only a part."""
-    unseen = {*result.unreadable, *result.crowded}
-    gone = [pk for pk, path in rows.values_list("pk", "path") if unseen.isdisjoint(_with_parents(path))]
-    for start in range(0, len(gone), 5_000):
-        Finding.objects.filter(pk__in=gone[start : start + 5_000]).update(gone_at=timezone.now())
-
-
-def _with_parents(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
-
-
-def _why_partial(result: Scan) -> str:
-    """What a person is told of a scan that didn't see everything; empty when it did, unreadable directories aside."""
-    if result.stopped or not result.crowded:
-        return result.stopped or ""
-    first, more = result.crowded[0], len(result.crowded) - 1
-    others = f", and in {more:,} other directories" if more else ""
-    return f"only the first {discovery.MAX_IN_DIRECTORY:,} names were looked at in {first}{others}"
-
-
 def update_table(
     actor: Actor,
     table: Table,
@@ -458,7 +382,7 @@ def sync_table(actor: Actor, table: Table, seconds: float | None = None) -> Sync
     if done is None:
         with transaction.atomic():
             return Synced(_sync_here(table))
-    return Synced(_entry(table), None if done else asked)
+    return Synced(syncing.entry(table.pk), None if done else asked)
 
 
 def _sync_here(table: Table) -> Table:
@@ -471,10 +395,6 @@ def sync_asked(table_id: uuid.UUID) -> Table:
     being read must not hold up a worker that has others to read."""
     with transaction.atomic():
         return _sync_here(Table.objects.get(pk=table_id))
-
-
-def _entry(table: Table) -> Table:
-    return Table.objects.select_related("root", "schema").get(pk=table.pk)
 
 
 def take_turn(table: Table) -> None:
@@ -493,7 +413,7 @@ def sync_next_due() -> bool:
     Counts come before syncs, of which a large catalog always has one that is due; a root is counted once a minute at most.
     False when nothing waits.
     """
-    if scan_next_asked() or facets.refresh_next():
+    if scans.scan_next_asked() or facets.refresh_next():
         return True
     table_id = syncing.claim_due()
     if table_id is None:
@@ -510,5 +430,5 @@ def ensure_sample(home: Path, person: Person | None = None) -> tuple[Root, bool]
         return known, False
     actor = Actor.acting_for(person) if person else Actor.system("up")
     root = add_root(actor, sample.ROOT_NAME, str(lake))
-    scan_root(root.pk)
+    scans.scan_root(root.pk)
     return root, True

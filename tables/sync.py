@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -30,6 +31,13 @@ from tables.models import Commit, Incarnation, Root, Table
 LONGEST_PAUSE = timedelta(days=1)
 BATCH = 1_000
 CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
+UNTAKEN = (
+    DatabaseError,
+    pa.ArrowException,
+    ValueError,
+    ArithmeticError,
+    RecursionError,
+)  # by PostgreSQL, Arrow, Python
 _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
 
 STATE_FIELDS = [
@@ -61,14 +69,14 @@ def sync(table_id: uuid.UUID, *, doubting: bool = False) -> Table:
         try:
             with transaction.atomic():
                 return _follow(table_id, doubting=doubting)
-        except Exception as error:  # noqa: BLE001 - no log, however hostile, may stop the syncs of the others
+        except UNTAKEN as error:  # no log, however hostile, may stop the syncs of the others
             log.warning("sync_failed", table=str(table_id), exc_info=error)
             return _failed(table_id, error)
 
 
 def _follow(table_id: uuid.UUID, *, doubting: bool) -> Table:
     """Reads on, and writes what was found."""
-    table = _entry(table_id)
+    table = entry(table_id)
     before = (table.version, table.head_mark, table.format)
     known, rewritten = effects.known_now(table), table.rewritten
     table.sync_error = ""
@@ -101,13 +109,14 @@ def _before_rewrite(known: effects.Known, table: Table) -> effects.Known:
     return replace(known, version=min(known.version, table.rewritten["from_version"] - 1))
 
 
-def _entry(table_id: uuid.UUID) -> Table:
+def entry(table_id: uuid.UUID) -> Table:
+    """The table as the catalog has it now, with its root and schema. Raises Table.DoesNotExist."""
     return Table.objects.select_related("root", "schema").get(pk=table_id)
 
 
 def _failed(table_id: uuid.UUID, error: Exception) -> Table:
     """The entry as it was, with what went wrong; tried again ever less often. A lost connection fails here again, and is raised."""
-    table = _entry(table_id)
+    table = entry(table_id)
     reason = history.text((str(error).splitlines() or [""])[0][:200])
     table.sync_error = f"Levee could not take in what this log says: {type(error).__name__}: {reason}"
     table.quiet_syncs += 1

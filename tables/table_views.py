@@ -163,7 +163,7 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         histories.newest(table)
     form = HistoryForm(request.GET)
     wanted = _history_filter(form) if form.is_valid() else histories.Filter()
-    lay = _incarnation(request, table)
+    lay = histories.incarnation_of(table, request.GET.get("incarnation", ""))
     reach = Reach(table)
     found, rows = _lines(request, table, wanted, lay, reach)
     context = {"rows": rows, "is_unfolded": "unfold" in request.GET, "form": form, "wanted": wanted, "incarnation": lay}
@@ -195,13 +195,6 @@ def _lines(request: HttpRequest, table: Table, wanted: histories.Filter, lay: in
         found, rows = read(MOST_COMMITS)
         lines = runs.folded(rows)
     return found, lines
-
-
-def _incarnation(request: HttpRequest, table: Table) -> int:
-    """Which of the tables that have lain here the page is about: the present one unless an earlier one is asked for."""
-    text = request.GET.get("incarnation", "")
-    asked = int(text) if text.isdecimal() and len(text) < 9 else table.incarnation
-    return min(asked, table.incarnation)
 
 
 def _drawn(reach: Reach) -> dict[str, Any]:
@@ -245,7 +238,7 @@ def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]
 def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpResponse:
     """What one commit did, and who stands behind it."""
     table = shown(request, table_id)
-    lay = _incarnation(request, table)
+    lay = histories.incarnation_of(table, request.GET.get("incarnation", ""))
     if "job" in request.GET and table.incarnation:
         lay = histories.incarnation_with(table, version, request.GET["job"], lay)
     found = histories.commit_at(table, version, lay)

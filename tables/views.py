@@ -17,7 +17,7 @@ from console.accounts.permissions import asks, person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.errors import Problem
-from tables import facets, presenters, queries, schedules, services
+from tables import facets, presenters, queries, scans, schedules, services
 from tables.forms import FACET_NAMES, ORDERS, PathForm, ScheduleForm
 from tables.keyset import Key, Page, page
 from tables.models import Root, Table
@@ -218,7 +218,7 @@ def _add_ticked(request: HttpRequest, root: Root) -> HttpResponse:
 def scan(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     """Asks for a scan of a root."""
     root = queries.root_for(person_of(request), root_id, Permission.TABLE_ADD)
-    services.ask_scan(Actor.of(request), root)
+    scans.ask_scan(Actor.of(request), root)
     return redirect("tables:findings", root.pk)
 
 

@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import sample, services
+from tables import sample, scans, services
 from tables import sync as syncing
 from tables.models import Commit, Root, Table
 
@@ -82,7 +82,7 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
     note = pa.array(["Happy birthday"] * 5)
     write_deltalake(sales, rows(12, 5, note=note), mode="append", schema_mode="merge", partition_by=["country"])
     write_deltalake(str(place / "gone"), rows(1, 5))
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     added = {name: services.add_table(actor, str(place / path)).table for name, path in NAMED.items()}
     services.update_table(actor, added["sales"], owner="ana", description="One row per order.", tags=["gold", "pii"])
     (place / "gone").rename(tmp_path / "elsewhere")

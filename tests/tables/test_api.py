@@ -21,7 +21,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.errors import Problem
-from tables import discovery, services
+from tables import discovery, scans, services
 from tables.models import Root, Table
 from tables.serializers import CommitDetailOut
 
@@ -96,14 +96,14 @@ def test_a_new_root_takes_over_what_lies_in_it_and_in_no_inner_one(
 ) -> None:
     for name in ("sales_/a", "sales_/inner/b", "salesX/c", "d"):
         services.add_table(admin, str(write(name)))
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     (lake / "sales_" / "inner").mkdir(exist_ok=True)
     services.add_root(admin, "inner", f"{lake}/sales_/inner")
     services.add_root(admin, "sales", f"{lake}/sales_")
     assert dict(Table.objects.values_list("name", "root__name")) == {
         "sales_/a": "sales", "sales_/inner/b": "inner", "salesX/c": "lake", "d": "lake",
     }  # fmt: skip
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     found = {row["path"].removeprefix(f"{lake}/"): row["state"] for row in walk_findings(ines)}
     assert found == dict.fromkeys(["sales_/a", "sales_/inner/b", "salesX/c", "d"], "known")
 
@@ -429,10 +429,10 @@ def test_a_delta_table_whose_log_can_not_be_read_is_not_called_something_else(
 def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, lake: Path, write: Write) -> None:
     for name in ("a", "b", "c"):
         write(name)
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     ines.post(f"{V1}/tables", {"path": f"{lake}/a"}, format="json")
     shutil.rmtree(lake / "c")
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
     assert [(Path(row["path"]).name, row["state"], bool(row["table"])) for row in rows] == [
         ("a", "known", True),
@@ -444,7 +444,7 @@ def test_findings_say_what_is_new_known_and_gone(ines: APIClient, root: Root, la
 def test_hundreds_are_added_together_or_not_at_all(admin: Actor, root: Root, lake: Path, write: Write) -> None:
     for name in ("a", "b", "c"):
         write(name)
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     shutil.rmtree(lake / "b")
     paths = [f"{lake}/{name}" for name in ("c", "b", "a")]
     with pytest.raises(Problem, match="no directory"):
@@ -468,7 +468,7 @@ def test_what_a_scan_could_not_see_is_not_gone(
 ) -> None:
     for name in ("mount/a", "open/b", "open/c"):
         write(name)
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     shutil.rmtree(lake / "open" / "c")
     scandir = os.scandir
 
@@ -478,7 +478,7 @@ def test_what_a_scan_could_not_see_is_not_gone(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refused)
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
     assert [(Path(row["path"]).name, row["state"]) for row in rows] == [("a", "new"), ("b", "new"), ("c", "gone")]
 
@@ -488,9 +488,9 @@ def test_a_crowded_directory_is_named_and_nothing_in_it_is_gone(
 ) -> None:
     for name in ("flat/a", "flat/b", "flat/c"):
         write(name)
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     monkeypatch.setattr("tables.discovery.scan", partial(discovery.scan, limits=discovery.Limits(directory=2)))
-    services.scan_root(root.pk)
+    scans.scan_root(root.pk)
     assert f"in {lake}/flat" in (ines.get(f"{V1}/roots").json()["results"][0]["scan_stopped"])
     rows = ines.get(f"{V1}/roots/{root.pk}/findings").json()["results"]
     assert {row["state"] for row in rows} == {"new"}

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables import sample, services
+from tables import sample, scans, services
 from tables.discovery import Kind, Limits, Scan, Unclear, is_delta, kind_of, scan
 from tables.models import Root
 
@@ -244,35 +244,35 @@ def test_a_scan_keeps_no_row_locked_and_is_done_once(
     root: Root, admin: Actor, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
-    services.ask_scan(admin, root)
+    scans.ask_scan(admin, root)
     inside: list[bool] = []
 
     def watched(*args: Any, **options: Any) -> Scan:
-        inside.extend([connection.in_atomic_block, services.scan_next_asked()])
+        inside.extend([connection.in_atomic_block, scans.scan_next_asked()])
         return scan(*args, **options)
 
     monkeypatch.setattr("tables.discovery.scan", watched)
-    assert services.scan_next_asked() is True
+    assert scans.scan_next_asked() is True
     assert inside == [False, False]
-    assert services.scan_next_asked() is False
+    assert scans.scan_next_asked() is False
     assert root.findings.count() == 1
 
 
 def test_a_scan_that_died_is_done_again_and_one_asked_for_meanwhile_too(
     root: Root, admin: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services.ask_scan(admin, root)
-    Root.objects.update(scan_claimed_at=timezone.now() - services.SCAN_CLAIM)
+    scans.ask_scan(admin, root)
+    Root.objects.update(scan_claimed_at=timezone.now() - scans.SCAN_CLAIM)
 
     def asked_again(*args: Any, **options: Any) -> Scan:
-        services.ask_scan(admin, root)
+        scans.ask_scan(admin, root)
         return scan(*args, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr("tables.discovery.scan", asked_again)
-        assert services.scan_next_asked() is True
-    assert services.scan_next_asked() is True
-    assert services.scan_next_asked() is False
+        assert scans.scan_next_asked() is True
+    assert scans.scan_next_asked() is True
+    assert scans.scan_next_asked() is False
 
 
 def test_the_sample_lake_is_found(tmp_path: Path) -> None:

@@ -251,6 +251,21 @@ def test_what_a_mended_commit_does_besides_is_asked_anew(orders: Table, lake: Pa
     assert [(e.effects, e.verdict) for e in Explanation.objects.all()] == [(["delete"], "waiting")]
 
 
+def test_a_mended_commit_that_takes_nothing_away_is_asked_about_no_more(
+    orders: Table, lake: Path, write: Write
+) -> None:
+    write(mode="append")
+    file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
+    whole = file.read_bytes()
+    write(mode="append")
+    file.write_bytes(b'{"commitInfo": {"operation": "MERGE", "operationParameters": {}}}\n{"add')
+    assert syncing.sync(orders.pk).problems
+    assert Explanation.objects.get().effects == ["merge"]
+    file.write_bytes(whole)
+    assert syncing.sync(orders.pk).problems == []
+    assert not Explanation.objects.exists()
+
+
 def test_a_sync_by_hand_doubts_what_was_broken(admin: Actor, orders: Table, lake: Path, write: Write) -> None:
     write(mode="append")
     file = lake / "orders" / "_delta_log" / f"{1:020d}.json"
