@@ -55,13 +55,6 @@ class Listing:
         return next(iter(self.commits), None)
 
     @property
-    def earliest_readable(self) -> int | None:
-        """The oldest version whose state can be rebuilt: version 0 while its commit is there, else the oldest checkpoint's."""
-        if 0 in self.commits:
-            return 0
-        return self.checkpoints[0].version if self.checkpoints else None
-
-    @property
     def rebuildable(self) -> list[range]:
         """Versions whose state can be rebuilt, as ranges: from version 0 or a checkpoint on, as far as the commits have no gap."""
         starts = {point.version for point in self.checkpoints} | ({0} if 0 in self.commits else set())
