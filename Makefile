@@ -7,8 +7,9 @@ SETUP := $(PYTHON) -m console.setup --for
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Tests that prove the same as every day, at full size.
-PROOFS := tests/jobs/test_approvals_machine.py tests/engine/test_predicates.py tests/engine/test_preview_soundness.py \
-	tests/engine/test_restore.py
+PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
+	tests/jobs/commands/restore/test_spark.py tests/jobs/engine/test_swaps.py \
+	tests/console/test_full_disk.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup test test-fast check bench soak format lock clean

@@ -8,13 +8,18 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
-    from console.env import SettingError
+    from console.base.env import Env, SettingError
 
     try:
         execute_from_command_line(sys.argv)
     except SettingError as error:  # the settings are read before any command runs
         sys.exit(f"Levee can't start. {error}")
+    except OperationalError as error:
+        from console.management.troubles import down
+
+        sys.exit(f"{down(Env.read())} ({str(error).strip().splitlines()[0]})")
 
 
 if __name__ == "__main__":

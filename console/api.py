@@ -14,15 +14,15 @@ from console.accounts.permissions import Open
 class Schema(SpectacularAPIView):
     """The OpenAPI document, in JSON, or in YAML when that is accepted first."""
 
-    asks: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
+    requires: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
     renderer_classes = [OpenApiJsonRenderer, OpenApiYamlRenderer]
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include("jobs.api_urls")),
-    path("", include("jobs.policy_api_urls")),
-    path("", include("tables.api")),
-    path("", include("console.accounts.api_urls")),
-    path("", include("console.audit.api_urls")),
+    path("", include("jobs.web.api_urls")),
+    path("", include("jobs.web.policies.api_urls")),
+    path("", include("tables.web.api.urls")),
+    path("", include("console.pages.people.api_urls")),
+    path("", include("console.pages.audit.api_urls")),
     path("schema/", Schema.as_view(), name="api_schema"),
 ]

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from console.logs import apply_logging
+from console.base.logs import apply_logging
 
 
 class ConsoleConfig(AppConfig):

@@ -1,17 +1,18 @@
-"""Django's settings. What differs between instances comes from `console.env`."""
+"""Django's settings. What differs between instances comes from `console.base.env`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from console.env import BASE_DIR, Env
-from console.logs import logging_config
+from console.base.env import BASE_DIR, Env
+from console.base.logs import logging_config
 
 ENV = Env.read()
 
 SECRET_KEY = ENV.secret_key
 DEBUG = False
-ALLOWED_HOSTS = ["*"]  # the address is chosen by whoever runs the proxy in front; no link is built from Host but by it
+ALLOWED_HOSTS = ENV.hosts
+CSRF_TRUSTED_ORIGINS = [ENV.public_url] if ENV.public_url else []
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
 
@@ -24,10 +25,8 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.postgres",
     "django_htmx",
-    "django_filters",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "csp",
     "console",
     "console.accounts",
@@ -37,21 +36,24 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "console.errors.DatabaseDownMiddleware",
+    "console.base.headers.NothingIsKept",
+    "console.base.headers.OwnAddress",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
-    "console.logs.RequestLogMiddleware",
+    "console.base.unavailable.DatabaseDownMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "console.base.logs.RequestLogMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.audit.middleware.RefusalsOnRecord",
+    "console.base.errors.BodyLimitMiddleware",
     "console.accounts.middleware.SignInRequired",
-    "console.errors.ProblemMiddleware",
+    "console.base.errors.ProblemMiddleware",
 ]
 
 TEMPLATES = [
@@ -64,7 +66,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.pages.chrome",
+                "console.pages.home.chrome",
             ],
             "builtins": ["console.templatetags.levee"],
         },
@@ -85,10 +87,19 @@ DATABASES = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.Person"
-SILENCED_SYSTEM_CHECKS = ["auth.E003"]  # Person.name is unique: by a constraint on lower(name), which the check misses
+SILENCED_SYSTEM_CHECKS = [
+    "auth.E003",  # Person.name is unique: by a constraint on lower(name), which the check misses
+    "security.W005",  # HSTS for this host alone: its subdomains are others' to decide about
+    "security.W021",
+    *(
+        ["security.W008"] if ENV.is_https else []
+    ),  # the proxy redirects: Levee listens on 127.0.0.1, out of reach for others
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "console.accounts.passwords.MonotonousPasswordValidator"},
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
         "OPTIONS": {"user_attributes": ("name",)},
@@ -102,14 +113,17 @@ LOGOUT_REDIRECT_URL = "accounts:sign_in"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.is_https
 # Two homes on one host share its cookie jar, ports notwithstanding: each home has cookies of its own.
-SESSION_COOKIE_NAME = f"levee_session_{ENV.port}"
-CSRF_COOKIE_NAME = f"levee_csrf_{ENV.port}"
-DEVICE_COOKIE_NAME = f"levee_device_{ENV.port}"
+_OWN = "__Host-" if ENV.is_https else ""  # a browser takes such a cookie from this very host alone, over TLS
+SESSION_COOKIE_NAME = f"{_OWN}levee_session_{ENV.port}"
+CSRF_COOKIE_NAME = f"{_OWN}levee_csrf_{ENV.port}"
+DEVICE_COOKIE_NAME = f"{_OWN}levee_device_{ENV.port}"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "console.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "console.base.errors.csrf_failure"
 
-SECURE_PROXY_SSL_HEADER = None
+SECURE_PROXY_SSL_HEADER = None  # trust no header: LEVEE_PUBLIC_URL determines what browsers speak
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV.is_https else 0
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
@@ -127,7 +141,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": ["'none'"],
     }
 }
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # console.connections reads no more either
 
 LANGUAGE_CODE = "en-us"
 USE_I18N = False
@@ -136,6 +150,8 @@ TIME_ZONE = "UTC"
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "frontend" / "collected"
+# What the apps bring is for pages that Levee doesn't have: browsers of an API, of its schema.
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
 STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -152,10 +168,10 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["console.accounts.permissions.Declared"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["console.rest.StrictJSON"],
+    "DEFAULT_PARSER_CLASSES": ["console.base.rest.StrictJSON"],
     "URL_FORMAT_OVERRIDE": None,  # `format` narrows the list of tables; it never chooses a renderer
-    "DEFAULT_SCHEMA_CLASS": "console.schema.LeveeSchema",
-    "EXCEPTION_HANDLER": "console.errors.problem_handler",
+    "DEFAULT_SCHEMA_CLASS": "console.base.openapi.LeveeSchema",
+    "EXCEPTION_HANDLER": "console.base.errors.problem_handler",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {
@@ -166,5 +182,5 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {"TableFormat": "tables.models.Table.Format", "WorkerKind": "jobs.models.Worker.Kind"},
-    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "console.schema.add_problems"],
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "console.base.openapi.add_problems"],
 }

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from console import health, pages
+from console.pages import health, home
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", pages.home, name="home"),
-    path("banners/", pages.banners, name="banners"),
-    path("", include("console.accounts.urls")),
+    path("", home.home, name="home"),
+    path("banners/", home.banners, name="banners"),
+    path("", include("console.pages.people.urls")),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
-    path("audit/", include("console.audit.urls")),
-    path("tables/", include("tables.urls")),
-    path("policies/", include("jobs.policy_urls")),
-    path("", include("jobs.urls")),
+    path("audit/", include("console.pages.audit.urls")),
+    path("tables/", include("tables.web.urls")),
+    path("policies/", include("jobs.web.policies.urls")),
+    path("", include("jobs.web.urls")),
     path("api/v1/", include("console.api")),
 ]
 
-handler400 = "console.errors.bad_request"
-handler403 = "console.errors.forbidden"
-handler404 = "console.errors.not_found"
-handler500 = "console.errors.server_error"
+handler400 = "console.base.errors.bad_request"
+handler403 = "console.base.errors.forbidden"
+handler404 = "console.base.errors.not_found"
+handler500 = "console.base.unavailable.server_error"

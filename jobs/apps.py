@@ -5,7 +5,7 @@ class JobsConfig(AppConfig):
     name = "jobs"
 
     def ready(self) -> None:
-        from jobs.behind import KnownJobs
-        from tables import behind
+        from jobs.web.catalog_port import KnownJobs
+        from tables import ports
 
-        behind.answers(KnownJobs())
+        ports.answers(KnownJobs())

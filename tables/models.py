@@ -1,4 +1,4 @@
-"""The catalog: roots, tables, their commits and schemas, what a scan found."""
+"""The catalog: roots, tables, their commits and schemas, and the findings of scans."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Coalesce, Now
 
-from tables.health import Code as HealthCode
+from tables.rules.destruction import DESTRUCTIVE
+from tables.rules.health import Code as HealthCode
 
-DESTRUCTIVE = ("DELETE", "TRUNCATE", "RESTORE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "UPDATE", "MERGE")
 SYNC_SECONDS = 300
 NEVER = datetime(1, 1, 1, tzinfo=UTC)  # unknown times sort as oldest
 
@@ -69,6 +69,7 @@ class Table(models.Model):
 
     What was read from the log is of `version`, at `synced_at`; null means unknown. `incarnation` counts the tables
     that have lain at this location: a directory that was dropped and made anew keeps its earlier histories apart.
+    When it was and will be read stands in a small row of its own (SyncTimes): most syncs find nothing new.
     """
 
     class Format(models.TextChoices):
@@ -78,7 +79,7 @@ class Table(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     root = models.ForeignKey(Root, on_delete=models.PROTECT, related_name="tables")
     path = models.TextField(unique=True)  # the canonical location; the key of the table's lease
-    name = models.TextField()  # what people call it: the catalog name, else the path below the root
+    name = models.TextField()  # displayed name: the catalog name, else the path below the root
     catalog_name = models.TextField(
         null=True, unique=True
     )  # `database.table` in lower case, as names.canonical_name gives it
@@ -123,11 +124,8 @@ class Table(models.Model):
     health = models.JSONField(default=list)
     health_codes = ArrayField(models.CharField(max_length=30, choices=HealthCode.choices), default=list)
 
-    synced_at = models.DateTimeField(null=True)
     sync_error = models.TextField(blank=True, default="")
     missing_since = models.DateTimeField(null=True)
-    next_sync_at = models.DateTimeField(null=True)
-    quiet_syncs = models.PositiveIntegerField(default=0)  # syncs in a row that found nothing new, or failed
 
     leaf = models.TextField(default="")  # lower case, the last part of the name: what a search compares first
     words = models.TextField(default="")  # lower case, all that a search looks through
@@ -156,9 +154,7 @@ class Table(models.Model):
                 condition=models.Q(hidden_at=None),
             ),
             models.Index(fields=["table_id"], name="table_by_delta_id", condition=models.Q(table_id__isnull=False)),
-            models.Index(fields=["next_sync_at"], name="table_due", condition=models.Q(next_sync_at__isnull=False)),
             models.Index(fields=["owner", "name", "id"], name="table_by_owner", condition=models.Q(hidden_at=None)),
-            models.Index(fields=["synced_at"], name="table_by_sync", condition=models.Q(hidden_at=None)),
             models.Index(
                 fields=["name", "id"],
                 name="table_trouble",
@@ -176,6 +172,37 @@ class Table(models.Model):
     @property
     def is_delta(self) -> bool:
         return self.format == self.Format.DELTA
+
+    @property
+    def synced_at(self) -> datetime | None:
+        """When a sync last read the table, None for never. A query of its own without `select_related("times")`."""
+        return self.times.synced_at
+
+    @property
+    def next_sync_at(self) -> datetime | None:
+        """When the next sync is due, None for one by hand only."""
+        return self.times.next_sync_at
+
+
+class SyncTimes(models.Model):
+    """When a table was read and is read next: all that a sync writes which finds nothing new.
+
+    The database makes one with every table.
+    """
+
+    table = models.OneToOneField(Table, primary_key=True, on_delete=models.PROTECT, related_name="times")
+    synced_at = models.DateTimeField(null=True)
+    next_sync_at = models.DateTimeField(null=True)
+    quiet_syncs = models.PositiveIntegerField(default=0)  # syncs in a row that found nothing new, or failed
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["next_sync_at"], name="sync_due", condition=models.Q(next_sync_at__isnull=False)),
+            models.Index(fields=["synced_at"], name="sync_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.table_id} at {self.synced_at}"
 
 
 class Incarnation(models.Model):
@@ -252,8 +279,9 @@ class Commit(models.Model):
                 name="commit_removals",
                 condition=models.Q(files_removed__gt=0),
             ),
+            models.Index(fields=["-committed_at"], name="commit_destruction", condition=DESTRUCTIVE),
             models.Index(
-                fields=["-committed_at"], name="commit_destructive", condition=models.Q(operation__in=DESTRUCTIVE)
+                fields=["table", "incarnation", "-version"], name="commit_destruction_of", condition=DESTRUCTIVE
             ),
         ]
 
@@ -297,14 +325,14 @@ class TableDay(models.Model):
 
 
 class Explanation(models.Model):
-    """Who stands behind a commit that takes something away, or that claims a job: a job of Levee's, or nobody whom Levee knows.
+    """The attribution of a destructive commit, or of one that names a job: to a job of Levee's, or to none that Levee knows.
 
     Made by the sync that first sees the commit; the verdict needs jobs, and is written by them. A table's history from before
     Levee knew the table has none.
     """
 
     class Verdict(models.TextChoices):
-        WAITING = "waiting"  # its job has not ended yet, or nobody has looked
+        WAITING = "waiting"  # its job has not ended yet, or the attribution is pending
         APPROVED = "approved"
         NEEDED_NONE = "needed_none"  # a job that needed no approval
         NOBODY = "nobody"
@@ -324,7 +352,7 @@ class Explanation(models.Model):
     judged_at = models.DateTimeField(null=True)
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField(blank=True, default="")  # of who acknowledged it
+    reason = models.TextField(blank=True, default="")  # by the person who acknowledged it
 
     class Meta:
         ordering = ["-found_at", "-id"]
@@ -350,7 +378,7 @@ class Explanation(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Nobody explains it, and no person has acknowledged it."""
+        """No approved job explains it, and no person has acknowledged it."""
         return self.verdict in self.UNEXPLAINED and self.acknowledged_at is None
 
 

@@ -18,7 +18,9 @@ class Caller:
 
     def __init__(self, person: Person, *scopes: str) -> None:
         self.person = person
-        self.client = Client(headers={"authorization": f"Bearer {token_text(person, *scopes)}"})
+        self.client = Client(
+            headers={"authorization": f"Bearer {token_text(person, *scopes)}"}, SERVER_NAME="127.0.0.1"
+        )
 
     def get(self, path: str, **query: Any) -> Any:
         return self.client.get(path if API in path else f"{API}{path}", query)

@@ -60,6 +60,12 @@ def running_redis(home: Home) -> Iterator[str]:
         yield address
 
 
+def set_trigger(home: Home, table: str, trigger: str, *, on: bool) -> None:
+    """Switches a trigger on or off for the tests that follow."""
+    with postgres.connect(home) as connection:
+        connection.execute(f"alter table {table} {'enable' if on else 'disable'} trigger {trigger}".encode())
+
+
 def remember_rows(home: Home) -> None:
     """Keep what the migrations wrote, for `restore_rows`."""
     with postgres.connect(home) as connection:

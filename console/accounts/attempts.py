@@ -1,7 +1,7 @@
-"""How often a password may be tried, so that nobody guesses one and no stranger locks anybody out.
+"""Limits on password attempts, so that no one can guess a password and no stranger can lock a person out.
 
 Wrong passwords count against where they come from: a name from an address, an address as a whole, and apart from both the
-devices and sessions that are already the person's own. Who guesses elsewhere never fills the person's own measure.
+devices and sessions that are already the person's own. Guesses from elsewhere never use up the person's own limit.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from django.utils import timezone
 from console.accounts.devices import known_device
 from console.accounts.models import PasswordAttempt, Person
 from console.audit.actor import Actor
-from console.errors import Problem
-from console.logs import log, request_address
+from console.base.errors import Problem
+from console.base.logs import log, request_address
 
 WINDOW = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a password comes from. `most` wrong ones for one name in the window, `most_in_all` whatever the name (None: any)."""
+    """The origin of a password: at most `most` wrong ones for one name in the window, `most_in_all` for all names (None: no limit)."""
 
     key: str
     most: int
@@ -42,7 +42,7 @@ def source_of_sign_in(request: HttpRequest, name: str) -> Source:
 
 
 def source_of_session(actor: Actor) -> Source:
-    """A session in which the person is asked again: whoever took it over guesses here and nowhere else."""
+    """A session that asks for the password again: an intruder in it can guess here and nowhere else."""
     return Source(f"session:{actor.session}", most=5)
 
 
@@ -84,7 +84,7 @@ def _closed_until(attempt: PasswordAttempt, source: Source) -> datetime | None:
 
 
 def _end(others: QuerySet[PasswordAttempt], most: int) -> datetime | None:
-    """When the oldest of the newest `most` stops to count; None while there are fewer."""
+    """When the oldest of the newest `most` stops counting; None while there are fewer."""
     newest = list(others.values_list("at", flat=True)[:most])
     return newest[-1] + WINDOW if len(newest) == most else None
 

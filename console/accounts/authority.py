@@ -1,4 +1,4 @@
-"""Who may manage whom: people by admins of everything, roles by admins of the place where they hold."""
+"""Who may manage whom: admins of everything manage people, admins of a scope manage the roles on it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.errors import Problem
-from tables.models import Table
+from console.base.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a grant holds; at most one of the two ids is set, neither means everything."""
+    """The scope of a grant; at most one of the two ids is set, neither means everything."""
 
     root_id: uuid.UUID | None = None
     table_id: uuid.UUID | None = None
@@ -29,25 +28,33 @@ class Scope:
 EVERYTHING = Scope()
 
 
+def root_of(scope: Scope) -> uuid.UUID | None:
+    """The root of the scope, or of its table; None for everything, and for a table that isn't there.
+
+    The catalog stands above this room: the relation of grants leads to its tables.
+    """
+    if scope.root_id is not None or scope.table_id is None:
+        return scope.root_id
+    tables = Grant._meta.get_field("table").remote_field.model._default_manager
+    found: uuid.UUID | None = tables.filter(pk=scope.table_id).values_list("root_id", flat=True).first()
+    return found
+
+
 def holds_on(person: Person, permission: Permission, scope: Scope) -> bool:
-    """Whether the person has the permission on the whole of the scope: there, or above it."""
+    """Whether the person has the permission on the whole scope: on it, or above it."""
     own = person.scopes(permission)
     if own.everything:
         return True
-    if scope.root_id is not None:
-        return scope.root_id in own.roots
-    if scope.table_id is None:
-        return False
-    return scope.table_id in own.tables or Table.objects.filter(pk=scope.table_id, root_id__in=own.roots).exists()
+    return scope.table_id in own.tables or root_of(scope) in own.roots
 
 
 def require_admin_of(actor: Actor, scope: Scope) -> None:
     """Raises Problem 403 `forbidden` unless the actor is Levee itself or may give roles on the scope."""
     if actor.person is not None and not holds_on(actor.person, Permission.PEOPLE_MANAGE, scope):
-        raise Problem(403, "forbidden", "Roles are given and taken by admins of the place where they hold.")
+        raise Problem(403, "forbidden", "Only an admin of a role's scope can give or remove it.")
 
 
 def require_admin_of_everything(actor: Actor) -> None:
-    """People are of the whole console: raises Problem 403 `forbidden` for an admin of one root."""
+    """Raises Problem 403 `forbidden` for an admin of one root only: people belong to the whole console."""
     if actor.person is not None and not holds_on(actor.person, Permission.PEOPLE_MANAGE, EVERYTHING):
-        raise Problem(403, "forbidden", "People are managed by admins of everything.")
+        raise Problem(403, "forbidden", "Only admins of everything can manage people.")

@@ -1,6 +1,6 @@
-"""The device cookie: a browser in which a person has signed in before is told apart from strangers who guess.
+"""The device cookie: distinguishes a browser in which a person has signed in before from strangers who guess.
 
-It proves nothing but that: who has it still needs the password. It is signed, and bound to one name.
+It proves nothing else: its owner still needs the password. It is signed, and bound to one name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def remember(request: HttpRequest, response: HttpResponse, person: Person) -> No
 
 
 def known_device(request: HttpRequest, name: str) -> str | None:
-    """The id of the device when this person has signed in with it, else None: also for a cookie that was tampered with."""
+    """The id of the device if this person has signed in with it, else None, as for a forged cookie."""
     try:
         given = signing.loads(request.COOKIES.get(settings.DEVICE_COOKIE_NAME, ""), salt=_SALT, max_age=LIFE_SECONDS)
     except signing.BadSignature:

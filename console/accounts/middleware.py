@@ -1,4 +1,4 @@
-"""A page is for people who have signed in, unless its view says otherwise; the first password must be changed first."""
+"""Pages require a signed-in person unless their view declares otherwise; you must change a first password first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from console.accounts.models import Person
-from console.accounts.permissions import Open, asked_by, check
+from console.accounts.permissions import Open, asked_by, check, takes_password
+from console.accounts.step_up import require_recent
+from console.base.errors import Problem, to_confirm
 
 
 class SignInRequired:
-    """Enforces what page views declare. API views answer for themselves (DRF)."""
+    """Enforces the permissions that page views declare. DRF enforces those of API views."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -39,7 +41,15 @@ class SignInRequired:
         if request.user.must_change_password and request.path not in _allowed_before_change():
             return redirect("accounts:change_password")
         check(request.user, asked)
-        return None
+        return _password_first(request) if takes_password(asked, request.method or "") else None
+
+
+def _password_first(request: HttpRequest) -> HttpResponse | None:
+    try:
+        require_recent(request)
+    except Problem as problem:
+        return to_confirm(request, problem)
+    return None
 
 
 def _allowed_before_change() -> set[str]:

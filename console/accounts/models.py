@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """Where a permission holds: everywhere, or on these roots and these tables (ids)."""
+    """The scopes of a permission: everything, or these roots and tables (ids)."""
 
     everything: bool
     roots: frozenset[uuid.UUID]
@@ -48,7 +48,7 @@ class People(BaseUserManager["Person"]):
 
 
 class Person(AbstractBaseUser):
-    """Someone who signs in. Their word in events and on pages is `name`."""
+    """A person who signs in, shown in events and on pages by `name`."""
 
     class Theme(models.TextChoices):
         AUTO = "auto"
@@ -81,7 +81,7 @@ class Person(AbstractBaseUser):
         return self.name
 
     def get_session_auth_hash(self) -> str:
-        """What a session carries of its person: another password or another epoch, and the session is over."""
+        """The hash that a session stores of its person: a new password or a new epoch ends the session."""
         return f"{super().get_session_auth_hash()}.{self.access_epoch}"
 
     def get_session_auth_fallback_hash(self) -> Iterator[str]:
@@ -95,7 +95,7 @@ class Person(AbstractBaseUser):
         return list(self.grants.all())
 
     def scopes(self, permission: Permission) -> Scopes:
-        """Where this person has the permission. Nobody bypasses this: there is no superuser."""
+        """The scopes on which this person has the permission. There is no superuser, and no bypass."""
         if not self.is_active:
             return NOWHERE
         return _scopes_of(g for g in self.granted if permission in MAY[Role(g.role)])
@@ -106,7 +106,7 @@ class Person(AbstractBaseUser):
 
     @cached_property
     def nav(self) -> dict[str, bool]:
-        """Which parts of the navigation are for this person."""
+        """The parts of the navigation that this person sees."""
         return {p.value.replace(".", "_"): self.may(p) for p in Permission}
 
 
@@ -161,6 +161,53 @@ class Grant(models.Model):
         return f"table:{self.table.path}" if self.table else "everything"
 
 
+class Appointment(models.Model):
+    """Who added a person or gave them a role, on record for good: it stays even after the role is removed.
+
+    Triggers of the database write these rows, whoever writes a person or a grant; nothing else does. `by` is None for what was
+    done on the machine itself. What is vouched for counts as done there from then on.
+    """
+
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="appointments")
+    by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
+    role = models.CharField(max_length=10, blank=True, default="")  # empty: the account itself
+    grant_id = models.UUIDField(null=True)  # as it was given: its row is gone when the role is taken away
+    at = models.DateTimeField(db_default=Now())
+    vouched_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["person"], name="appointment_person"),
+            models.Index(fields=["grant_id"], name="appointment_grant"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role or 'account'} of {self.person_id}"
+
+
+class Notice(models.Model):
+    """A change of roles or rules: on the home page of the scope's admins and auditors until one of the others acknowledges it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    at = models.DateTimeField(db_default=Now())
+    event = models.UUIDField()  # of the audit
+    text = models.TextField()
+    by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")  # None: on the machine
+    about = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")  # no witness either
+    root = models.ForeignKey("tables.Root", null=True, on_delete=models.PROTECT, related_name="+")
+    table = models.ForeignKey("tables.Table", null=True, on_delete=models.PROTECT, related_name="+")
+    acknowledged_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
+    acknowledged_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-at"]
+        indexes = [models.Index(fields=["-at"], name="notice_open", condition=models.Q(acknowledged_at=None))]
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Token(models.Model):
     """An API token: `lv_<prefix>_<secret>`; only the sha256 of the secret is kept."""
 
@@ -188,7 +235,7 @@ class Token(models.Model):
 class PasswordAttempt(models.Model):
     """A password being tried, or one that was wrong: the name as typed, and where it came from. Gone when it counts no more."""
 
-    name = models.CharField(max_length=64)  # in lower case, of somebody or of nobody
+    name = models.CharField(max_length=64)  # in lower case, of a person or of none
     source = models.CharField(max_length=80)  # address:…, device:… or session:…
     at = models.DateTimeField(db_default=Now())
 

@@ -1,4 +1,4 @@
-"""What a view or a route asks for, declared on it; a guard test fails for one that declares nothing."""
+"""The permissions of a view or route, declared on it; a guard test fails for one that declares none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from console.accounts.models import Person, Token
-from console.accounts.roles import NEEDS_SCOPE, Permission, TokenScope
+from console.accounts.roles import GUARDED, NEEDS_SCOPE, Permission, TokenScope
+from console.accounts.step_up import require_recent
 
 if TYPE_CHECKING:
     # Its class body reads the settings that name Declared: imported here it would go in a circle.
@@ -22,7 +23,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Open(Enum):
-    """What needs no permission: PUBLIC for everybody, SIGNED_IN for every person."""
+    """No permission needed: PUBLIC for everyone, SIGNED_IN for every signed-in person."""
 
     PUBLIC = "public"
     SIGNED_IN = "signed_in"
@@ -32,21 +33,21 @@ Asked = Permission | Open
 AnyOf = tuple[Permission, ...]
 
 
-def asks(*permissions: Asked) -> Callable[[View], View]:
-    """Declares what a page's view asks for: any one of these permissions, somewhere. The object is checked by its service or query."""
+def requires(*permissions: Asked) -> Callable[[View], View]:
+    """Declares a page view's permissions: any one of them, on any scope. The service or query checks the object."""
 
     def declare(view: View) -> View:
-        cast(Any, view).asks = permissions
+        cast(Any, view).requires = permissions
         return view
 
     return declare
 
 
 def asked_by(view: Any) -> tuple[Asked, ...] | Mapping[str, Any] | None:
-    """What a view declares, None when it declares nothing."""
+    """The permissions that a view declares, None if it declares none."""
     for candidate in (view, getattr(view, "view_class", None), getattr(view, "cls", None)):
-        if candidate is not None and getattr(candidate, "asks", None) is not None:
-            return cast("tuple[Asked, ...] | Mapping[str, Any]", candidate.asks)
+        if candidate is not None and getattr(candidate, "requires", None) is not None:
+            return cast("tuple[Asked, ...] | Mapping[str, Any]", candidate.requires)
     return None
 
 
@@ -56,11 +57,23 @@ def check(person: Person, permissions: tuple[Asked, ...]) -> None:
         return
     if not any(person.may(p) for p in permissions if isinstance(p, Permission)):
         names = " or ".join(p.value for p in permissions)
-        raise PermissionDenied(f"This needs {names}, which none of your roles gives.")
+        raise PermissionDenied(f"This needs {names}, which none of your roles grants.")
+
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOOKING = frozenset(
+    {Permission.TABLE_READ, Permission.AUDIT_READ}
+)  # beside another permission: they open the page, not its acts
+
+
+def takes_password(permissions: tuple[Asked, ...], method: str) -> bool:
+    """Whether a change with these permissions needs a recently entered password, in a session."""
+    acts = frozenset(permissions) - _LOOKING
+    return method not in SAFE and bool(acts) and acts <= GUARDED
 
 
 class Declared(BasePermission):
-    """DRF's side: a view's `asks` maps each method to what it asks for; an undeclared method is refused."""
+    """DRF's side: a view's `requires` maps each method to its permissions; refuses an undeclared method."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not hasattr(view, (request.method or "").lower()):
@@ -76,12 +89,14 @@ class Declared(BasePermission):
         if request.auth is None and request.user.must_change_password:
             raise PermissionDenied("Change the first password in the browser before anything else.")
         check(request.user, permissions)
+        if takes_password(permissions, request.method or ""):
+            require_recent(request)
         _check_token(request.auth, tuple(p for p in permissions if _has(request.user, p)), request.method or "")
         return True
 
 
 def _wanted(view: APIView, method: str) -> Any:
-    asked = getattr(view, "asks", {})
+    asked = getattr(view, "requires", {})
     if not isinstance(asked, Mapping):
         return asked
     if method == "OPTIONS":
@@ -96,7 +111,7 @@ def _has(person: Person, asked: Asked) -> bool:
 def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> None:
     if not isinstance(token, Token):
         return
-    safe = method in {"GET", "HEAD", "OPTIONS"}
+    safe = method in SAFE
     needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)} or {
         TokenScope.READ if safe else TokenScope.ADMIN
     }
@@ -106,7 +121,7 @@ def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> 
 
 
 def person_of(request: HttpRequest | Request) -> Person:
-    """The signed-in person; the middleware or DRF has seen to it that there is one."""
+    """The signed-in person, whom the middleware or DRF guarantees."""
     if not isinstance(request.user, Person):
         raise PermissionDenied("Sign in first.")
     return request.user

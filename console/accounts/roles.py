@@ -14,7 +14,7 @@ class Role(models.TextChoices):
 
 
 class Permission(models.TextChoices):
-    """`thing.act`: what a view, a route or a service asks for."""
+    """`thing.act`: what a view, a route or a service requires."""
 
     TABLE_READ = "table.read"
     TABLE_ROWS = "table.rows"
@@ -49,6 +49,10 @@ MAY: dict[Role, frozenset[Permission]] = {
         }
     ),
 }
+
+
+# Who may do what: changes to these need a recently entered password.
+GUARDED = frozenset({Permission.PEOPLE_MANAGE, Permission.ROOT_MANAGE, Permission.POLICY_MANAGE})
 
 
 class TokenScope(models.TextChoices):

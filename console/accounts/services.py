@@ -17,20 +17,22 @@ from console.accounts import attempts
 from console.accounts.authentication import new_secret
 from console.accounts.authority import EVERYTHING, Scope, require_admin_of, require_admin_of_everything
 from console.accounts.models import Grant, Person, Token, as_json
+from console.accounts.notices import tell
 from console.accounts.roles import Role, TokenScope
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.refusals import refusals_on_record
 from console.audit.services import record
-from console.errors import Problem
+from console.base.errors import Problem
 
 TOKEN_LIFE = timedelta(days=365)
 APPROVING_TOKEN_LIFE = timedelta(days=90)
 FIRST_NAME = "admin"
+GUARDS = frozenset({Role.APPROVER, Role.ADMIN})  # who may decide, and who may say who does
 
 
 def first_person() -> str | None:
-    """Makes the first person, `admin`, with admin and operator on everything. Returns the password, None when somebody exists.
+    """Makes the first person, `admin`, with admin and operator on everything. Returns the password, None if a person exists.
 
     The password is random and must be changed at the first sign-in.
     """
@@ -61,6 +63,28 @@ def add_person(actor: Actor, name: str, password: str | None, *, must_change_pas
     return person
 
 
+def vouch(actor: Actor, person: Person) -> int:
+    """Vouches, on the machine itself, that a person is independent: earlier changes of their account count as made on the machine.
+
+    Returns how many appointments that ended; a second time changes nothing. Raises Problem 403 `forbidden` except for a command
+    on the machine.
+    """
+    with (
+        refusals_on_record(actor, Action.PERSON_VOUCH, ObjectKind.PERSON, person.id, person.name),
+        transaction.atomic(),
+    ):
+        if actor.person is not None:
+            raise Problem(403, "forbidden", "Only a command on the machine that runs Levee can vouch for people.")
+        open_ones = person.appointments.filter(by__isnull=False, vouched_at=None)
+        givers = sorted(set(open_ones.values_list("by__name", flat=True)))
+        if givers:
+            before = {"appointed_by": givers}
+            event = record(actor, Action.PERSON_VOUCH, ObjectKind.PERSON, person.id, person.name, before=before)
+            text = f"A command on the machine vouched for {person.name}, whom {', '.join(givers)} had appointed."
+            tell(actor, event, text, about=person)
+        return open_ones.update(vouched_at=Now())
+
+
 def set_password(person: Person, password: str | None) -> None:
     """Sets the password on the object, without saving. Raises Problem 400 `invalid` for a weak one."""
     if password is None:
@@ -74,7 +98,7 @@ def set_password(person: Person, password: str | None) -> None:
 
 
 def change_password(actor: Actor, person: Person, password: str) -> None:
-    """A new password; ends the duty to change it, and every session of the person. Raises Problem 400 `invalid`."""
+    """Sets a new password, no longer requires a change, and ends every session of the person. Raises Problem 400 `invalid`."""
     set_password(person, password)
     person.must_change_password = False
     with transaction.atomic():
@@ -84,13 +108,13 @@ def change_password(actor: Actor, person: Person, password: str) -> None:
 
 
 def change_own_password(actor: Actor, person: Person, old: str, new: str) -> None:
-    """The same for somebody who knows the old one. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
+    """The same, with the old password. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
     _require_password(actor, Action.PASSWORD_CHANGE, person, old)
     change_password(actor, person, new)
 
 
 def confirm_password(actor: Actor, person: Person, password: str) -> None:
-    """The password again, in a session. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
+    """Confirms the password in a session. Raises Problem 403 `wrong_password`, 429 `too_many_attempts`."""
     _require_password(actor, Action.SESSION_CONFIRM, person, password)
     record(actor, Action.SESSION_CONFIRM, ObjectKind.PERSON, person.id, person.name)
 
@@ -98,7 +122,7 @@ def confirm_password(actor: Actor, person: Person, password: str) -> None:
 def _require_password(actor: Actor, action: Action, person: Person, password: str) -> None:
     with refusals_on_record(actor, action, ObjectKind.PERSON, person.id, person.name):
         if not attempts.check_password(actor, person, password):
-            raise Problem(403, "wrong_password", "That is not your password. Nothing was changed.")
+            raise Problem(403, "wrong_password", "Wrong password. Nothing was changed.")
 
 
 def _end_sessions(person: Person) -> None:
@@ -114,7 +138,10 @@ def grant(actor: Actor, person: Person, role: Role, scope: Scope) -> Grant:
         require_admin_of(actor, scope)
         made, fresh = Grant.objects.get_or_create(**wanted, defaults={"granted_by": actor.person})
         if fresh:
-            record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name, after=as_json(made))
+            event = record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name, after=as_json(made))
+            if role in GUARDS and actor.person is not None:
+                text = f"{actor.name} gave {person.name} the role {role.value} on {made.scope_text}."
+                tell(actor, event, text, about=person, scope=scope)
             _end_sessions(person)
     person.__dict__.pop("granted", None)
     return made
@@ -140,7 +167,7 @@ def remove_grant(actor: Actor, held: Grant) -> None:
 
 
 def set_active(actor: Actor, person: Person, active: bool) -> None:
-    """Lets a person in, or keeps them out at once, tokens and sessions included.
+    """Opens or closes an account; closing it ends tokens and sessions at once.
 
     Raises Problem 403 `forbidden`, 409 `last_admin`.
     """
@@ -160,7 +187,7 @@ def set_active(actor: Actor, person: Person, active: bool) -> None:
 
 
 def _keep_an_admin(*, without_grant: Grant | None = None, without_person: Person | None = None) -> None:
-    """Somebody must stay who can give roles everywhere. Two admins can't remove each other at once."""
+    """Keeps at least one admin of everything. Two admins can't remove each other at once."""
     held = Grant.objects.filter(role=Role.ADMIN, scope=Grant.Scope.EVERYTHING)
     # Locked first and counted by a statement of its own: whoever waited here counts what the other one has left.
     list(held.select_for_update().order_by("pk").values_list("pk"))
@@ -170,7 +197,7 @@ def _keep_an_admin(*, without_grant: Grant | None = None, without_person: Person
     if without_person is not None:
         left = left.exclude(person=without_person)
     if admins.exists() and not left.exists():
-        detail = "This is the last admin of everything; make somebody else one first. Nothing was changed."
+        detail = "This is the last admin of everything; give another person that role first. Nothing was changed."
         raise Problem(409, "last_admin", detail)
 
 

@@ -1,4 +1,4 @@
-"""A password given lately: what deciding about other people's requests needs of a session, beyond being signed in."""
+"""A recently entered password: a session needs one, beyond the sign-in, to decide other people's requests."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from console.accounts.models import Token
-from console.errors import Problem
+from console.base.errors import Problem
 
 CONFIRMED_FOR = timedelta(minutes=15)
 _KEY = "confirmed_at"
 
 
 def confirm(request: HttpRequest) -> None:
-    """Notes in the session that its person has just given their password."""
+    """Records in the session that its person has just entered their password."""
     request.session[_KEY] = timezone.now().timestamp()
 
 
 def is_recent(request: HttpRequest | Request) -> bool:
-    """Whether the session's password was given at most 15 minutes ago. A token has none: its scope speaks instead."""
+    """Whether the password was entered in this session at most 15 minutes ago. A token has none: its scope counts instead."""
     given = request.session.get(_KEY)
     return isinstance(given, float) and 0 <= timezone.now().timestamp() - given <= CONFIRMED_FOR.total_seconds()
 
 
 def require_recent(request: HttpRequest | Request) -> None:
-    """Raises Problem 403 `step_up_required` for a session without a recent password; what a token may, its scopes say.
+    """Raises Problem 403 `step_up_required` for a session without a recent password; a token's scopes decide instead.
 
     On a page the problem becomes a way to `/confirm/` and back to the page where the person was.
     """
     if isinstance(getattr(request, "auth", None), Token) or is_recent(request):
         return
-    detail = "Give your password again before this; it counts for 15 minutes. Nothing was done."
+    detail = "Enter your password again first; it counts for 15 minutes. Nothing was changed."
     raise Problem(403, "step_up_required", detail, confirm_url=reverse("accounts:confirm"))
 
 

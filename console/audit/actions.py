@@ -1,4 +1,4 @@
-"""What the audit names: actions in the grammar `thing.act`, outcomes, kinds of object."""
+"""The audit's vocabulary: actions in the grammar `thing.act`, outcomes, kinds of object."""
 
 from django.db import models
 
@@ -10,6 +10,7 @@ class Action(models.TextChoices):
     PASSWORD_CHANGE = "person.password_change"
     PERSON_ADD = "person.add"
     PERSON_CHANGE = "person.change"
+    PERSON_VOUCH = "person.vouch"
     GRANT_ADD = "grant.add"
     GRANT_REMOVE = "grant.remove"
     TOKEN_ADD = "token.add"
@@ -17,6 +18,9 @@ class Action(models.TextChoices):
     POLICY_ADD = "policy.add"
     POLICY_CHANGE = "policy.change"
     POLICY_REMOVE = "policy.remove"
+    POLICY_ASK = "policy.ask"
+    POLICY_CONFIRM = "policy.confirm"
+    POLICY_DECLINE = "policy.decline"
     ROOT_ADD = "root.add"
     ROOT_CHANGE = "root.change"
     ROOT_SCAN = "root.scan"
@@ -40,6 +44,7 @@ class Action(models.TextChoices):
     JOB_END = "job.end"
     JOB_LATE_COMMIT = "job.late_commit"
     COMMIT_UNEXPLAINED = "commit.unexplained"
+    NOTICE_ACKNOWLEDGE = "notice.acknowledge"
     COMMIT_ACKNOWLEDGE = "commit.acknowledge"
     ADDRESS_CALL = "address.call"
     AUDIT_READ = "audit.read"

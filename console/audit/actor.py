@@ -1,4 +1,4 @@
-"""Who acts: a person at a browser, a token, or Levee itself."""
+"""The actor: a person in a browser, a token, or Levee itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from console.accounts.models import Person, Token
 from console.audit.actions import ActorKind
-from console.logs import request_address, request_id
+from console.base.logs import request_address, request_id
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, as every service takes it. `person` is None for Levee itself only."""
+    """The actor, as every service takes it. `person` is None for Levee itself only."""
 
     kind: ActorKind
     name: str

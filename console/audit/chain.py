@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import uuid
-
 from django.db import connection
 
-START = "0" * 64  # what stands before the first link
 BATCH = 1_000
 
 
 def seal_waiting() -> int:
-    """Links every event that has been committed and waits; how many. Two sealers at once: the second does nothing."""
+    """Links every committed event that waits, and returns how many. Of two sealers at once, the second does nothing."""
     total = 0
     while did := _seal(BATCH):
         total += did
@@ -22,7 +18,7 @@ def seal_waiting() -> int:
 
 
 def is_behind() -> bool:
-    """Whether events have waited for minutes: nobody seals, so the dispatcher is down or can't."""
+    """Whether events have waited for minutes: the dispatcher is down, or can't seal them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "select e.at < clock_timestamp() - interval '5 minutes' from audit.pending p join audit.event e on e.id = p.event"
@@ -36,8 +32,3 @@ def _seal(most: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute("select audit.seal_events(%s)", [most])
         return int(cursor.fetchone()[0])
-
-
-def link_hash(sequence: int, previous: str, event: uuid.UUID, event_hash: str) -> str:
-    """The hash of one link, as audit.link_hash has it."""
-    return hashlib.sha256(f"{sequence}:{previous}:{event}:{event_hash}".encode()).hexdigest()

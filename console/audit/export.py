@@ -48,7 +48,7 @@ JSON_FIELDS = (
 
 
 def export(person: Person, wanted: Filter, kind: str) -> Iterator[str]:
-    """The file's text in pieces, oldest event first; `kind` is jsonl or csv. What is recorded meanwhile is left out."""
+    """The file's text in pieces, oldest event first; `kind` is jsonl or csv. Leaves out events recorded meanwhile."""
     until = min(filter(None, (wanted.until, timezone.now())))
     spelt = _spelt(origins=sees_origins(person))
     made = [_json(spelt)] if kind == "jsonl" else [_text(spelt[name]) for name in COLUMNS]
@@ -57,7 +57,7 @@ def export(person: Person, wanted: Filter, kind: str) -> Iterator[str]:
 
 
 def _spelt(*, origins: bool) -> dict[str, str]:
-    """How each field is spelt in SQL; where an act came from is null for who must not know it."""
+    """Each field in SQL; an act's origin is null for readers who may not see it."""
     hidden = dict.fromkeys(_ORIGIN, "null::text")
     return {"at": _AT, **_OWN, **_LINK, **(_ORIGIN if origins else hidden)}
 

@@ -70,10 +70,18 @@ def public_key() -> str:
 def sign_when_due() -> SignedHead | None:
     """Signs the chain's end if 5 minutes or 1,000 events have passed since the last head; None when nothing was due."""
     end = Seal.objects.order_by("-sequence").values_list("sequence", "hash").first()
-    last = Head.objects.order_by("-sequence").first()
-    if end is None or not _is_due(end[0], last):
+    if end is None or not _is_due(end[0], _last_signed(end[0])):
         return None
     return sign(*end)
+
+
+def _last_signed(end: int) -> Head | None:
+    """The newest head in the file that this home signed. Not the newest row: inserting one would stop the signing."""
+    heads, key = exported().heads, public_key()
+    for sequence in sorted(heads, reverse=True):
+        if sequence <= end and heads[sequence].is_signed_by(key):
+            return Head(sequence=sequence, signed_at=datetime.fromisoformat(heads[sequence].signed_at))
+    return None
 
 
 def _is_due(sequence: int, last: Head | None) -> bool:
@@ -84,7 +92,7 @@ def _is_due(sequence: int, last: Head | None) -> bool:
 
 
 def sign(sequence: int, link: str) -> SignedHead:
-    """Signs one link as the head, and writes it to the file, then to the database: who cuts one has the other against them."""
+    """Signs one link as the head, and writes it to the file, then to the database: cutting one shows in the other."""
     key = _signing_key()
     public = key.public_key().public_bytes_raw().hex()
     at = timezone.now()
@@ -140,7 +148,7 @@ def _signing_key() -> Ed25519PrivateKey:
 
 
 def _make_key(file: Path) -> None:
-    """Another process may make it at the same time: the first one's stays."""
+    """Makes the key; if another process makes one at the same time, the first stays."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = file.with_name(f"key.{os.getpid()}")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,4 +1,4 @@
-"""Whoever is refused at the door of an address is on record as well: services record only what they themselves refuse."""
+"""Records refusals at an address as well: services record only those that they make themselves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record, refused_in
-from console.errors import Problem
+from console.base.errors import Problem
 
 
 class RefusalsOnRecord:
-    """An event for each 403 of a person that no service has recorded. Without the audit it stays a 403: nothing was done."""
+    """Records an event for each 403 of a person that no service has recorded. If the audit fails, it stays a 403: nothing was done."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,6 +1,6 @@
 """The audit: one append-only record per act, the chain that holds them, and its signed heads.
 
-Events, seals and heads belong to a role that nobody logs in with (migrations 0001, 0002).
+Events, seals and heads belong to a role without a login (migrations 0001, 0002).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Head(models.Model):
 
 
 class Verification(models.Model):
-    """One pass over the chain: how far it is, and what differs. Unfinished ones go on where they stopped."""
+    """One pass over the chain: its progress, and the differences. An unfinished one continues where it stopped."""
 
     started_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)

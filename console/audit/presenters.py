@@ -17,29 +17,33 @@ from console.templatetags.levee import LevelLook
 PHRASES: Mapping[str, str] = {
     Action.SIGN_IN: "signed in",
     Action.SIGN_OUT: "signed out",
-    Action.SESSION_CONFIRM: "gave the password again",
+    Action.SESSION_CONFIRM: "confirmed the password",
     Action.PASSWORD_CHANGE: "changed a password",
     Action.PERSON_ADD: "added a person",
     Action.PERSON_CHANGE: "changed a person",
+    Action.PERSON_VOUCH: "vouched for a person",
     Action.GRANT_ADD: "gave a role",
-    Action.GRANT_REMOVE: "took a role away",
-    Action.TOKEN_ADD: "made a token",
-    Action.TOKEN_REVOKE: "ended a token",
+    Action.GRANT_REMOVE: "removed a role",
+    Action.TOKEN_ADD: "created a token",
+    Action.TOKEN_REVOKE: "revoked a token",
     Action.POLICY_ADD: "added a rule",
     Action.POLICY_CHANGE: "changed a rule",
     Action.POLICY_REMOVE: "removed a rule",
+    Action.POLICY_ASK: "asked to lower a rule",
+    Action.POLICY_CONFIRM: "confirmed a change of a rule",
+    Action.POLICY_DECLINE: "declined a change of a rule",
     Action.ROOT_ADD: "added a root",
     Action.ROOT_CHANGE: "changed a root",
     Action.ROOT_SCAN: "had a root scanned",
     Action.TABLE_ADD: "added the table",
     Action.TABLE_CHANGE: "described the table",
     Action.TABLE_HIDE: "hid the table",
-    Action.TABLE_SYNC: "had the log read",
+    Action.TABLE_SYNC: "synced the table",
     Action.TABLE_NAME: "named the table",
-    Action.TABLE_UNNAME: "took the table’s name away",
+    Action.TABLE_UNNAME: "removed the table’s name",
     Action.TABLE_READ_ROWS: "read rows",
     Action.CONVERSION_INSPECT: "inspected a directory",
-    Action.JOB_REQUEST: "asked for it",
+    Action.JOB_REQUEST: "requested it",
     Action.JOB_APPROVE: "approved",
     Action.JOB_REJECT: "rejected",
     Action.JOB_COMMENT: "commented",
@@ -47,12 +51,13 @@ PHRASES: Mapping[str, str] = {
     Action.JOB_CANCEL: "cancelled",
     Action.JOB_WITHDRAW: "withdrew the request",
     Action.JOB_START: "began an attempt",
-    Action.JOB_RETRY: "found no commit; it starts over",
+    Action.JOB_RETRY: "found no commit; the job starts over",
     Action.JOB_END: "recorded the end",
     Action.JOB_LATE_COMMIT: "found a commit after the end",
-    Action.COMMIT_UNEXPLAINED: "found a commit that nobody approved",
+    Action.COMMIT_UNEXPLAINED: "found an unapproved commit",
+    Action.NOTICE_ACKNOWLEDGE: "acknowledged a change of roles or rules",
     Action.COMMIT_ACKNOWLEDGE: "acknowledged a commit",
-    Action.ADDRESS_CALL: "called an address",
+    Action.ADDRESS_CALL: "called an endpoint",
     Action.AUDIT_READ: "read the audit",
     Action.AUDIT_EXPORT: "exported the audit",
     Action.AUDIT_VERIFY: "verified the audit",
@@ -62,11 +67,11 @@ PHRASES: Mapping[str, str] = {
 TRIED: Mapping[str, str] = {  # what was refused, where it is refused often; the others say "was refused: …"
     Action.SIGN_IN: "tried to sign in",
     Action.SESSION_CONFIRM: "gave a wrong password",
-    Action.ADDRESS_CALL: "tried to call an address",
+    Action.ADDRESS_CALL: "tried to call an endpoint",
     Action.ROOT_SCAN: "tried to have a root scanned",
     Action.TABLE_READ_ROWS: "tried to read rows",
     Action.CONVERSION_INSPECT: "tried to inspect a directory",
-    Action.JOB_REQUEST: "tried to ask for it",
+    Action.JOB_REQUEST: "tried to request it",
     Action.JOB_APPROVE: "tried to approve",
     Action.JOB_REJECT: "tried to reject",
     Action.JOB_COMMENT: "tried to comment",
@@ -147,13 +152,13 @@ def story_url(**wanted: str) -> str:
 
 
 def follow(event: Event) -> list[dict[str, str]]:
-    """Where one goes from an event: who did it, what it is about, its job."""
+    """Links from an event: its actor, its object, its job."""
     who = str(event.actor_id or event.actor_name)
     found = [{"text": f"everything {event.actor_name} did", "url": story_url(actor=who)}]
     if event.table_id:
         found.append({"text": "everything that happened to this table", "url": story_url(table=str(event.table_id))})
     if event.job:
-        found.append({"text": "the whole life of this job", "url": reverse("jobs:life", args=[event.job])})
+        found.append({"text": "the full timeline of this job", "url": reverse("jobs:life", args=[event.job])})
     elif event.object_id:
         this = story_url(object=f"{event.object_kind}:{event.object_id}")
         found.append({"text": f"everything about this {event.object_kind}", "url": this})
@@ -161,7 +166,7 @@ def follow(event: Event) -> list[dict[str, str]]:
 
 
 def facts(event: Event, *, origins: bool) -> list[dict[str, Any]]:
-    """What is on record beside the sentence; where it came from for auditors alone."""
+    """The recorded facts beside the sentence; the origin only for auditors."""
     rows: list[tuple[str, Any]] = [
         ("Act", event.action), ("Outcome", event.outcome), ("Who", f"{event.actor_name} ({event.actor_kind})"),
         ("Object", f"{event.object_kind} {event.object_id}"), ("Name then", event.object_name), ("Reason", event.reason),

@@ -1,4 +1,4 @@
-"""Reads of the audit for pages, API and export. An auditor finds everything, others what touches tables that they may see."""
+"""Queries of the audit for pages, API and export. An auditor sees everything, others the events of tables that they may see."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import ObjectKind
 from console.audit.models import Event, Seal
+from console.audit.ports import table_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
-from tables.keyset import Page, page
-from tables.models import Table
-from tables.queries import within
+from console.base.pagination import Page, page
 
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
 
@@ -28,25 +27,20 @@ def visible_to(person: Person) -> QuerySet[Event]:
     if audit.everything:
         return Event.objects.all()
     reads = person.scopes(Permission.TABLE_READ)
-    tables = (
-        Table.objects.filter(within(reads) | within(audit) if audit else within(reads))
-        if reads
-        else Table.objects.none()
-    )
     if reads.everything:
         return Event.objects.filter(table_id__isnull=False)
-    ids = tables.order_by().values_list("pk", flat=True)
+    ids = tables_within(*((reads, audit) if reads else ()))
     few = list(ids[: FEW_TABLES + 1])
     return Event.objects.filter(table_id__in=few if len(few) <= FEW_TABLES else ids)
 
 
 def sees_origins(person: Person) -> bool:
-    """Whether addresses and sessions of others are this person's business: an auditor's of everything."""
+    """Whether this person may see the addresses and sessions of others: as an auditor of everything."""
     return person.scopes(Permission.AUDIT_READ).everything
 
 
 def event_for(person: Person, event_id: uuid.UUID) -> Event:
-    """One event with its link. Raises Http404 for a stranger."""
+    """One event with its link. Raises Http404 if the person can't see it."""
     found = visible_to(person).select_related("seal").filter(pk=event_id).first()
     if found is None:
         raise Http404
@@ -124,14 +118,7 @@ def _object(text: str) -> Q:
 
 def _table_id(text: str) -> uuid.UUID:
     """The id of the table that is meant; one that nothing has where none is."""
-    known = uuid_of(text)
-    if known is None:
-        known = (
-            Table.objects.filter(Q(catalog_name=text.lower()) | Q(path=text) | Q(name=text))
-            .values_list("pk", flat=True)
-            .first()
-        )
-    return known or uuid.UUID(int=0)
+    return uuid_of(text) or table_called(text) or uuid.UUID(int=0)
 
 
 def uuid_of(text: str) -> uuid.UUID | None:
@@ -153,7 +140,7 @@ def event_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> 
 
 
 def of_job(person: Person, job: uuid.UUID, limit: int = 500) -> list[Event]:
-    """What a job has left in the audit, oldest first."""
+    """The events of a job, oldest first."""
     return list(visible_to(person).filter(job=job).select_related("seal").order_by("at", "id")[:limit])
 
 

@@ -1,11 +1,11 @@
-"""What never enters the audit: fields that hold secrets are declared here, and their values are replaced wherever they stand."""
+"""Secrets that never enter the audit: declares the fields that hold them, and replaces their values wherever they occur."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from tables.secrets import masked_text
+from console.base.masking import masked_text
 
 REDACTED = "redacted"
 # `app.Model.field`. A field whose name sounds secret stands here or below; a test holds the inventory.
@@ -16,7 +16,9 @@ SECRET_FIELDS = frozenset(
         "accounts.Token.prefix",
     }
 )
-SECRET_KEYS = frozenset({field.rpartition(".")[2] for field in SECRET_FIELDS} | {"secret", "token_text", "session_key"})
+SECRET_KEYS = frozenset(
+    {field.rpartition(".")[2] for field in SECRET_FIELDS} | {"secret", "passphrase", "token_text", "session_key"}
+)
 # They sound secret and hold none: counters of claims, hashes of public texts, keys of idempotency.
 HARMLESS_FIELDS = frozenset(
     {

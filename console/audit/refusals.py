@@ -1,4 +1,4 @@
-"""A refused act is an event as well."""
+"""Records refused acts as events."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
-from console.errors import Problem
+from console.base.errors import Problem
 
-# What somebody may not do now; that a request is misspelt (400) or that the audit is down (503) is no refusal of theirs.
+# Acts that a person may not do now; a malformed request (400) or an unavailable audit (503) isn't a refusal.
 REFUSALS = frozenset({403, 409, 429})
 
 

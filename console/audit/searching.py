@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import BooleanField, DateTimeField, ExpressionWrapper, F, Func, Q, QuerySet, Value
 
 from console.audit.models import Event
-from tables.keyset import Key, Page, beyond, page
+from console.base.pagination import Key, Page, beyond, page
 
 NEWEST = (Key("at", descending=True), Key("id", descending=True))
 # The same order, spelt so that no index has it: else the database walks back in time past everything without the words.

@@ -9,11 +9,11 @@ from rest_framework import serializers
 
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.queries import Filter
-from console.rest import ListQuery
+from console.base.rest import ListQuery
 
 
 class AuditFilter(serializers.Serializer[Any]):
-    """How events are narrowed."""
+    """The filter of events."""
 
     actor = serializers.CharField(required=False, max_length=64, help_text="A name, or a person's id.")
     action = serializers.ChoiceField(Action.values, required=False)

@@ -8,15 +8,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, transaction
 
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.audit.redaction import redacted
-from console.errors import Problem
-from console.logs import log
-from tables.secrets import masked_text
+from console.base.disks import full_disk, says_full
+from console.base.errors import Problem
+from console.base.logs import log
+from console.base.masking import masked_text
+from console.base.unavailable import disk_full
 
 # Whether this request's refusal is on record already: the middleware records those that no service did.
 refused_in: ContextVar[bool] = ContextVar("refused_in", default=False)
@@ -72,12 +75,14 @@ def record(
 
 @contextmanager
 def audit_or_nothing() -> Iterator[None]:
-    """A database error while writing the audit becomes the refusal that the contract names."""
+    """Turns a database error while writing the audit into the contract's refusal."""
     try:
         with transaction.atomic():
             yield
     except DatabaseError as error:
         log.error("audit_unavailable", error=str(error).strip().split("\n")[0])
+        if says_full(error):
+            raise disk_full(full_disk(settings.ENV), "Nothing was done.") from error
         detail = (
             "The audit can't be written, so nothing was done. Nothing has changed; an administrator must look at it."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,19 +11,15 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from console.audit import heads
-from console.audit.chain import START, link_hash
+from console.audit import definitions, heads
+from console.audit.canonical import Link, links
 from console.audit.heads import HeadsFile, SignedHead
 from console.audit.models import Head, Seal, Verification
+from console.audit.verify_export import START, link_hash
 
 SLICE = 10_000
 KEPT_FINDINGS = 200
 
-_ROWS = """
-    select s.sequence, s.event, s.previous, s.hash, e.hash, audit.row_hash(e)
-    from audit.seal s left join audit.event e on e.id = s.event
-    where s.sequence > %s order by s.sequence limit %s
-"""
 # One statement, one snapshot: an event that is being sealed meanwhile is in one of the two.
 _UNSEALED = """
     select e.id, e.action, e.at from audit.event e
@@ -37,23 +32,11 @@ _COUNTS = "select (select count(*) from audit.event), (select count(*) from audi
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that differs. From `sequence` on the audit isn't what it was; None where no sequence tells."""
+    """A difference. From `sequence` on the audit has changed; None if no sequence shows it."""
 
     kind: str
     sequence: int | None
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One link as it is stored, with its event's stored hash and the hash that the event's row has now (None: no row)."""
-
-    sequence: int
-    event: uuid.UUID
-    previous: str
-    hash: str
-    event_hash: str | None
-    computed: str | None
 
 
 class Walk:
@@ -69,7 +52,7 @@ class Walk:
         self.checked = 0
 
     def take(self, link: Link) -> Iterator[Finding]:
-        """What is wrong with the next link."""
+        """The findings about the next link."""
         for finding in (*self._place(link), *_content(link)):
             self.suspect = self.suspect or finding.sequence
             yield finding
@@ -140,7 +123,7 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     exported, key = heads.exported(), key or heads.public_key()
     walk = Walk(run.last, run.hash, exported, key)
     found: list[Finding] = []
-    rows = _links(run.last)
+    rows = links(run.last, SLICE)
     for link in rows:
         found += walk.take(link)
     ended = len(rows) < SLICE
@@ -149,14 +132,8 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     _keep(run, walk, found, time.perf_counter() - started, ended)
 
 
-def _links(after: int) -> list[Link]:
-    with connection.cursor() as cursor:
-        cursor.execute(_ROWS, [after, SLICE])
-        return [Link(*row) for row in cursor]
-
-
 def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
-    """What only the whole shows: a cut tail, heads that are lost or forged, events that are in no chain."""
+    """What only the whole shows: a cut tail, heads that are lost or forged, events that are in no chain, functions that were replaced."""
     beyond = {sequence: head for sequence, head in exported.heads.items() if sequence > walk.last}
     yield from _cut(walk.last, beyond, key)
     stored = Head.objects.values_list("sequence", flat=True)
@@ -165,6 +142,7 @@ def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
         text = f"{len(lost):,} signed heads, #{min(lost)} first, are no longer in the file outside the database."
         yield Finding("head_lost", min(lost), text)
     yield from unsealed()
+    yield from (Finding("definition_changed", None, text) for text in definitions.differences())
 
 
 def _cut(last: int, beyond: Mapping[int, SignedHead], key: str) -> Iterator[Finding]:
@@ -177,7 +155,7 @@ def _cut(last: int, beyond: Mapping[int, SignedHead], key: str) -> Iterator[Find
 
 
 def unsealed() -> Iterator[Finding]:
-    """Events that are neither in the chain nor waiting for it: nobody but the table's owner can make such."""
+    """Events that are neither in the chain nor waiting for it: only the table's owner can make such."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS)
         events, known = cursor.fetchone()
@@ -213,7 +191,7 @@ def first_wrong(run: Verification) -> int | None:
 
 
 def as_json(run: Verification) -> dict[str, Any]:
-    """A verification as API and command line give it."""
+    """A verification as API and command line return it."""
     return {
         "whole": run.first <= 1,
         "first": run.first,

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, ProgrammingError
 
-from console.errors import Problem
+from console.base.env import Env
+from console.base.errors import Problem
 
-DOWN = "PostgreSQL doesn't answer. Is the instance running (make run), and is LEVEE_HOME or LEVEE_DATABASE_URL its own?"
+SOCKET = ".s.PGSQL.5432"
 EMPTY = "The database has no tables yet: wait until the instance says that it is ready."
+
+
+def down(env: Env) -> str:
+    """Why no command reaches the database: what runs, or doesn't, in which home."""
+    if env.database_url is not None:
+        return "PostgreSQL doesn't answer at LEVEE_DATABASE_URL; start it, or correct the address."
+    if not env.embedded:
+        found = f"no instance has ever been started in {env.home}"
+    elif not (Path(env.embedded["pg_socket_dir"]) / SOCKET).exists():
+        found = f"the instance of {env.home} isn't running"
+    else:
+        found = f"PostgreSQL of {env.home} doesn't answer yet"
+    return f"LEVEE_HOME: {found}; start it (make run), or set LEVEE_HOME to the home of the one that runs."
 
 
 @contextmanager
@@ -22,7 +38,7 @@ def in_one_line() -> Iterator[None]:
     except Problem as problem:
         raise CommandError(problem.detail) from None
     except (OperationalError, InterfaceError):
-        raise CommandError(DOWN) from None
+        raise CommandError(down(settings.ENV)) from None
     except ProgrammingError as error:
         if getattr(error.__cause__, "sqlstate", None) != "42P01":  # undefined table
             raise

@@ -1,4 +1,4 @@
-"""Installs Debian packages where that is allowed: as root, or by a sudo that asks no password."""
+"""Installs Debian packages if allowed: as root, or with passwordless sudo."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _install_repairing(prefix: list[str], package: str, places: Places) -> None:
     try:
         run(command, log)
     except CommandFailed as failure:
-        if "dpkg --configure -a" not in failure.said:
+        if "dpkg --configure -a" not in failure.output:
             raise
         run([*prefix, "dpkg", "--configure", "-a"], log)
         run(command, log)

@@ -24,7 +24,7 @@ class Archive:
         """The JVM writes the file only when it ends by itself, so it is moved into place when it is whole."""
         part = self.places.tools / "levee.jsa.part"
         part.unlink(missing_ok=True)
-        command = [str(self.places.python), "-m", "jobs.engine.archive", "--out", str(part)]
+        command = [str(self.places.python), "-m", "jobs.worker.archive", "--out", str(part)]
         home = Path(str(java.find())).resolve().parents[1]
         run(command, self.places.logs / "archive.log", cwd=self.places.root, env={"JAVA_HOME": str(home)})
         part.rename(self._file())

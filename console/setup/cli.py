@@ -1,4 +1,4 @@
-"""The command line of set-up: which parts which purpose needs, one set-up at a time, and what it says."""
+"""The command line of set-up: the parts for each purpose, one set-up at a time, and its messages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _set_up(places: Places, purpose: str) -> list[str]:
 def _incomplete(missing: list[str]) -> int:
     """The lines above said why; after much progress the last line names them once more."""
     names = ", ".join(missing)
-    print(f"set-up is incomplete: {names}. Do what is said above and run it again; the rest is kept.", file=sys.stderr)
+    print(f"set-up is incomplete: {names}. Follow the lines above and run it again; the rest is kept.", file=sys.stderr)
     return 1
 
 

@@ -10,14 +10,18 @@ from console.setup.troubles import CommandFailed
 
 
 def run(command: list[str], log: Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
-    """Run to the end, appending output to `log`; `env` adds to the environment. Raises CommandFailed."""
+    """Run to the end, appending output to `log`; `env` adds to the environment. Raises CommandFailed.
+
+    An instance's settings aren't passed on: set-up serves every instance of the clone, and none takes its programs for its own.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("LEVEE_")}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         out.write(f"\n$ {' '.join(command)}\n".encode())
         out.flush()
         begin = out.tell()
         done = subprocess.run(
-            command, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            command, cwd=cwd, env={**inherited, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
     if done.returncode:
         raise CommandFailed(command, done.returncode, log, _since(log, begin))

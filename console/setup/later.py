@@ -49,7 +49,7 @@ def _make(archive: Archive) -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """The JVM has a session of its own and would first write what it has: nobody waits for that."""
+    """The JVM has a session of its own and would first write what it has: which takes too long."""
     end_descendants()
     os._exit(128 + number)
 

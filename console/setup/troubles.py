@@ -1,4 +1,4 @@
-"""What set-up says when it can't go on: always what, why, and the command that would help."""
+"""Set-up's messages when it can't continue: always what, why, and the command that would help."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class CannotInstall(Exception):
 
 
 class CommandFailed(Exception):
-    """A program ended with an error. `said` is all it printed; the message holds the end of that."""
+    """A program ended with an error. `said` is its whole output; the message has the end of it."""
 
-    def __init__(self, command: list[str], code: int, log: Path, said: str) -> None:
-        tail = "\n".join(f"    {line}" for line in said.splitlines()[-TAIL_LINES:])
+    def __init__(self, command: list[str], code: int, log: Path, output: str) -> None:
+        tail = "\n".join(f"    {line}" for line in output.splitlines()[-TAIL_LINES:])
         super().__init__(f"`{' '.join(command)}` ended with code {code}; everything it said is in {log}\n{tail}")
-        self.said = said
+        self.output = output

@@ -70,7 +70,7 @@ class Packages:
         try:
             self._install_locks()
         except CommandFailed as failure:
-            if PIP_WRITES not in failure.said:
+            if PIP_WRITES not in failure.output:
                 stamps.drop(self.places.stamps, BEGUN)
             raise
         stamps.drop(self.places.stamps, BEGUN)

@@ -95,14 +95,17 @@ def lock_home(path: Path) -> TextIO:
         raise StartRefused(
             f"LEVEE_HOME: {path} is in use by another `up` (pid {holder}); stop that one first"
         ) from None
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+    try:
+        os.ftruncate(file.fileno(), 0)
+        os.write(file.fileno(), f"{os.getpid()}\n".encode())
+    except OSError as error:
+        file.close()
+        raise _unusable(path, error) from error
     return file
 
 
 def _unusable(path: Path, error: OSError) -> StartRefused:
-    return StartRefused(f"LEVEE_HOME: {path} can't be used: {error.strerror or error} ({error.filename})")
+    return StartRefused(f"LEVEE_HOME: {path} can't be used: {error.strerror or error} ({error.filename or path})")
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -11,11 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from console.env import Env, SettingError
+import psycopg
+
+from console.base.disks import full_disk, says_full
+from console.base.env import Env, SettingError
 from console.supervisor import postgres, provision, redis, tools
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, lock_home, open_home
-from console.supervisor.journal import Journal
+from console.supervisor.journal import Journal, say
 from console.supervisor.leftovers import end_strays, sweep
 from console.supervisor.pids import die_with_parent
 from console.supervisor.processes import Program, State, Supervisor, describe_exit
@@ -46,6 +49,10 @@ class Instance:
                 return
             except SettingError as error:
                 raise StartRefused(str(error)) from error
+            except (OSError, psycopg.Error) as error:
+                if not says_full(error) and full_disk(self._env) is None:  # PostgreSQL doesn't always say why
+                    raise
+                raise StartRefused(f"LEVEE_HOME: its disk is full ({error}); free some space on it") from error
 
     def _run(self) -> None:
         check_settings(self._env)
@@ -81,7 +88,7 @@ class Instance:
         self._run_once(supervisor, home, ["prepare", *([] if self._sample else ["--no-sample"])], environment)
         web = web_program(env.port, listener.fileno(), environment_of("web", home, java_home))
         self._start_first(supervisor, home, [web])
-        _say(f"ready on http://127.0.0.1:{env.port}")
+        say(f"ready on http://127.0.0.1:{env.port}", sys.stdout)
         left_out = os.environ.get(WITHOUT, "").split(",")
         parts = part_programs(home, java_home, WorkerProbe(connections[0]))
         supervisor.aloud = True
@@ -160,11 +167,6 @@ def _signals(stop: Any) -> Iterator[None]:
     finally:
         for sig, handler in before.items():
             signal.signal(sig, handler)
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def _last_line(log: Path) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from console.supervisor.home import Home
 from console.supervisor.pids import ProcessId, boot_id, group_members, start_ticks
 
+PARTS_WITH_A_JVM = (b"LEVEE_PROCESS=interactive", b"LEVEE_PROCESS=spark")
 GENTLE_S = 5.0
 GONE_S = 10.0
 _POLL_S = 0.05
@@ -31,7 +32,7 @@ def sweep(home: Home) -> list[str]:
 
 
 def end_strays(home: Home) -> list[str]:
-    """End the JVMs that a worker was still launching when it ended: not recorded yet, known by the home in their environment.
+    """End the JVMs that a worker was still launching when it ended: not recorded yet, known by home and part in their environment.
 
     Only for the holder of the home's lock. Returns one name per process.
     """
@@ -53,10 +54,14 @@ def _java_processes() -> list[int]:
 
 
 def _belongs_to(pid: int, home: Home) -> bool:
-    """Leads a group of its own, as every JVM of a worker does, and was started for this home."""
+    """Leads a group of its own, as every JVM of a worker does, and was started for this home by one of the parts that have a JVM.
+
+    The home alone proves nothing: a person who exported LEVEE_HOME has it in every program that they start.
+    """
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return os.getpgid(pid) == pid and b"LEVEE_HOME=" + os.fsencode(home.path) in environment
+        environment = set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+        for_home = b"LEVEE_HOME=" + os.fsencode(home.path) in environment
+        return os.getpgid(pid) == pid and for_home and not environment.isdisjoint(PARTS_WITH_A_JVM)
     except OSError:
         return False
 

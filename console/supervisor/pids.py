@@ -41,6 +41,15 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in ("Z", "X") else int(fields[19])
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped the process: it is there, and does nothing until another lets it go on."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat[stat.rindex(")") + 2] == "T"
+
+
 def identify(pid: int) -> ProcessId | None:
     """The full identity of a running process, None when it is gone."""
     ticks = start_ticks(pid)

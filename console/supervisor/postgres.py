@@ -67,6 +67,17 @@ def answers(home: Home) -> bool:
     return True
 
 
+def works(home: Home) -> bool:
+    """False when the server leaves a connection waiting; one that refuses it, or recovers from a crash, works."""
+    try:
+        connect(home, "postgres").close()
+    except psycopg.errors.ConnectionTimeout:
+        return False
+    except psycopg.OperationalError as error:
+        return "temporarily unavailable" not in str(error)  # so many wait already that no more are let in
+    return True
+
+
 def connect(home: Home, database: str = DATABASE, user: str = SUPERUSER) -> psycopg.Connection:
     """An autocommit connection to the home's own server. Raises psycopg.OperationalError."""
     directory = home.record.pg_socket_dir

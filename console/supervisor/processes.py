@@ -13,16 +13,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from console.supervisor.account import Account, popen_user
-from console.supervisor.home import Home, write_json
+from console.supervisor.home import Home
 from console.supervisor.journal import Journal
 from console.supervisor.leftovers import end_jvm, jvm_files, kill_group, wait_until
+from console.supervisor.notes import PIDS, STATUSES, Notes
 from console.supervisor.pids import ProcessId, die_with_parent, identify
+from console.supervisor.signs import Ear, Sign
 from console.supervisor.tools import PROJECT
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 60.0
 STEADY_S = 60.0  # up for so long, a program has earned a quick restart
 TICK_S = 0.1
+LOST_TIME_S = 12.0  # between two ticks: this process itself has been stopped
+ASKS = 8  # how often in its silence's limit a program is asked for a sign
 PARTS_GRACE_S = 6.5  # a worker that runs a Spark job needs its JVM ended after that
 JVM_GRACE_S = 2.5  # to write down that the attempt was given back
 SERVER_GRACE_S = 2.0  # each; the whole stop stays below 15 s
@@ -34,6 +38,7 @@ class State(StrEnum):
     WAITING = "waiting"
     STARTING = "starting"
     READY = "ready"
+    HUNG = "hung"  # it runs and gives no sign of life: it is ended soon
     DOWN = "down"
     STOPPED = "stopped"
 
@@ -47,6 +52,8 @@ class Program:
     environment: Mapping[str, str]
     ready: Callable[[int], bool]
     start_limit: float
+    sign: Sign | None = None  # asked from a thread of its own once it is ready
+    silence: float = 40.0  # seconds without a sign, after which it is ended
     after: tuple[str, ...] = ()
     server: bool = False  # servers stop last, one after the other
     stop_signal: signal.Signals = signal.SIGTERM
@@ -70,6 +77,7 @@ class Child:
     next_start: float = 0.0
     delay: float = FIRST_DELAY_S
     has_been_ready: bool = False
+    ear: Ear | None = None
 
     def as_json(self) -> dict[str, object]:
         """The shape in `state/processes.json`; `since` is seconds since the epoch."""
@@ -88,9 +96,11 @@ class Supervisor:
     def __init__(self, home: Home, journal: Journal, clock: Callable[[], float] = time.monotonic) -> None:
         self._home = home
         self._journal = journal
+        self._notes = Notes(home.state)
         self._clock = clock
         self.children: dict[str, Child] = {}
         self.aloud = False  # whether deaths are told on the terminal
+        self._ticked = clock()
 
     def add(self, *programs: Program) -> None:
         """Programs to start at the next ticks, in this order."""
@@ -99,7 +109,9 @@ class Supervisor:
         self._write_statuses()
 
     def tick(self) -> None:
-        """Look at every child once: note deaths and first answers, start what is due."""
+        """Look at every child once: note deaths, first answers and silence, start what is due."""
+        self._forgive()
+        self._notes.write_owed()
         for child in self.children.values():
             if child.process is not None:
                 self._look_at(child)
@@ -119,8 +131,9 @@ class Supervisor:
         for child in reversed([child for child in children if child.program.server]):
             self._stop_server(child)
         for child in children:
+            self._stop_listening(child)
             self._set(child, State.STOPPED)
-        write_json(self._home.state / "pids.json", {})
+        self._notes.write(PIDS, {})
 
     def _is_due(self, child: Child) -> bool:
         return self._clock() >= child.next_start and all(self._lets_pass(name) for name in child.program.after)
@@ -165,6 +178,10 @@ class Supervisor:
             self._died(child, describe_exit(code))
         elif child.state is State.STARTING:
             self._look_for_answer(child)
+        elif child.ear and child.ear.silence() > child.program.silence / 2:
+            self._hear_nothing(child, child.ear.silence())
+        elif child.state is State.HUNG:
+            self._set(child, State.READY)
         elif child.delay > FIRST_DELAY_S and self._clock() - child.started >= STEADY_S:
             child.delay = FIRST_DELAY_S
 
@@ -173,16 +190,37 @@ class Supervisor:
         if child.program.ready(child.process.pid):
             child.has_been_ready = True
             self._set(child, State.READY)
+            if child.program.sign:
+                every = child.program.silence / ASKS
+                child.ear = Ear(child.process.pid, child.program.sign, every, self._clock)
             seconds = round(self._clock() - child.started, 1)
             self._journal.write("ready", process=child.program.name, seconds=seconds)
         elif self._clock() - child.started > child.program.start_limit:
             self._kill(child)
             self._died(child, f"no answer within {child.program.start_limit:.0f} s")
 
+    def _hear_nothing(self, child: Child, silence: float) -> None:
+        """At half of the limit the health page shows the silence; at the full limit the supervisor ends and replaces the program."""
+        self._set(child, State.HUNG)
+        if silence > child.program.silence:
+            self._kill(child)
+            self._died(child, f"hung: no sign of life for {silence:.0f} s")
+
+    def _forgive(self) -> None:
+        """Doesn't count a part's silence while a server is away, nor any silence while this process was stopped."""
+        lost_time = self._clock() - self._ticked > LOST_TIME_S
+        self._ticked = self._clock()
+        children = self.children.values()
+        server_away = any(child.program.server and child.state is not State.READY for child in children)
+        for child in children:
+            if child.ear and (lost_time or (server_away and not child.program.server)):
+                child.ear.forgive()
+
     def _died(self, child: Child, reason: str) -> None:
         name = child.program.name
         self._end_remains(child)
         child.process = child.identity = None
+        self._stop_listening(child)
         child.last_exit = reason
         child.restarts += 1
         child.next_start = self._clock() + child.delay
@@ -191,6 +229,11 @@ class Supervisor:
         self._write_pids()
         self._set(child, State.DOWN)
         (self._journal.warn if self.aloud else self._journal.write)("died", text=text, process=name, reason=reason)
+
+    def _stop_listening(self, child: Child) -> None:
+        if child.ear:
+            child.ear.close()
+        child.ear = None
 
     def _end_remains(self, child: Child) -> None:
         """What a dead program left: the rest of its group, and the JVM it had recorded."""
@@ -244,11 +287,11 @@ class Supervisor:
     def _write_pids(self) -> None:
         """After every start and death: what `leftovers.sweep` goes by when this process is killed."""
         running = {name: child.identity.as_json() for name, child in self.children.items() if child.identity}
-        write_json(self._home.state / "pids.json", running)
+        self._notes.write(PIDS, running)
 
     def _write_statuses(self) -> None:
         statuses = {name: child.as_json() for name, child in self.children.items()}
-        write_json(self._home.state / "processes.json", statuses)
+        self._notes.write(STATUSES, statuses)
 
 
 def describe_exit(code: int) -> str:

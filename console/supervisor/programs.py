@@ -16,12 +16,16 @@ from console.supervisor import postgres, redis
 from console.supervisor.home import Home
 from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
+from jobs.lifecycle.timeouts import timing
 
 SERVER_LIMIT_S = 120.0  # PostgreSQL may have a crash to recover from
 WEB_LIMIT_S = 120.0
 WORKER_LIMIT_S = 300.0  # Spark on a busy machine; five times what an idle one needs
 PROBE_EVERY_S = 0.5
 ROOMY_CORES = 4
+WEB_PATIENCE_S = 10.0  # of the question whether the web process works: it may have much to do
+YOUNG_BEATS = 2.5  # a worker whose last beat is older than so many gives no sign
+THREADS = 24  # of a web process; console.waiting says how many of them may wait
 
 
 def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Program]:
@@ -40,6 +44,8 @@ def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Pro
                 stop_signal=postgres.STOP_SIGNAL,
                 death_signal=signal.SIGQUIT,
                 account=home.account,
+                sign=lambda _pid: postgres.works(home),
+                silence=server_silence(),
             )
         )
     if own_redis:
@@ -53,9 +59,16 @@ def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Pro
                 SERVER_LIMIT_S,
                 server=True,
                 death_signal=signal.SIGTERM,
+                sign=lambda _pid: redis.works(address),
+                silence=server_silence(),
             )
         )
     return programs
+
+
+def server_silence() -> float:
+    """Less than a part's, whose silence may be the server's fault."""
+    return timing().hung * 0.75
 
 
 def environment_of(name: str, home: Home, java_home: Path) -> dict[str, str]:
@@ -76,14 +89,16 @@ def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> P
         "web",
         [
             *(sys.executable, "-m", "gunicorn", "console.wsgi", "--bind", f"fd://{descriptor}"),
-            *("--worker-class", "gthread", "--workers", "2", "--threads", "16"),
+            *("--worker-class", "console.server.worker.PatientWorker", "--workers", "2", "--threads", str(THREADS)),
             *("--graceful-timeout", "4", "--worker-tmp-dir", _memory_directory()),
-            *("--no-control-socket", "--log-level", "warning"),
+            *("--no-sendfile", "--no-control-socket", "--log-level", "warning"),
         ],
         environment,
         lambda _pid: page_answers(port),
         WEB_LIMIT_S,
         descriptors=(descriptor,),
+        sign=lambda _pid: page_answers(port, WEB_PATIENCE_S),
+        silence=timing().hung,
     )
 
 
@@ -100,6 +115,8 @@ def worker_program(
         environment,
         lambda pid: probe.is_ready(queue, pid),
         WORKER_LIMIT_S,
+        sign=lambda pid: probe.beats(queue, pid),
+        silence=timing().hung,
         after=after,
     )
 
@@ -121,6 +138,8 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
         environment("dispatcher"),
         lambda pid: probe.is_ready("dispatcher", pid),
         WORKER_LIMIT_S,
+        sign=lambda pid: probe.beats("dispatcher", pid),
+        silence=timing().hung,
     )
     return [
         worker_program("light", threads, environment("light"), probe),
@@ -140,7 +159,10 @@ class WorkerProbe:
     """Asks the database which workers have said that they are ready."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
-        self._arguments = connection
+        self._arguments = {
+            **connection,
+            "connect_timeout": 3,
+        }  # a server that hangs must not hold up who is to replace it
         self._asked = 0.0
         self._ready: set[tuple[str, int]] = set()
 
@@ -150,6 +172,17 @@ class WorkerProbe:
             self._asked = time.monotonic()
             self._ready = self._ask()
         return (kind, pid) in self._ready
+
+    def beats(self, kind: str, pid: int) -> bool | None:
+        """Whether a worker of that kind, in the process group of `pid`, has said lately that it lives; None without a database."""
+        query = "select pid, extract(epoch from clock_timestamp() - heartbeat_at) from jobs_worker where kind = %s and boot_id = %s"
+        try:
+            with psycopg.connect(**self._arguments, autocommit=True) as connection:
+                found = connection.execute(query, [kind, boot_id()]).fetchall()
+        except psycopg.Error:
+            return None
+        young = YOUNG_BEATS * timing().heartbeat
+        return any(_group(worker) == pid and age < young for worker, age in found)
 
     def _ask(self) -> set[tuple[str, int]]:
         query = "select kind, pid from jobs_worker where condition = 'ready' and boot_id = %s"
@@ -165,9 +198,9 @@ def _group(pid: int) -> int:
         return 0
 
 
-def page_answers(port: int) -> bool:
+def page_answers(port: int, patience: float = 1) -> bool:
     """True when the web process answers a request."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     try:
         connection.request("GET", "/health/live")
         return connection.getresponse().status == http.HTTPStatus.OK

@@ -2,6 +2,7 @@
 
 import redis
 
+from console.base.disks import says_full
 from console.supervisor import tools
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
@@ -31,12 +32,24 @@ def url(home: Home) -> str:
 
 
 def answers(address: str) -> bool:
-    """True when Redis at the address answers and has loaded its data."""
+    """True when Redis at the address answers and has loaded its data; also when its disk is full and it takes nothing."""
     with redis.Redis.from_url(address, socket_timeout=2, socket_connect_timeout=2) as client:
         try:
             return bool(client.ping())
-        except redis.RedisError:
+        except redis.RedisError as error:
+            return says_full(error)
+
+
+def works(address: str) -> bool:
+    """False when Redis leaves a question waiting; one that loads its data, or refuses, works."""
+    with redis.Redis.from_url(address, socket_timeout=5, socket_connect_timeout=5) as client:
+        try:
+            client.ping()
+        except redis.TimeoutError:
             return False
+        except redis.RedisError:
+            return True
+    return True
 
 
 def check(address: str, setting: str) -> None:

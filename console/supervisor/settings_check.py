@@ -1,11 +1,11 @@
-"""What can be known to be wrong before anything is started, each as one line naming the setting."""
+"""Checks of the settings before anything starts, each failure in one line that names the setting."""
 
 import os
 import socket
 import time
 from pathlib import Path
 
-from console.env import Env
+from console.base.env import Env
 from console.supervisor.errors import StartRefused
 
 SPARK_MASTERS = ("local", "spark://", "yarn", "k8s://")
@@ -26,7 +26,7 @@ def check_settings(env: Env) -> None:
 
 
 def _check_heads(place: Path) -> None:
-    """Heads that can't be written would leave the audit without its proof, unnoticed until somebody needs it."""
+    """Unwritable heads would leave the audit without its proof, unnoticed until you need it."""
     probe = place / f"writable.{os.getpid()}"
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""What every page prints the same way: icons, sizes, numbers, times, states. Unknown is a word, never -1 or empty.
+"""Shared formatting of all pages: icons, sizes, numbers, times, states. Unknown is a word, never -1 or empty.
 
 A built-in library of every template. Filters take None for unknown.
 """
@@ -40,7 +40,7 @@ STATE_LOOKS: Mapping[str, StateLook] = {
     "queued": StateLook("idle", "clock", "Queued"),
     "running": StateLook("run", "loader-2", "Running"),
     "cancelling": StateLook("wait", "loader-2", "Cancelling"),
-    "reconciling": StateLook("unknown", "help-circle", "Unknown: looking"),
+    "reconciling": StateLook("unknown", "help-circle", "Unknown: checking"),
     "succeeded": StateLook("ok", "circle-check", "Succeeded"),
     "failed": StateLook("bad", "circle-x", "Failed"),
     "cancelled": StateLook("idle", "ban", "Cancelled"),
@@ -88,13 +88,13 @@ EVENT_LOOKS: Mapping[str, LevelLook] = {
     "awaiting_approval": LevelLook("wait", "user-check", "Measured"),
     "approved": LevelLook("ok", "circle-check", "Approved"),
     "rejected": LevelLook("bad", "circle-x", "Rejected"),
-    "comment": LevelLook("idle", "user-circle", "Said"),
+    "comment": LevelLook("idle", "user-circle", "Comment"),
     "previewing": LevelLook("idle", "pencil", "Requested"),
     "queued": LevelLook("idle", "clock", "Queued"),
     "running": LevelLook("run", "player-play", "Started"),
     "succeeded": LevelLook("ok", "circle-check", "Succeeded"),
     "failed": LevelLook("bad", "circle-x", "Failed"),
-    "cancelling": LevelLook("wait", "player-stop", "Cancel asked"),
+    "cancelling": LevelLook("wait", "player-stop", "Cancel requested"),
     "cancelled": LevelLook("idle", "ban", "Cancelled"),
     "reconciling": LevelLook("unknown", "help-circle", "Unknown"),
     "withdrawn": LevelLook("idle", "arrow-back-up", "Withdrawn"),
@@ -119,10 +119,18 @@ def _moment(value: datetime | str) -> datetime:
 
 @register.simple_tag
 def unknown(why: str = "", word: str = "unknown") -> SafeString:
-    """The word for a value nobody knows, with the reason on hover."""
+    """The word for an unknown value, with the reason on hover."""
     if not why:
         return format_html('<span class="lv-unknown">{}</span>', word)
     return format_html('<abbr class="lv-unknown" title="{}">{}</abbr>', why, word)
+
+
+@register.filter
+def partition_value(value: str | None) -> str:
+    """A partition's value as the log has it; NULL and an empty text as words, since you can't see either."""
+    if value is None:
+        return unknown(word="null")
+    return value or unknown("Empty text", word="empty text")
 
 
 @register.filter(name="number")
@@ -223,6 +231,17 @@ def ago(value: datetime | str | None) -> str:
     return _time_element(moment, _relative(moment, timezone.now()))
 
 
+@register.simple_tag
+def ago_between(first: datetime | str | None, last: datetime | str | None) -> str:
+    """A range of times, formatted as `ago`; two times that read alike appear once."""
+    if not first or not last:
+        return ago(first or last)
+    now = timezone.now()
+    if _relative(_moment(first), now) == _relative(_moment(last), now):
+        return ago(last)
+    return format_html("{} – {}", ago(first), ago(last))
+
+
 @register.filter
 def since(value: datetime | str | None) -> str:
     """How long it has been (`2 min 34 s`), as a time element."""
@@ -264,19 +283,8 @@ def version(value: int | None) -> str:
 
 @register.filter
 def last_part(path: str) -> str:
-    """The last name of a path: what a person calls a directory."""
+    """The last name of a path, by which people know a directory."""
     return path.rstrip("/").rpartition("/")[2] or path
-
-
-@register.filter
-def share(part: int, whole: int) -> str:
-    """`part` of `whole` as a percentage for a sentence; nothing is rounded up to 100 % or down to 0 %."""
-    if not whole:
-        return unknown()
-    percent = 100 * part / whole
-    if 0 < percent < 1:
-        return "< 1 %"
-    return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"
 
 
 @register.simple_tag
@@ -347,7 +355,7 @@ def spark_type(value: Any) -> str:
 
 @register.filter
 def control(field: BoundField) -> SafeString:
-    """A form field's widget with the classes of its kind, so that forms say nothing about looks."""
+    """A form field's widget with the classes of its kind, so that forms don't define looks."""
     match field.field.widget:
         case CheckboxInput() | CheckboxSelectMultiple() | RadioSelect() | HiddenInput():
             return SafeString(field)

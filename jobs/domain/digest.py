@@ -1,4 +1,4 @@
-"""The digest of a request: approvals are given to it, and it proves the row unchanged."""
+"""The digest of a request: people approve it, and it proves that the row is unchanged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def request_digest(
     expires_at: str,
     revision: int = 1,
 ) -> str:
-    """The sha256 over the stored request and its preview at the base version. Drift is a check of its own, never part of it."""
+    """The sha256 over the stored request and its preview at the base version. It never covers drift, which has its own check."""
     return sha256_of(
         {
             "command": command,

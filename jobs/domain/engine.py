@@ -1,4 +1,4 @@
-"""What the worker asks of an engine, and what the engine may tell the worker while it runs."""
+"""The interface between worker and engine: the calls of the worker, and the engine's reports while it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.domain.results import Result
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What ties a commit to its request: stamped into the commit and used as Spark's job group and tag.
+    """The marks that tie a commit to its request: stamped into the commit and used as Spark's job group and tag.
 
     `tag` is unique per run (`levee-<job>-<attempt>`); `txn_app_id` is `levee:<job>`.
     """
@@ -33,7 +33,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the drift check found just before a run: the version that the table is at (None: it is no table yet).
+    """The result of the drift check just before a run: the table's current version (None: it isn't a table yet).
 
     `strict`: the commit must follow that very version, so Delta may not try it again on a later one
     (`spark.databricks.delta.maxCommitAttempts=0`).
@@ -47,7 +47,7 @@ UNCHECKED = Checked(None)
 
 
 class Report(Protocol):
-    """The engine's way to speak while it runs. Every method returns at once."""
+    """How the engine reports while it runs. Every method returns at once."""
 
     def stage(self, name: str) -> None:
         """A stage begins: "listing files", "reading footers", "writing files", "committing"."""
@@ -56,14 +56,14 @@ class Report(Protocol):
         """One line for the job's log."""
 
     def point(self, name: str) -> None:
-        """A named point of the run has been reached (fault points of tests hang here)."""
+        """The run has reached a named point (the tests' fault points attach here)."""
 
 
 class Engine(Protocol):
-    """A warm engine. All methods raise EngineFailed, EngineLost, EngineCancelled or CommandRefused and nothing else."""
+    """A warm engine. Its methods raise only EngineFailed, EngineLost, EngineCancelled or CommandRefused."""
 
     def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
-        """What Spark finds that the command would do at a version of its table; None where there is no table yet."""
+        """Spark's preview of the command at a version of its table; None if there is no table yet."""
         ...
 
     def run(
@@ -73,14 +73,23 @@ class Engine(Protocol):
         ...
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
-        """Answers a read: kind `inspect` {path} or `deltatable` {path, name, …}."""
+        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes` or `matched`.
+
+        `question` always names the `path`; `rows` and `matched` also a `version`, `changes` the versions from and to.
+        """
         ...
 
     def cancel(self, tag: str) -> None:
-        """Asks Spark to stop what runs under this tag; not sticky, so callers repeat it until the run has ended."""
+        """Asks Spark to cancel this tag's work; not sticky, so callers repeat it until the run has ended."""
 
     def progress(self, tag: str) -> tuple[int, int] | None:
         """Tasks done and total of the tag's active Spark stages; None when none is active."""
+
+    def answers(self) -> None:
+        """Returns once the engine has answered a question that costs nothing; one that hangs doesn't let it return."""
+
+    def busy(self, tag: str) -> bool:
+        """Whether tasks of this tag hold slots, even of cancelled or failed work: a task can ignore the cancel."""
 
     def has_executors(self) -> bool:
         """False when no executor could take a task now."""

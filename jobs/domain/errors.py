@@ -1,4 +1,4 @@
-"""What can go wrong, as values: an engine's failure, and Levee's own refusal."""
+"""Failures as values: an engine's failure, and Levee's own refusal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EngineFailure:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why Levee will not do something, found before any damage.
+    """Why Levee refuses something, before any damage.
 
     `code` is the stable code of the API, `message` says what is wrong, `place` where (a path, a column, a position),
     `remedy` what to do. `engine` carries the condition and words that Delta would use, where it has some.
@@ -84,6 +84,10 @@ class CommandRefused(LeveeError):
         self.refusals = refusals
 
 
+class DirectorySwapped(LeveeError):
+    """Another directory, or a link, replaced the table that the engine was changing: Levee doesn't know where the change went."""
+
+
 class EngineFailed(LeveeError):
     """The engine failed, as a value. The JVM is still usable."""
 
@@ -93,8 +97,8 @@ class EngineFailed(LeveeError):
 
 
 class EngineLost(EngineFailed):
-    """The JVM is gone or can't be trusted any more (killed, connection lost, OutOfMemoryError)."""
+    """The JVM is gone or can no longer be trusted (killed, connection lost, OutOfMemoryError)."""
 
 
 class EngineCancelled(LeveeError):
-    """The run was cancelled before it ended; whether it committed must be looked up."""
+    """The run was cancelled before it ended; look up whether it committed."""

@@ -1,4 +1,4 @@
-"""What Spark measures for a preview, beside what the log says already."""
+"""Measurements that Spark makes for a preview, beside the numbers from the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the values of a partition column can be read as. Standard library only; also runs inside Spark's Python workers.
+"""The types that the values of a partition column fit. Standard library only; also runs inside Spark's Python workers.
 
 Two questions, two sets of rules. `casts` answers whether Spark's non-ANSI cast, which CONVERT uses, reads a text as a type at
 all (`01` as int is 1). `ValueSet.propose` looks for the narrowest type that gives every text back unchanged (`01` stays text).
@@ -46,7 +46,7 @@ def casts(type_name: str, text: str) -> bool:
     """Whether Spark's non-ANSI cast in UTC reads `text` as `type_name` (a name that partitions.parse_schema gives).
 
     CONVERT fails with DELTA_FAILED_CAST_PARTITION_VALUE where this is False. Rules of UTF8String, Decimal and
-    SparkDateTimeUtils of Spark 4.2; tests/engine compares them with the real cast.
+    SparkDateTimeUtils of Spark 4.2; tests/jobs/engine compares them with the real cast.
     """
     trimmed = text.strip(_BLANKS)
     if type_name in INTEGERS:
@@ -118,7 +118,8 @@ class ValueSet:
     can't give back unchanged and the first of them in text order. Plain attributes, so that it pickles by value.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = DISTINCT_LIMIT) -> None:
+        self.limit = limit
         self.seen: set[str] = set()
         self.more = False
         self.nulls = 0
@@ -130,7 +131,7 @@ class ValueSet:
         """Counts one value; a value that was seen before changes nothing."""
         if text in self.seen:
             return
-        if len(self.seen) < DISTINCT_LIMIT:
+        if len(self.seen) < self.limit:
             self.seen.add(text)
         else:
             self.more = True
@@ -141,7 +142,7 @@ class ValueSet:
         self.digits = _wider(self.digits, text)
 
     def merge(self, other: ValueSet) -> None:
-        """Takes over what another task saw."""
+        """Adds the values of another task."""
         self.nulls += other.nulls
         self.more = self.more or other.more
         for text in sorted(other.seen):
@@ -176,7 +177,7 @@ class ValueSet:
     def _counted(self) -> str:
         count = len(self.seen)
         if self.more:
-            return f"more than {DISTINCT_LIMIT:,} values"
+            return f"more than {self.limit:,} values"
         return "1 value" if count == 1 else f"{count:,} values"
 
     def _why(self, type_name: str) -> str:
@@ -205,7 +206,7 @@ class ValueSet:
         parts = [self._ruled_out(name) for name in ("int", "date") if self._mostly(name)]
         if parts:
             return "; ".join(parts)
-        return f"`{self.misses['timestamp'][1]}` is no number, date, time or boolean"
+        return f"`{self.misses['timestamp'][1]}` isn’t a number, date, time or boolean"
 
     def _ruled_out(self, type_name: str) -> str:
         count, text = self.misses[type_name]

@@ -1,4 +1,4 @@
-"""Partition schemas: Levee's own parser for their DDL, and the check of one against the directories that were found.
+"""Partition schemas: Levee's own parser for their DDL, and the check of one against the table's directories.
 
 A partition schema is text that people type and that must appear in a statement. It is parsed here into names and types of a
 closed list and printed again from those alone, so that nothing else of the text can reach Spark.

@@ -1,4 +1,4 @@
-"""How many approvals a command needs, of which role, and why: rules are data, the strictest that applies counts."""
+"""How many approvals a command needs, from which role, and why: rules are data, and the strictest that applies counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ APPROVER = "approver"
 
 
 class TableClass(StrEnum):
-    """How much of a table a command is after: every row of it by its nature or by what was counted, or a part."""
+    """How much of a table a command affects: all of it, by its kind or by its count, or a part."""
 
     WHOLE_TABLE = "whole_table"
     ORDINARY = "ordinary"
@@ -45,7 +45,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a policy is asked about. `share` of the table's rows is None where it can't be known."""
+    """The input of a policy. `share` of the table's rows is None if it can't be known."""
 
     command: str
     root: str
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`required_approvals` people with `role` must say yes; `reasons` says which rule asks for it.
+    """`required_approvals` people with `role` must approve; `reasons` names the rules that require it.
 
     `rules` are the rules that applied, as `{id, version}`; with `refuses_tokens` a decision by token doesn't count.
     """
@@ -78,7 +78,7 @@ class Policy:
 
 
 def applies(rule: Rule, case: Case) -> bool:
-    """Whether the rule is about the case. A share that isn't known counts as large enough."""
+    """Whether the rule applies to the case. An unknown share counts as large enough."""
     if rule.command != case.command or rule.table_class not in (None, case.table_class):
         return False
     if rule.scope is not Scope.EVERYTHING and rule.scope_id != {"root": case.root, "table": case.table}[rule.scope]:
@@ -87,16 +87,16 @@ def applies(rule: Rule, case: Case) -> bool:
 
 
 def decide(rules: Iterable[Rule], case: Case) -> Policy:
-    """The policy for a case: the largest number that any applying rule asks for; one that refuses tokens does so for all."""
-    found = sorted((rule for rule in rules if applies(rule, case)), key=lambda rule: -rule.required_approvals)
-    if not found:
+    """The policy for a case: the largest number that any applicable rule requires; one that refuses tokens does so for all."""
+    applicable = sorted((rule for rule in rules if applies(rule, case)), key=lambda rule: -rule.required_approvals)
+    if not applicable:
         return Policy(0, APPROVER, (f"No rule asks for an approval of this {case.command}.",))
     return Policy(
-        found[0].required_approvals,
-        found[0].role,
-        tuple(map(reason, found)),
-        tuple({"id": rule.id, "version": rule.version} for rule in found),
-        any(rule.refuses_tokens for rule in found),
+        applicable[0].required_approvals,
+        applicable[0].role,
+        tuple(map(reason, applicable)),
+        tuple({"id": rule.id, "version": rule.version} for rule in applicable),
+        any(rule.refuses_tokens for rule in applicable),
     )
 
 
@@ -105,8 +105,18 @@ def reason(rule: Rule) -> str:
     return f"“{rule.name}”: {sentence(rule)}"
 
 
+def lowers(before: Rule | None, after: Rule | None) -> bool:
+    """Whether a rule would require less in some case than before; None is a rule that is off or removed."""
+    if before is None or not (before.required_approvals or before.refuses_tokens):
+        return False
+    if after is None or after.required_approvals < before.required_approvals:
+        return True
+    narrower = after.table_class not in (None, before.table_class) or (after.min_share or 0) > (before.min_share or 0)
+    return narrower or (before.refuses_tokens and not after.refuses_tokens)
+
+
 def sentence(rule: Rule) -> str:
-    """What the rule asks for."""
+    """The rule as a sentence."""
     count = rule.required_approvals
     who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
     about = {

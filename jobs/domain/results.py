@@ -1,4 +1,4 @@
-"""What previews and runs answer, as values that are stored as JSON."""
+"""Results of previews and runs, as values that are stored as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SchemaConflict:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to know that doesn't stop the conversion (files with no rows, an overridden column, …)."""
+    """A remark that doesn't stop the conversion (files with no rows, an overridden column, …)."""
 
     code: str
     text: str

@@ -1,4 +1,4 @@
-"""The states of a job, as data: which transitions there are, who may cause each, and what a state means for a person and the table."""
+"""The states of a job, as data: the transitions, who may cause each, and what a state means for you and the table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cause(StrEnum):
 
     REQUESTER = "requester"
     APPROVER = "approver"
-    CANCELLER = "canceller"  # the requester, or who may cancel any job
+    CANCELLER = "canceller"  # the requester, or a person who may cancel any job
     WORKER = "worker"  # under its fencing token only
     DISPATCHER = "dispatcher"
 
@@ -115,6 +115,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     ),
 )
 
+WAITS = frozenset({S.AWAITING_APPROVAL, S.QUEUED})  # previewed, and nothing holds it yet
+IN_REVIEW = WAITS | {S.PREVIEWING}
 ENDED = frozenset({S.SUCCEEDED, S.FAILED, S.CANCELLED, S.REJECTED, S.WITHDRAWN, S.EXPIRED, S.STALE})
 OPEN = frozenset(State) - ENDED
 CLAIMED = frozenset({S.RUNNING, S.CANCELLING, S.RECONCILING})  # a table lease stands behind these
@@ -133,32 +135,37 @@ def sources(target: State, cause: Cause) -> frozenset[State]:
 
 
 SENTENCE: dict[State, str] = {
-    S.PREVIEWING: "Looking at the table before anything is asked of it.",
+    S.PREVIEWING: "Measuring the table before the job can run.",
     S.AWAITING_APPROVAL: "Waiting for approval.",
     S.QUEUED: "Waiting for a worker.",
     S.RUNNING: "Running on Spark.",
-    S.CANCELLING: "Cancelling: Spark is told to stop until it has.",
-    S.RECONCILING: "Unknown: looking. The worker was lost; Levee makes sure that it is dead and looks for its commit.",
+    S.CANCELLING: "Cancelling: Levee tells Spark to stop until it has stopped.",
+    S.RECONCILING: "Outcome unknown. The worker was lost; Levee makes sure that it is dead and looks for its commit.",
     S.SUCCEEDED: "Succeeded.",
     S.FAILED: "Failed.",
     S.CANCELLED: "Cancelled.",
     S.REJECTED: "Rejected by an approver.",
-    S.WITHDRAWN: "Withdrawn by the person who asked.",
+    S.WITHDRAWN: "Withdrawn by the requester.",
     S.EXPIRED: "Expired before it could run.",
-    S.STALE: "Stale: the table has moved, or what happened can't be proven. A person must decide; ask again to go on.",
+    S.STALE: "Stale: the table has moved, or Levee can’t prove what happened. You decide; request it again to continue.",
 }
 
 
-def table_state(state: State, version: int | None, *, no_op: bool = False) -> str:
-    """What a job's state means for its table, in words."""
+# A moment passes between a commit and the run's report of it, whatever the command: never claim that there is none.
+NOT_KNOWN = "No commit is known yet: readers see the table as it was until the last step, the commit."
+COMMITTED = "Committed: readers see the new version; Levee is checking and recording it."
+
+
+def table_state(state: State, version: int | None, *, no_op: bool = False, committed: bool = False) -> str:
+    """What a job's state means for its table, in words. `committed`: the run has reported its commit."""
     if version is not None:
         return f"Committed as version {version:,}."
     if state is S.SUCCEEDED and no_op:
         return "Nothing was committed: there was nothing to do."
     if state is S.RECONCILING:
-        return "Unknown: looking for a commit of this job."
+        return "Unknown: Levee is looking for a commit of this job."
     if state is S.STALE:
-        return "No commit of this job was found; a late one would be shown here."
+        return "Levee found no commit of this job; a late one would appear here."
     if state in {S.RUNNING, S.CANCELLING}:
-        return "Nothing is committed yet: readers see the table as it was until the last step."
+        return COMMITTED if committed else NOT_KNOWN
     return "Nothing was committed."

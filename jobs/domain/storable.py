@@ -1,4 +1,4 @@
-"""What a store of JSON takes: PostgreSQL's jsonb holds no NUL, no half of a surrogate pair, and no number that isn't one."""
+"""Values made storable as JSON: PostgreSQL's jsonb holds no NUL, no half of a surrogate pair, and neither NaN nor infinities."""
 
 from __future__ import annotations
 

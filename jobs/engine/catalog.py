@@ -1,6 +1,6 @@
-"""Names in Spark's own catalog. The embedded one lives in the JVM's memory: Levee's database knows the names and fills it here.
+"""Table names in Spark's catalog. The embedded one is in the JVM's memory: this module fills it with the names in Levee's database.
 
-With an outside catalog (`spark.sql.catalogImplementation=hive`) the names are there already and nothing is written.
+An external catalog (`spark.sql.catalogImplementation=hive`) has its own names, and Levee writes nothing to it.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.domain.commands import Convert
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.partitions import PartitionField
 from jobs.engine.quoting import literal, quoted, quoted_name
 from jobs.engine.survey import is_table
 
-# Sessions of one JVM share its entries: one of them is replaced at a time.
+# All sessions of a JVM share its entries: threads replace them one at a time.
 REPLACING = threading.RLock()
-# Spark's in-memory and Hive catalogs take no other names for databases and tables.
+# Spark's in-memory and Hive catalogs accept no other names for databases and tables.
 GLOB = "*?[]{}\\"
 NAME = re.compile(r"[A-Za-z0-9_]+")
 IMPLEMENTATION = "spark.sql.catalogImplementation"
@@ -31,22 +29,22 @@ IMPLEMENTATION = "spark.sql.catalogImplementation"
 def name_parts(name: str) -> tuple[str, ...]:
     """(database, table) of `db.table` or `table`, in Spark's own lower case. Raises CommandRefused for anything else.
 
-    The rule is that of tables.names, which the engine can't import.
+    The same rule as in tables.rules.catalog_names, which the engine can't import.
     """
     parts = tuple(name.split("."))
     if len(parts) == 3 and parts[0].lower() == "spark_catalog":
         parts = parts[1:]
     if len(parts) > 2 or not all(NAME.fullmatch(part) for part in parts):
-        raise CommandRefused(Refusal("bad_request", f"{name!r} is no name of the form database.table", place="name"))
+        raise CommandRefused(Refusal("bad_request", f"{name!r} isn't a name of the form database.table", place="name"))
     database, table = ("default", *parts)[-2:]
     return database.lower(), table.lower()
 
 
 def register_delta(session: SparkSession, name: str, path: str) -> None:
-    """Makes the embedded catalog know the Delta table at `path` by `name`. Raises CommandRefused (`not_delta`) without a table.
+    """Registers the Delta table at `path` as `name` in the embedded catalog. Raises CommandRefused (`not_delta`) without a table.
 
-    Spark would create an empty table where none is, so the log is looked at first. An entry that still says parquet, or lies
-    elsewhere, is replaced; one that is right stays as it is, whoever uses it meanwhile.
+    It checks the log first, since Spark would create an empty table where there is none. It replaces an entry that still says
+    parquet or has another path, and leaves a correct one alone, since other sessions may be using it.
     """
     if not is_embedded(session):
         return
@@ -61,15 +59,15 @@ def register_delta(session: SparkSession, name: str, path: str) -> None:
 def register_parquet(
     session: SparkSession, name: str, path: str, schema: Mapping[str, Any], partitions: Sequence[PartitionField]
 ) -> None:
-    """Makes the embedded catalog know the parquet directory at `path` by `name`, with every partition it has.
+    """Registers the parquet directory at `path` as `name` in the embedded catalog, with all of its partitions.
 
-    `schema` is Spark's JSON struct of the data columns, `partitions` come after them. CONVERT by name takes registered
-    partitions alone.
+    `schema` is Spark's JSON struct of the data columns; `partitions` come after them. CONVERT by name only takes registered
+    partitions.
     """
     if not is_embedded(session):
         return
     if any(char in path for char in GLOB):
-        text = f"{path} holds one of {GLOB}, which Spark reads as a pattern in a named table's place"
+        text = f"{path} contains one of {GLOB}, which Spark treats as a glob in a named table's location"
         raise CommandRefused(Refusal("bad_request", text, place=path, remedy="Convert it by its path."))
     jvm: Any = session._jvm
     columns = jvm.org.apache.spark.sql.types.DataType.fromJson(json.dumps(plain_type(schema))).toDDL()
@@ -82,9 +80,9 @@ def register_parquet(
 
 
 def plain_type(kind: Any) -> Any:
-    """A type of Spark's JSON, everything nullable and without metadata but comments.
+    """A type in Spark's JSON with everything nullable and no metadata but comments.
 
-    A file's own schema may carry more: a default, for instance, whose expression would be printed into the statement.
+    A file's own schema may have more, such as a default whose expression Spark would print into the statement.
     """
     if not isinstance(kind, Mapping):
         return kind
@@ -95,7 +93,7 @@ def plain_type(kind: Any) -> Any:
     if kind["type"] == "map":
         key, held = plain_type(kind["keyType"]), plain_type(kind["valueType"])
         return {"type": "map", "keyType": key, "valueType": held, "valueContainsNull": True}
-    return plain_type(kind["sqlType"])  # a user's own type is stored as this one
+    return plain_type(kind["sqlType"])  # a user-defined type is stored as this one
 
 
 def _plain_field(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,28 +102,27 @@ def _plain_field(field: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": field["name"], "type": plain_type(field["type"]), "nullable": True, "metadata": metadata}
 
 
-def filled(session: SparkSession, command: Convert) -> Convert:
-    """The command with what an outside catalog declares for its name: there the metastore says it, not Levee.
+def declared(session: SparkSession, name: str) -> tuple[dict[str, Any], list[str]] | None:
+    """(schema, partition columns) that an external catalog's metastore declares for a name.
 
-    In the embedded catalog the command has it already. Raises what Spark raises for a name that the metastore lacks.
+    None in the embedded catalog, and for a Delta table. Raises Spark's error for a name that the metastore lacks.
     """
-    if command.name is None or is_embedded(session):
-        return command
-    table = _metadata(session, command.name)
+    if is_embedded(session):
+        return None
+    table = _metadata(session, name)
     if _provider(table) == "delta":
-        return command
+        return None
     columns = table.partitionColumnNames()
-    partitions = [columns.apply(position) for position in range(columns.size())]
-    return replace(command, declared_schema=json.loads(table.schema().json()), declared_partitions=partitions)
+    return json.loads(table.schema().json()), [columns.apply(position) for position in range(columns.size())]
 
 
 def is_stale(session: SparkSession, name: str) -> bool:
-    """Whether an outside catalog doesn't know yet that the table is a Delta table: CONVERT by name repairs that."""
+    """Whether an external catalog doesn't list the table as a Delta table yet; CONVERT by name repairs that."""
     return not is_embedded(session) and _provider(_metadata(session, name)) != "delta"
 
 
 def is_embedded(session: SparkSession) -> bool:
-    """Whether names live in this JVM's memory, and are Levee's to write."""
+    """Whether the catalog is in this JVM's memory, so that Levee registers the names."""
     return str(session.conf.get(IMPLEMENTATION)) == "in-memory"
 
 
@@ -150,14 +147,14 @@ def _provider(table: Any) -> str:
 
 
 def _place(uri: Any) -> str:
-    """A location as Levee writes it: a path, or scheme, authority and path."""
+    """A location in Levee's form: a path, or scheme, authority and path."""
     if uri.getScheme() in (None, "file"):
         return str(uri.getPath())
     return f"{uri.getScheme()}://{uri.getAuthority()}{uri.getPath()}"
 
 
 def _replace(session: SparkSession, name: str, definition: str) -> None:
-    """Replaces the entry; the data is external, so that dropping an entry never touches files."""
+    """Replaces the entry. The tables are external, so dropping an entry never touches files."""
     database, table = name_parts(name)
     target = quoted_name((database, table))
     session.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")

@@ -1,4 +1,4 @@
-"""Values of rows as JSON: exact, bounded before they leave Spark, and nothing that a store of JSON refuses."""
+"""Row values as JSON: exact, bounded before they leave Spark, and storable as PostgreSQL's jsonb."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from jobs.domain.storable import storable, storable_text
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 REAL = (FloatType, DoubleType)
 NESTED = (StructType, ArrayType, MapType, VariantType)
-# Written as Spark spells them in a literal; times are UTC, as the session's zone is.
+# Written as in Spark's literals; times are UTC, the session's zone.
 AS_TEXT = (
     DecimalType, DateType, TimestampType, TimestampNTZType, TimeType, DayTimeIntervalType, YearMonthIntervalType,
     StringType, CharType, VarcharType, NullType,
@@ -51,14 +51,14 @@ SIMPLE = (*WHOLE, *REAL, *AS_TEXT, BooleanType, BinaryType, VariantType)
 
 CUT = "…"
 CELL_CHARACTERS = 10_000
-# What the cells of one answer may take in the JVM at most, in characters.
+# The most characters that the cells of one answer may take in the JVM.
 MEMORY_CHARACTERS = 128 << 20
 ANSWER_CHARACTERS = 4 << 20
 JSON_OPTIONS = {"ignoreNullFields": "false"}
 
 
 def cell_characters(columns: int, rows: int) -> int:
-    """How long a cell may get, so that a row fits an answer and all cells fit the memory."""
+    """The longest cell, in characters, with which a row fits an answer and all cells fit in memory."""
     return max(
         16, min(CELL_CHARACTERS, ANSWER_CHARACTERS // (columns or 1), MEMORY_CHARACTERS // ((columns or 1) * rows))
     )
@@ -76,7 +76,7 @@ def is_readable(kind: DataType) -> bool:
 
 
 def as_text(column: Column, kind: DataType, characters: int) -> Column:
-    """The value as text, NULL kept, one character longer than `characters` where it had to be cut."""
+    """The value as text, NULL as NULL; one character longer than `characters` if it had to be cut."""
     if isinstance(kind, NESTED):
         text = F.to_json(column.cast(_told(kind)), JSON_OPTIONS)
     elif isinstance(kind, BinaryType):
@@ -87,7 +87,7 @@ def as_text(column: Column, kind: DataType, characters: int) -> Column:
 
 
 def _told(kind: DataType) -> DataType:
-    """A nested type with texts where a JSON number or Spark's own writer would lose something. Keys of objects are texts."""
+    """A nested type with strings where a JSON number or Spark's JSON writer would lose precision. Map keys become strings."""
     if isinstance(kind, StructType):
         return StructType([StructField(f.name, _told(f.dataType), f.nullable) for f in kind.fields])
     if isinstance(kind, ArrayType):
@@ -98,7 +98,7 @@ def _told(kind: DataType) -> DataType:
 
 
 def parsed(text: str | None, kind: DataType, characters: int) -> tuple[Any, bool]:
-    """The JSON value of a cell's text, and whether it was cut: then it is text that ends with `…`."""
+    """The JSON value of a cell's text, and whether it was cut; cut text ends with `…`."""
     if text is None:
         return None, False
     text = storable_text(text)
@@ -114,11 +114,11 @@ def parsed(text: str | None, kind: DataType, characters: int) -> tuple[Any, bool
 
 
 def _real(text: str) -> float | str:
-    """NaN and infinities have no JSON number: they stay text."""
+    """The number; NaN and infinities stay text, since JSON has no number for them."""
     value = float(text)
     return value if math.isfinite(value) else text
 
 
 def size_of(row: Sequence[Any]) -> int:
-    """What a row takes in the answer, characters."""
+    """A row's length in the answer, in characters."""
     return len(json.dumps(row, ensure_ascii=False)) + 2

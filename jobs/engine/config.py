@@ -1,4 +1,4 @@
-"""Every Spark setting that Levee makes, each with its reason."""
+"""Every Spark setting that Levee sets, each with its reason."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ Kind = Literal["spark", "interactive"]
 GIB = 1 << 30
 DELTA = "spark.databricks.delta"
 # Class loading is a third of the start; the collector with the smallest footprint is the right one for small heaps.
+SECRET = "spark.authenticate.secret"
 SMALL_HEAP_BYTES = 2 * GIB
 
 
@@ -26,7 +27,7 @@ class Setting:
 
 
 class SettingRefused(ValueError):
-    """An override of LEVEE_SPARK_CONF that Levee doesn't take; the message names the key."""
+    """An override in LEVEE_SPARK_CONF that Levee refuses; the message names the key."""
 
 
 def spark_conf(
@@ -42,8 +43,8 @@ def spark_conf(
 ) -> dict[str, str]:
     """The settings of one JVM as `spark.*` keys.
 
-    `cores` and `memory_bytes` are the machine's; `scratch` is a directory of this JVM alone; `archive` is the class data sharing
-    file (a missing one is ignored by the JVM). `overrides` come last. Raises SettingRefused when they touch a safety setting.
+    `cores` and `memory_bytes` are the machine's; `scratch` is a directory for this JVM alone; `archive` is the class data sharing
+    file (the JVM ignores a missing one). `overrides` win. Raises SettingRefused if they change a safety setting.
     """
     settings = table(
         kind, jars=jars, archive=archive, cores=cores, memory_bytes=memory_bytes, scratch=scratch, master=master
@@ -54,9 +55,18 @@ def spark_conf(
         if key in fixed and value != fixed[key].value:
             raise SettingRefused(f"LEVEE_SPARK_CONF: {key} stays {fixed[key].value!r}: {fixed[key].reason}")
         if not key.startswith("spark."):
-            raise SettingRefused(f"LEVEE_SPARK_CONF: {key} is no setting of Spark (they begin with spark.)")
+            raise SettingRefused(f"LEVEE_SPARK_CONF: {key} isn't a Spark setting (those start with spark.)")
         known[key] = value
+    if needs_secret(known["spark.master"]) and not known.get(SECRET):
+        raise SettingRefused(
+            f"LEVEE_SPARK_CONF: {SECRET} is missing: set the cluster's secret, which keeps other programs off it and off Levee"
+        )
     return known
+
+
+def needs_secret(master: str) -> bool:
+    """Whether Spark takes its processes' secret from the settings; otherwise each start generates one that never leaves Spark."""
+    return master.startswith("spark://")
 
 
 def table(
@@ -73,11 +83,18 @@ def table(
     local = master is None
     return (
         *_identity(kind, cores, master),
+        *(() if local else _REAPER),
         *_process(jars, archive, driver_memory(memory_bytes), scratch),
         *_meaning(),
         *_safety(scratch),
         *_sizes(kind, cores if local else 8 * cores),
     )
+
+
+_REAPER = (
+    Setting("spark.task.reaper.enabled", "true", "a cancelled task that keeps running holds a slot that others need"),
+    Setting("spark.task.reaper.killTimeout", "10s", "then Spark kills its executor and starts another"),
+)
 
 
 def driver_memory(memory_bytes: int) -> int:
@@ -86,7 +103,7 @@ def driver_memory(memory_bytes: int) -> int:
 
 
 def slots(kind: Kind, cores: int) -> int:
-    """Tasks at once in local mode. `interactive` has more than cores: FAIR takes no slot back, a read must find a free one."""
+    """Tasks at once in local mode. `interactive` has more than cores: FAIR never takes a slot back, so a read needs a free one."""
     return cores if kind == "spark" else max(4, 2 * cores)
 
 
@@ -97,7 +114,7 @@ def _identity(kind: Kind, cores: int, master: str | None) -> tuple[Setting, ...]
         Setting(
             "spark.master", master or f"local[{slots(kind, cores)}]", "the machine's cores, or the configured cluster"
         ),
-        Setting("spark.scheduler.mode", mode, "short reads go on beside a long scan; changes run one after the other"),
+        Setting("spark.scheduler.mode", mode, "short reads run beside a long scan; changes run one after the other"),
         Setting("spark.submit.deployMode", "client", "the JVM is a child of the worker"),
     )
 
@@ -113,7 +130,7 @@ def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Pat
             _java_options(archive, heap, scratch),
             "start-up, memory, logs, scratch place",
         ),
-        Setting("spark.local.dir", str(scratch / "blocks"), "Spark's own files go away with the scratch directory"),
+        Setting("spark.local.dir", str(scratch / "blocks"), "Spark's own files are removed with the scratch directory"),
         Setting(
             "spark.python.worker.reuse", "true", "a Python worker costs 0.3 s and reads footers for every inspection"
         ),
@@ -123,7 +140,7 @@ def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Pat
 
 def _java_options(archive: Path | None, heap: int, scratch: Path) -> str:
     options = [
-        # A heap that ran out leaves a JVM nobody can trust: it ends, and the worker starts a fresh one.
+        # A JVM that ran out of heap can't be trusted any more: it exits, and the worker starts a fresh one.
         "-XX:+ExitOnOutOfMemoryError",
         f"-Djava.io.tmpdir={scratch / 'tmp'}",
         f"-Dlog4j2.configurationFile=file:{scratch / 'log4j2.properties'}",
@@ -158,6 +175,7 @@ def _meaning() -> tuple[Setting, ...]:
 def _safety(scratch: Path) -> tuple[Setting, ...]:
     return (
         Setting("spark.ui.enabled", "false", "Spark's pages have no password", safety=True),
+        *_authenticated(),
         Setting("spark.driver.host", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"),
         Setting(
             "spark.driver.bindAddress", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"
@@ -185,6 +203,19 @@ def _safety(scratch: Path) -> tuple[Setting, ...]:
             "spark.sql.catalogImplementation", "in-memory", "Levee's own database names tables; Derby is never started"
         ),
         Setting("spark.logConf", "false", "settings may hold secrets"),
+    )
+
+
+def _authenticated() -> tuple[Setting, ...]:
+    """Authentication, since every user of the machine can connect to the driver's ports. Directory permissions protect Spark's files."""
+    crypto = "spark.network.crypto"
+    return (
+        Setting("spark.authenticate", "true", "the driver's ports answer only processes with the secret", safety=True),
+        Setting(
+            f"{crypto}.enabled", "true", "the secret is never sent, and all later traffic is encrypted", safety=True
+        ),
+        Setting(f"{crypto}.authEngineVersion", "2", "the key exchange that later Sparks recommend", safety=True),
+        Setting(f"{crypto}.saslFallback", "false", "clients can't fall back to the older, weaker SASL", safety=True),
     )
 
 

@@ -1,10 +1,11 @@
-"""Every shape of a Spark, Delta or py4j failure as one value, and as one of Levee's own exceptions."""
+"""Turns every kind of Spark, Delta and py4j failure into one value and one of Levee's own exceptions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
@@ -12,37 +13,55 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException
 
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure, EngineLost
+from jobs.domain.storage_causes import cause_of
 
 # Some exceptions (concurrency, streaming) carry their condition in the message only.
 CONDITION_IN_TEXT = re.compile(r"\[((?:DELTA_)[A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
 SQLSTATE_IN_TEXT = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
 SQLSTATE_AT_END = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
+CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 CANCELLED = "SPARK_JOB_CANCELLED"
 LOST_CLASSES = ("java.lang.OutOfMemoryError", "java.lang.StackOverflowError", "java.lang.NoClassDefFoundError")
-# SQLSTATE class of a lost race between writers: the same command may succeed.
+# SQLSTATE class of a lost race between writers: the same command may succeed next time.
 CONFLICT = "2D521"
-# What py4j says of the first name it looks up in a JVM that is gone: an answer that never came looks like "no such class".
+# py4j's message for the first name it looks up in a JVM that is gone: to py4j a missing answer looks like "no such class".
 NO_JVM = "does not exist in the JVM"
 MAX_CAUSES = 12
 MESSAGE_LIMIT = 8_000
 
 
 def as_failure(error: BaseException) -> EngineFailure:
-    """The failure as a value: condition, SQLSTATE, the engine's words, parameters.
+    """The failure as a value: condition, SQLSTATE, the engine's message, parameters.
 
-    The outermost Delta condition of all causes wins (a footer error hides three levels deep); without one, the innermost
-    condition of Spark does. Raises what talking to a dead JVM raises.
+    The outermost Delta condition of all causes wins (a footer error hides three levels deep); without one, Spark's innermost
+    condition does. If storage failed at the root, a plain description of that leads the message.
+    Raises py4j's errors if the JVM dies meanwhile.
     """
     chain = list(_causes(error))
+    return _led_by_storage(_best_failure(chain, error), chain, str(error))
+
+
+def _best_failure(chain: list[Link], error: BaseException) -> EngineFailure:
     best = _most_telling([link for link in chain if link["condition"]])
     if best is None:
         best = next((link for link in reversed(chain) if link["message"]), None)
     return _failure(best, str(error)) if best else _from_text(error)
 
 
+def _led_by_storage(failure: EngineFailure, chain: list[Link], whole: str) -> EngineFailure:
+    """The failure, led by its storage cause. The innermost cause decides; a task's failure may hold its causes as text only."""
+    innermost = chain[-1] if chain else {"java_class": None, "message": None}
+    reported = CAUSED_BY.findall(whole)
+    texts = [f"{innermost['java_class']}: {innermost['message']}", *reported[-1:], *([] if chain else [whole])]
+    cause = cause_of(texts)
+    if cause is None:
+        return failure
+    return replace(failure, message=f"{cause.words}. Spark reports: {failure.message}")
+
+
 @contextmanager
 def translate() -> Iterator[None]:
-    """Turns what Spark, Delta and py4j raise into EngineFailed, EngineLost or EngineCancelled; lets everything else pass."""
+    """Turns exceptions of Spark, Delta and py4j into EngineFailed, EngineLost or EngineCancelled; lets all others pass."""
     try:
         yield
     except (Py4JNetworkError, ConnectionError) as error:
@@ -56,7 +75,7 @@ def _translated(error: PySparkException | Py4JError) -> EngineFailed | EngineCan
         chain = list(_causes(error))
         failure = as_failure(error)
     except (Py4JError, ConnectionError) as gone:
-        # The JVM died while it was asked what had happened.
+        # The JVM died before it could report its failure.
         return _lost(gone)
     if any(link["condition"] == CANCELLED or CANCELLED in (link["message"] or "") for link in chain):
         return EngineCancelled(failure.message)
@@ -66,7 +85,7 @@ def _translated(error: PySparkException | Py4JError) -> EngineFailed | EngineCan
 
 
 def _gateway_gone(error: BaseException) -> bool:
-    """A Py4JError without a Java exception whose cause is a broken connection, or that finds no class any more."""
+    """Whether a Py4JError without a Java exception comes from a broken connection, or from a JVM that finds no class any more."""
     if str(error).endswith(NO_JVM):
         return True
     cause: BaseException | None = error
@@ -86,7 +105,7 @@ Link = dict[str, Any]
 
 
 def _causes(error: BaseException) -> Iterator[Link]:
-    """The exception as Python knows it, then its Java causes from the outside in."""
+    """The Python exception, then its Java causes, outermost first."""
     if isinstance(error, PySparkException):
         yield _link_of_python(error)
     throwable = _throwable(error)
@@ -115,7 +134,7 @@ def _link_of_python(error: PySparkException) -> Link:
 
 
 def _link_of_java(throwable: Any) -> Link:
-    """A Java exception; plain ones know neither condition nor SQLSTATE."""
+    """A Java exception as a link; plain ones have neither condition nor SQLSTATE."""
     name = throwable.getClass().getName()
     link: Link = {
         "condition": None,
@@ -183,7 +202,7 @@ def _retryable(condition: str | None, sqlstate: str | None) -> bool:
 
 
 def _plain(message: str, condition: str | None) -> str:
-    """The engine's words without condition, SQLSTATE and stack trace (they have places of their own), bounded."""
+    """The engine's message, bounded, without condition, SQLSTATE and stack trace, which are separate fields."""
     text = message.split("\nJVM stacktrace:")[0].split("\n\tat ")[0].strip()
     text = SQLSTATE_AT_END.sub("", text.removeprefix(f"[{condition}] "))
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + " …"

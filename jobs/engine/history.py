@@ -1,8 +1,9 @@
-"""What a table's own history says."""
+"""Reads commits from a table's own log."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,15 +14,17 @@ from jobs.domain.results import Result
 from jobs.engine import storage
 from jobs.engine.quoting import path_table
 from jobs.engine.session import USER_METADATA
+from jobs.engine.storage import FILE
 from jobs.engine.walk import DELTA_LOG
 
-# An action is one line with one key; a commit's own description comes among the first.
+COMMIT_FILE = re.compile(r"[0-9]{20}\.json")
+# An action is one line with one key; `commitInfo` is among the first.
 INFO, ADD = b'{"commitInfo":', b'{"add":'
 
 
 @dataclass(slots=True)
 class Commit:
-    """A version as its own file tells it, named as the columns of DESCRIBE HISTORY; `num_added` counts the files it adds."""
+    """One version, read from its commit file, with DESCRIBE HISTORY's column names; `num_added` counts the files it adds."""
 
     version: int = 0
     operation: str | None = None
@@ -35,8 +38,8 @@ class Commit:
 def first_commit(path: str) -> Commit:
     """Version 0 of the table at `path`, read line by line.
 
-    A convert's commit is always version 0. DESCRIBE HISTORY and a snapshot would tell the same for two Spark jobs over all of
-    its files, which is a tenth of the convert. Raises FileNotFoundError when there is no such version.
+    A convert's commit is always version 0. DESCRIBE HISTORY and a snapshot would give the same, but cost two Spark jobs over all
+    of its files, a tenth of the convert's time. Raises FileNotFoundError when there is no such version.
     """
     return read_commit(path, 0)
 
@@ -52,8 +55,14 @@ def read_commit(path: str, version: int) -> Commit:
     return commit
 
 
+def commit_names(path: str, first: int, last: int) -> list[str]:
+    """The names of the commit files from one version to another, inclusive, that the log of the table at `path` still has."""
+    names = (name for name, kind, _ in storage.opened(path).entries(DELTA_LOG) if kind == FILE)
+    return sorted(name for name in names if COMMIT_FILE.fullmatch(name) and first <= int(name[:20]) <= last)
+
+
 def commits_after(path: str, version: int) -> Iterator[Commit]:
-    """The versions that follow one, oldest first, up to the newest. Nothing else of the log is read."""
+    """The versions after one, oldest first, up to the newest. Reads nothing else of the log."""
     while True:
         version += 1
         try:
@@ -63,7 +72,7 @@ def commits_after(path: str, version: int) -> Iterator[Commit]:
 
 
 def commits_before(path: str, version: int) -> Iterator[Commit]:
-    """A version and those before it, newest first, as far as their files are kept."""
+    """A version and those before it, newest first, as long as their files exist."""
     for older in range(version, -1, -1):
         try:
             yield read_commit(path, older)
@@ -76,13 +85,13 @@ def is_own(session: SparkSession, commit: Commit) -> bool:
     mine = json.loads(str(session.conf.get(USER_METADATA)))
     try:
         found = json.loads(commit.userMetadata or "null")
-    except ValueError:  # another program's own words
+    except ValueError:  # another program's own metadata
         return False
     return isinstance(found, dict) and found.get("job") == mine["job"]
 
 
 def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows: int | None = None) -> Result:
-    """What Delta recorded of a run, as its result."""
+    """A run's result from its commit."""
     read = commit.readVersion
     return Result(
         version=commit.version,
@@ -109,5 +118,5 @@ def _describe(commit: Commit, info: Mapping[str, Any]) -> None:
 
 
 def _texts(values: Mapping[str, Any] | None) -> dict[str, str]:
-    """Parameters as DESCRIBE HISTORY gives them: texts as they are, everything else as JSON."""
+    """Parameters as DESCRIBE HISTORY shows them: texts unchanged, everything else as JSON."""
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in (values or {}).items()}

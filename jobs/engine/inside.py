@@ -1,19 +1,21 @@
-"""A table whose log leads out of its directory is not read: absolute paths, `..`, links, a redirect, foreign deletion vectors."""
+"""Refuses tables whose log leads out of their directory: absolute paths, `..`, links, a redirect, foreign deletion vectors."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.engine.history import commit_names
+from jobs.engine.named_files import json_lines
+from jobs.engine.walk import DELTA_LOG
 
-# The paths of the log are URIs: `%2E` is a dot. A scheme, or a slash in front, makes one absolute.
+# Paths in the log are URIs: `%2E` is a dot. A scheme or a leading slash makes one absolute.
 CLIMBS = r"(^|/)\.\.(/|$)"
 ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:)"
-# A deletion vector in the table's directory is named by 20 characters, after a random prefix that names a directory.
+# The log names a deletion vector in the table's directory by a random prefix, its directory, and 20 characters.
 VECTOR_ID = 20
 VECTOR_PREFIX = r"^[A-Za-z0-9]*$"
 VECTOR = "deletionVector STRUCT<storageType STRING, pathOrInlineDv STRING>"
@@ -21,23 +23,21 @@ ACTIONS = f"add STRUCT<path STRING, {VECTOR}>, remove STRUCT<path STRING, {VECTO
 
 
 def refuse_outside(session: SparkSession, table: Any, path: str) -> None:
-    """Looks at the files of the table's version and at the directory. `table` is Delta's object, `path` where it must lie.
+    """Checks the files that the table's version lists. `table` is Delta's table object, `path` the directory that it must be in.
 
-    Raises CommandRefused `outside_roots`, which names the first thing found.
+    Raises CommandRefused `outside_roots`, which names the first violation.
     """
     data_path = table.deltaLog().dataPath()
     refuse_redirect(data_path, path)
     files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
     _refuse_any(files.select("path", "deletionVector"), data_path.toString())
-    refuse_links(path)
 
 
-def refuse_outside_commits(session: SparkSession, table: Any, first: int, last: int) -> None:
-    """The same for all files that the commits `first` to `last` name: a change feed reads removed files too."""
+def refuse_outside_commits(session: SparkSession, table: Any, path: str, first: int, last: int) -> None:
+    """The same check for all files in the commits `first` to `last`: a change feed also reads removed files."""
     data_path = table.deltaLog().dataPath().toString()
-    log = session.read.schema(ACTIONS).option("pathGlobFilter", "*.json").json(f"{data_path}/_delta_log")
-    name = F.col("_metadata.file_name")
-    commits = log.where((name >= f"{first:020d}.json") & (name <= f"{last:020d}.json"))
+    files = [f"{data_path}/{DELTA_LOG}/{name}" for name in commit_names(path, first, last)]
+    commits = json_lines(session, files, ACTIONS)
     none = F.lit(None).cast("STRUCT<storageType STRING, pathOrInlineDv STRING>")
     for action in ("add", "remove", "cdc"):
         vector = none if action == "cdc" else F.col(f"{action}.deletionVector")
@@ -64,35 +64,11 @@ def _leads_out(path: Column, data_path: str) -> Column:
 
 
 def refuse_redirect(data_path: Any, path: str) -> None:
-    """Delta follows a table's redirect before anybody asks; then its object lies elsewhere."""
+    """Refuses a redirected table: Delta follows a redirect on its own, and its table object then points elsewhere."""
     found = data_path.toUri().getPath() if path.startswith("/") else data_path.toString()
     if found.rstrip("/") != path.rstrip("/"):
-        raise CommandRefused(_refusal(f"The table leads to another place: {found}"))
-
-
-def refuse_linked_log(path: str) -> None:
-    """Raises CommandRefused `outside_roots` where a local table's directory, its log or a file of the log is a link."""
-    if not path.startswith("/"):
-        return
-    log = os.path.join(path, "_delta_log")  # noqa: PTH118 - as the catalog writes it
-    for place in (path, log):
-        if os.path.islink(place):  # noqa: PTH114
-            raise CommandRefused(_refusal(f"Links below a root are not followed: {place}"))
-    if os.path.isdir(log):  # noqa: PTH112
-        refuse_links(log)
-
-
-def refuse_links(path: str) -> None:
-    """Raises CommandRefused `outside_roots` for a link anywhere below a local directory; other storage has none."""
-    waiting = [path] if path.startswith("/") else []
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_symlink():
-                    raise CommandRefused(_refusal(f"Links below a root are not followed: {entry.path}"))
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+        raise CommandRefused(_refusal(f"The table redirects to another location: {found}"))
 
 
 def _refusal(text: str) -> Refusal:
-    return Refusal("outside_roots", text, remedy="Copy the files into the table, or have it written anew.")
+    return Refusal("outside_roots", text, remedy="Copy the files into the table's directory, or rewrite the table.")

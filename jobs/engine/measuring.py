@@ -1,4 +1,4 @@
-"""Rows counted and hashed by really reading them, in whatever order and files they lie."""
+"""Counts and hashes rows by reading them, independent of their order and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 from jobs.engine.cells import SIMPLE
 from jobs.engine.quoting import quoted
 
-# A row's hash has 64 bits. Its halves are summed apart: sums of them fit a bigint for two thousand million rows of a file.
+# A row's hash has 64 bits. Summed separately, its halves fit a bigint for up to two billion rows of a file.
 HALF = 32
 LOW = (1 << HALF) - 1
 
@@ -31,11 +31,11 @@ class Measured:
 def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
     """Reads every row of a frame over one table, in one aggregation by file.
 
-    Two frames with the same rows, however often each comes, have the same hash, whatever files hold them. None without `hashed`,
-    and where a column has no hash. Without a hash nothing but the files' own row counts has to be read.
+    Two frames with the same rows, each equally often, have the same hash, whatever files hold them. The hash is None without
+    `hashed`, or if a column has no hash. Without a hash Spark reads only the files' own row counts.
     """
     row = row_hash(frame.schema) if hashed else None
-    # By this function, for a table may have a column of the same name.
+    # Through this function, since the table may have a column named _metadata.
     file = frame.metadataColumn("_metadata")
     figures = [F.count(F.lit(1)).alias("rows"), F.max(file.getField("file_size")).alias("bytes")]
     sums = [] if row is None else _sums(row)
@@ -49,9 +49,9 @@ def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
 
 
 def difference(before: DataFrame, after: DataFrame) -> tuple[int, int] | None:
-    """How many rows `after` has that `before` lacks, and the other way round, each as often as it comes.
+    """How many rows `after` has that `before` lacks, and vice versa, counting duplicates.
 
-    Rows are told by their hashes. None where the schemas differ, or a column has no hash.
+    It identifies rows by their hashes. None if the schemas differ or a column has no hash.
     """
     row = row_hash(after.schema) if before.schema == after.schema else None
     if row is None:
@@ -75,9 +75,9 @@ def local(uri: str) -> str:
 
 
 def row_hash(schema: StructType) -> Column | None:
-    """A 64-bit hash of a row over all of its columns, the same for equal rows; None where a column has none.
+    """A 64-bit hash of a row over all of its columns, the same for equal rows; None if a column has none.
 
-    NaN equals NaN and -0.0 equals 0.0, as Spark compares them. Entries of a map come in any order.
+    NaN equals NaN and -0.0 equals 0.0, as in Spark's comparisons. The order of a map's entries doesn't matter.
     """
     if not all(_has_hash(field.dataType) for field in schema.fields):
         return None
@@ -95,7 +95,7 @@ def _has_hash(kind: DataType) -> bool:
 
 
 def _parts(value: Column, kind: DataType) -> list[Column]:
-    """What is hashed of a value. Spark's hash passes over NULL, so that (1, NULL) would equal (NULL, 1): that it is NULL is told."""
+    """The parts of a value to hash, including whether it is NULL: Spark's hash skips NULL, so (1, NULL) would equal (NULL, 1)."""
     if isinstance(kind, StructType):
         fields = [part for field in kind.fields for part in _parts(value.getField(field.name), field.dataType)]
         return [value.isNull(), *fields]
@@ -108,7 +108,7 @@ def _parts(value: Column, kind: DataType) -> list[Column]:
 
 
 def _entries(value: Column, kind: MapType) -> Column:
-    """The hashes of a map's entries in order: entries themselves can't be ordered where they hold another map."""
+    """The hashes of a map's entries, sorted: Spark can't sort entries themselves if they contain another map."""
 
     def entry(pair: Column) -> Column:
         return F.xxhash64(*_parts(pair.getField("key"), kind.keyType), *_parts(pair.getField("value"), kind.valueType))

@@ -1,7 +1,7 @@
-"""The `_spark_metadata` of a directory that a file stream wrote: only the files it names count.
+"""Reads the `_spark_metadata` of a directory that a streaming query wrote: only the files listed there count.
 
-Format of Spark's FileStreamSinkLog: files named by batch, every tenth one compacted (`9.compact`) with all before it; a first line
-`v1`, then one JSON object per file.
+The format is that of Spark's FileStreamSinkLog: a log file per batch, every tenth one compacted (`9.compact`) with all before it;
+each has a first line `v1`, then one JSON object per data file.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.storage import FILE, Storage
 
 DIRECTORY_NAME = "_spark_metadata"
-# The log is read whole, as by Delta: a bound only guards against a file that is no log.
+# Levee reads the whole log, as Delta does: the bound only guards against a file that isn't one.
 LARGEST_LOG = 1 << 30
 
 
 def metadata_log_files(place: Storage) -> tuple[tuple[str, int, int], ...] | None:
-    """(relative path, size, changed_ns) of the files that the log names, in path order; None when there is no log.
+    """(relative path, size, changed_ns) of the files that the log lists, in path order; None if there is no log.
 
-    Raises CommandRefused (`outside_roots`) when the log names a file that isn't below the directory.
+    Raises CommandRefused (`outside_roots`) if the log lists a file outside the directory.
     """
     try:
         names = [name for name, kind, _ in place.entries(DIRECTORY_NAME) if kind == FILE]
@@ -58,7 +58,7 @@ def _actions(place: Storage, name: str) -> Iterator[dict[str, Any]]:
     text = place.tail(f"{DIRECTORY_NAME}/{name}", LARGEST_LOG).decode("utf-8")
     version, *lines = text.splitlines()
     if version.strip() != "v1":
-        raise CommandRefused(_refused(f"{DIRECTORY_NAME}/{name} is version {version.strip()!r}, v1 is known"))
+        raise CommandRefused(_refused(f"{DIRECTORY_NAME}/{name} has version {version.strip()!r}; Levee knows v1 only"))
     for line in lines:
         yield json.loads(line)
 
@@ -69,16 +69,16 @@ def _relative(place: Storage, uri: str) -> str:
         raise CommandRefused(
             Refusal(
                 code="outside_roots",
-                message=f"{DIRECTORY_NAME} names a file outside the directory",
+                message=f"{DIRECTORY_NAME} lists a file outside the directory",
                 place=path,
-                remedy="Convert the directory that holds the files, or remove the log if it isn't this directory's own.",
+                remedy="Convert the directory that holds the files, or remove the log if it belongs to another directory.",
             )
         )
     return path[len(root) + 1 :]
 
 
 def _plain(uri: str) -> str:
-    """A path without `file:`; other schemes keep scheme and bucket. Spark writes URIs, in which names are escaped."""
+    """A path without `file:`; other schemes keep scheme and bucket. Spark writes URIs with escaped names."""
     if not uri.startswith("/") and ":" in uri.split("/")[0]:
         parts = urlsplit(uri)
         bucket = f"{parts.scheme}://{parts.netloc}" if parts.scheme != "file" else ""

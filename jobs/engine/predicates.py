@@ -1,7 +1,7 @@
-"""A predicate's tree as a Spark Column, built call by call: no text of a person reaches any parser of Spark.
+"""Builds a Spark Column from a predicate's tree, call by call, so that no user text ever reaches a Spark parser.
 
-Names come from the schema that the tree was resolved against; the first part of a path is one quoted attribute, fields below it are
-asked for by name. Functions come from the closed list, by their one name.
+Names come from the schema that the tree was resolved against: the first part of a path is one quoted attribute, and its fields are
+looked up by name. Functions come from a closed list, each under a single name.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.domain.predicates import tree
+from jobs.domain.predicates import patterns, tree
 from jobs.domain.predicates.tree import Literal, Node, Value
 from jobs.engine.quoting import quoted
 
 _EPOCH = datetime(1970, 1, 1)
-# Numbers that Python has no type for. A cast of an int would do the same, but Spark narrows real literals before it compares them
-# with decimals, and only then can files be skipped.
+# Numbers that Python has no type for. A cast of an int would do the same, but Spark only narrows true literals before it compares
+# them with decimals, and only then can it skip files.
 _SIZED = {
     "tinyint": "byteToLiteral",
     "smallint": "shortToLiteral",
@@ -37,9 +37,18 @@ _COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
     "<=>": lambda left, right: left.eqNullSafe(right),
 }
 
+_ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "%": lambda left, right: left % right,
+    "DIV": lambda left, right: F.call_function("div", left, right),
+}
+
 
 def column_of(node: Node, session: SparkSession) -> Column:
-    """The Column of a tree. `session` is any live session of the JVM (literals of time are made there)."""
+    """The Column of a tree. `session` is any live session of the JVM, which makes the date and time literals."""
     return _Builder(session).column(node)
 
 
@@ -71,7 +80,7 @@ class _Builder:
             case tree.Between(_, low, high):
                 return F.call_function("between", subject, self.column(low), self.column(high))
             case tree.Like(_, pattern, escape):
-                return F.like(subject, F.lit(pattern), F.lit(escape))
+                return _like(subject, pattern, escape)
 
     def _value(self, node: Node) -> Column:
         match node:
@@ -82,17 +91,12 @@ class _Builder:
             case tree.Negative(operand):
                 return -self.column(operand)
             case tree.Arithmetic(operator, left, right):
-                return self._arithmetic(operator, self.column(left), self.column(right))
+                return _ARITHMETIC[operator](self.column(left), self.column(right))
             case tree.Cast(operand, type_name):
                 return self.column(operand).cast(type_name)
             case tree.Call(name, arguments):
                 return F.call_function(name, *(self.column(argument) for argument in arguments))
-        raise TypeError(f"{type(node).__name__} is no part of a predicate")
-
-    def _arithmetic(self, operator: str, left: Column, right: Column) -> Column:
-        if operator == "DIV":
-            return F.call_function("div", left, right)
-        return {"+": left + right, "-": left - right, "*": left * right, "/": left / right, "%": left % right}[operator]
+        raise TypeError(f"{type(node).__name__} isn't part of a predicate")
 
     def _literal(self, literal: Literal) -> Column:
         value = literal.value
@@ -103,13 +107,13 @@ class _Builder:
         return F.lit(bytearray(value) if isinstance(value, bytes) else value)
 
     def _sized(self, type_name: str, value: Value) -> Column:
-        """Spark's own conversions of primitives; py4j narrows the number to the parameter's type."""
+        """A literal by Spark's own conversion of primitives; py4j narrows the number to the parameter's type."""
         conversions = getattr(getattr(self.jvm.org.apache.spark.sql.catalyst.dsl, "package$expressions$"), "MODULE$")
         made = getattr(conversions, _SIZED[type_name])(value)
         return Column(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(made))
 
     def _moment(self, value: date) -> Any:
-        """As java.time, which Spark takes without a calendar or a time zone in between."""
+        """The value as java.time, which Spark takes without a calendar or time zone conversion."""
         time = self.jvm.java.time
         if not isinstance(value, datetime):
             return time.LocalDate.of(value.year, value.month, value.day)
@@ -125,6 +129,12 @@ def _since_epoch(value: datetime) -> tuple[int, int]:
     return passed // timedelta(seconds=1), passed.microseconds
 
 
+def _like(subject: Column, pattern: str, escape: str) -> Column:
+    """Spark's LIKE, or an equivalent regular expression whose run time doesn't explode with the number of wildcards."""
+    regex = patterns.regex(pattern, escape)
+    return F.like(subject, F.lit(pattern), F.lit(escape)) if regex is None else F.rlike(subject, F.lit(regex))
+
+
 def _attribute(path: Sequence[str]) -> Column:
     found = F.col(quoted(path[0]))
     for name in path[1:]:
@@ -133,7 +143,7 @@ def _attribute(path: Sequence[str]) -> Column:
 
 
 def _balanced(columns: Sequence[Column], join: Callable[[Column, Column], Column]) -> Column:
-    """As a balanced tree: a thousand terms in a row would be a thousand levels deep."""
+    """Joins the columns as a balanced tree: a chain of a thousand terms would be a thousand levels deep."""
     if len(columns) == 1:
         return columns[0]
     middle = len(columns) // 2

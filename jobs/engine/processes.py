@@ -1,4 +1,4 @@
-"""Who a process is, beyond its pid: what a record needs so that a later start never kills a stranger."""
+"""Identifies a process beyond its pid, so that a later start never kills another process that reused the pid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProcessIdentity:
         return self.boot_id == boot_id() and start_ticks(self.pid) == self.start_ticks
 
     def kill_group(self) -> bool:
-        """SIGKILL to the process group it leads; False when the process is gone already."""
+        """Sends SIGKILL to the process group it leads; False if the process is already gone."""
         if not self.alive():
             return False
         try:
@@ -51,7 +51,7 @@ def start_ticks(pid: int) -> int | None:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The name may hold blanks and brackets: fields count from behind the last one.
+    # The name may contain spaces and parentheses: the fields start after the last parenthesis.
     state, *fields = stat[stat.rindex(")") + 2 :].split()
     return None if state == "Z" else int(fields[18])
 

@@ -1,4 +1,4 @@
-"""What Spark is doing for a tag, asked from another thread."""
+"""A tag's progress in Spark, read from another thread."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ def tasks(context: SparkContext, tag: str) -> tuple[int, int] | None:
     return (done, total) if total else None
 
 
+def holds_slots(context: SparkContext, tag: str) -> bool:
+    """Whether a task of the job group `tag` runs. A cancelled job ends at once, but its tasks only when they check for the cancel."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job_id) for job_id in tracker.getJobIdsForGroup(tag)]
+    stages = {stage_id for job in jobs if job is not None for stage_id in job.stageIds}
+    found = [tracker.getStageInfo(stage_id) for stage_id in stages]
+    return any(info is not None and info.numActiveTasks for info in found)
+
+
 def _belongs(context: SparkContext, stage_id: int, tag: str) -> bool:
     tracker = context.statusTracker()
     for job_id in tracker.getJobIdsForGroup(tag):
@@ -30,4 +39,9 @@ def has_executors(context: SparkContext) -> bool:
     """Whether a task could run now: always in local mode, else when an executor beside the driver is registered."""
     if context.master.startswith("local"):
         return True
-    return bool(context._jsc.sc().getExecutorMemoryStatus().size() > 1)
+    return registered(context) > 1
+
+
+def registered(context: SparkContext) -> int:
+    """The number of block managers, including the driver's. Spark's own threads must answer, so a hung JVM doesn't return."""
+    return int(context._jsc.sc().getExecutorMemoryStatus().size())

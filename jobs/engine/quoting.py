@@ -1,14 +1,14 @@
-"""The one way by which a name or a path becomes part of a Spark statement."""
+"""The one way to put a name or path into a Spark statement."""
 
 from __future__ import annotations
 
 
 def quoted(name: str) -> str:
-    """`name` as an identifier of Spark SQL: one backquoted part, whatever it holds. Raises ValueError for an empty one."""
+    """`name` as an identifier of Spark SQL: one backquoted part, whatever it contains. Raises ValueError if it is empty or contains NUL."""
     if not name:
         raise ValueError("an identifier can't be empty")
     if "\x00" in name:
-        raise ValueError("an identifier can't hold NUL")
+        raise ValueError("an identifier can't contain NUL")
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -18,7 +18,7 @@ def quoted_name(parts: tuple[str, ...]) -> str:
 
 
 def literal(text: str) -> str:
-    """`text` as a string literal of Spark SQL, whatever it holds."""
+    """`text` as a string literal of Spark SQL, whatever it contains."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -1,4 +1,4 @@
-"""Rows of a table at any version, and its change feed: read from the files, never from statistics."""
+"""Reads rows of a table at any version, and its change feed, from the files and never from statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.storable import storable_text
 from jobs.engine import cells
-from jobs.engine.inside import refuse_links, refuse_outside, refuse_outside_commits
+from jobs.engine.directory import Directory, kept
+from jobs.engine.inside import refuse_outside, refuse_outside_commits
 from jobs.engine.predicates import column_of
 from jobs.engine.quoting import quoted
 from jobs.engine.table_v2 import loaded_table, refuse_unknown
@@ -28,17 +29,21 @@ def read_rows(session: SparkSession, question: Mapping[str, Any]) -> dict[str, A
     """Answers a `rows` read: `{columns: [{name, type}], rows: [[value]], version, truncated, cut_cells: [[row, column]]}`.
 
     `question`: `path` and perhaps `name`; `version` or `timestamp` (ISO 8601; the newest version without either); `columns`, names
-    of top-level columns in the order wanted (all without it); `predicate`, a stored tree; `limit`, 1 to 1000. Which rows come is
-    Spark's choice: a table has no order. Raises CommandRefused (`not_delta`, `no_such_column`, `unreadable_type`, `outside_roots`);
-    Delta's refusals as they come.
+    of top-level columns in the wanted order (default: all); `predicate`, a stored tree; `limit`, 1 to 1000. Spark chooses which
+    rows to return: a table has no order. Raises CommandRefused (`not_delta`, `no_such_column`, `unreadable_type`,
+    `outside_roots`); Delta's refusals pass through.
     """
     refuse_unknown(question, ROWS_QUESTION)
-    path = str(question["path"])
-    refuse_links(path)
-    # The object keeps the snapshot that it read first: version, check and rows are of one and the same.
+    with kept(str(question["path"])) as directory:
+        return _rows(session, question, directory)
+
+
+def _rows(session: SparkSession, question: Mapping[str, Any], directory: Directory) -> dict[str, Any]:
+    # The object keeps the snapshot that it read first, so version, check and rows come from the same one.
     table = loaded_table(session, _place(question, "version", "timestamp"))
     version = table.initialSnapshot().version()
-    refuse_outside(session, table, path)
+    refuse_outside(session, table, directory.path)
+    directory.check()
     rows = DataFrame(table.toDf(session._jsparkSession), session)
     if question.get("predicate") is not None:
         rows = rows.filter(column_of(from_json(question["predicate"]), session))
@@ -53,16 +58,21 @@ def read_changes(session: SparkSession, question: Mapping[str, Any]) -> dict[str
     `_change_type`, `_commit_version`, `_commit_timestamp`. Raises as `read_rows` does.
     """
     refuse_unknown(question, CHANGES_QUESTION)
-    path, first = str(question["path"]), int(question["from_version"])
-    refuse_links(path)
+    with kept(str(question["path"])) as directory:
+        return _changes(session, question, directory)
+
+
+def _changes(session: SparkSession, question: Mapping[str, Any], directory: Directory) -> dict[str, Any]:
+    first = int(question["from_version"])
     head = loaded_table(session, _place(question))
     newest = head.initialSnapshot().version()
     asked = question.get("to_version")
     last = newest if asked is None else int(asked)
     feed = {"read_change_feed": True, "starting_version": first, "ending_version": last}
     table = loaded_table(session, _place(question) | feed)
-    refuse_outside(session, head, path)
-    refuse_outside_commits(session, head, first, min(last, newest))
+    refuse_outside(session, head, directory.path)
+    refuse_outside_commits(session, head, directory.path, first, min(last, newest))
+    directory.check()
     found = DataFrame(table.toDf(session._jsparkSession), session).orderBy(F.col(COMMIT_VERSION))
     return _answer(found, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
 
@@ -74,7 +84,7 @@ def _place(question: Mapping[str, Any], *more: str) -> dict[str, Any]:
 def _limit(question: Mapping[str, Any]) -> int:
     limit = int(question["limit"])
     if not 1 <= limit <= MOST_ROWS:
-        raise CommandRefused(Refusal("bad_request", f"limit is 1 to {MOST_ROWS}, not {limit}"))
+        raise CommandRefused(Refusal("bad_request", f"limit must be 1 to {MOST_ROWS}, not {limit}"))
     return limit
 
 
@@ -93,12 +103,12 @@ def _answer(found: DataFrame, limit: int) -> dict[str, Any]:
     fields = found.schema.fields
     for field in fields:
         if not cells.is_readable(field.dataType):
-            text = f"{field.name} is {field.dataType.simpleString()}, which has no form here; choose other columns."
+            text = f"{field.name} is {field.dataType.simpleString()}, which Levee can't show; choose other columns."
             raise CommandRefused(Refusal("unreadable_type", text, place=field.name))
     characters = cells.cell_characters(len(fields), limit + 1)
     texts = [cells.as_text(F.col(quoted(field.name)), field.dataType, characters) for field in fields]
     named = [text.alias(f"c{place}") for place, text in enumerate(texts)]
-    # One more than asked tells whether there are more. A limit at the top reads only as many files as it needs.
+    # One row beyond the limit shows whether there are more. With the limit on top, Spark reads only the files it needs.
     taken = found.select(*named).limit(limit + 1).collect()
     rows, cut = _bounded([tuple(row) for row in taken[:limit]], fields, characters)
     return {
@@ -116,7 +126,7 @@ def _column(field: StructField) -> dict[str, str]:
 def _bounded(
     taken: Sequence[tuple[str | None, ...]], fields: Sequence[StructField], characters: int
 ) -> tuple[list[list[Any]], list[list[int]]]:
-    """The rows that fit an answer, and the places of the cells that were cut."""
+    """The rows that fit in an answer, and the positions of the cells that were cut."""
     rows: list[list[Any]] = []
     cut: list[list[int]] = []
     size = 0

@@ -1,4 +1,4 @@
-"""One JVM with one Spark session: its start, identity, warmth and end."""
+"""One JVM with one Spark session: its start, identity and end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jobs.domain.errors import EngineFailure, EngineLost
 from jobs.engine.errors import translate
 from jobs.engine.processes import ProcessIdentity, identify, resident_bytes
 
-# Functions that call arbitrary Java. Sessions copy the registry when they are made, so they go before the first one.
+# Functions that call arbitrary Java. Each new session copies the registry, so Levee drops them before the first one.
 DROPPED_FUNCTIONS = ("reflect", "java_method", "try_reflect")
 
 LOG4J = """\
@@ -41,8 +41,8 @@ logger.conf.level = error
 class Runtime:
     """A Spark driver JVM in a process group of its own, started lazily and once.
 
-    `on_launch` is called with the JVM's identity before its session is made, so that a crash later leaves a record. `log`
-    receives everything the JVM prints. Thread-safe.
+    It calls `on_launch` with the JVM's identity before making its session, so that a later crash leaves a record. `log`
+    receives everything that the JVM prints. Thread-safe.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Runtime:
         return self._conf
 
     def start(self) -> SparkSession:
-        """The session, made on the first call. Raises EngineLost when the JVM can't be started."""
+        """The session, made on the first call. Raises EngineLost if the JVM doesn't start."""
         with self._lock:
             if self._session is None:
                 with translate():
@@ -87,26 +87,33 @@ class Runtime:
         return self._session
 
     def new_session(self) -> SparkSession:
-        """A session that shares catalog and JVM but no setting with any other."""
+        """A session that shares the catalog and JVM with the others, but no settings."""
         return self.start().newSession()
 
     def identity(self) -> ProcessIdentity | None:
-        """Who the JVM is; None before the start."""
+        """The JVM's process identity; None before the start."""
         return self._identity
 
     def alive(self) -> bool:
         return self._identity is not None and self._identity.alive()
 
     def memory_bytes(self) -> int | None:
-        """Resident memory of the JVM."""
+        """The JVM's resident memory; None if it isn't running."""
         return resident_bytes(self._identity.pid) if self._identity else None
 
     def log_position(self) -> int:
-        """The end of the JVM's log: what is written after it belongs to what runs now."""
+        """The current end of the JVM's log: the lines after it belong to what runs now."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     def warnings_since(self, position: int, limit: int = 50) -> list[str]:
-        """At most `limit` lines of warnings and errors that the JVM wrote after `position`."""
+        """At most `limit` lines of warnings and errors that the JVM wrote after `position`. Never raises for an unreadable log,
+        since callers use it while handling another error."""
+        try:
+            return self._warnings(position, limit)
+        except OSError as error:
+            return [f"The JVM's log can't be read: {error}"]
+
+    def _warnings(self, position: int, limit: int) -> list[str]:
         found: list[str] = []
         with self._log.open("rb") as lines:
             lines.seek(position)
@@ -118,25 +125,25 @@ class Runtime:
         return found
 
     def stop(self, *, seconds: float = 30) -> None:
-        """An orderly end; the process group is killed when it takes longer than `seconds`."""
+        """Shuts the JVM down gracefully; kills its process group if that takes longer than `seconds`."""
         with self._lock:
             session, self._session = self._session, None
             try:
                 if session is not None:
                     session.stop()
             except (Py4JError, ConnectionError):
-                pass  # it is gone, which is what was asked
+                pass  # it is gone already
             self._end_process(seconds)
             self._forget()
 
     def kill(self) -> None:
-        """SIGKILL to the JVM's process group, at once and from any thread."""
+        """Sends SIGKILL to the JVM's process group at once, from any thread."""
         if self._identity is not None:
             self._identity.kill_group()
         self._reap(10)
 
     def wait(self, seconds: float) -> None:
-        """Waits for the JVM to end by itself (an archive of classes is written at its exit)."""
+        """Waits for the JVM to exit by itself (it writes a class archive at its exit)."""
         self._reap(seconds)
 
     def _launch(self) -> None:
@@ -164,7 +171,7 @@ class Runtime:
         self._log.parent.mkdir(parents=True, exist_ok=True)
 
     def _write_properties(self) -> Path:
-        """Settings go by a private file: arguments of a process are readable by everyone on the machine."""
+        """Writes the settings to a private file, since every user of the machine can read a process's arguments."""
         path = self._scratch / "spark.properties"
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
@@ -206,14 +213,14 @@ class Runtime:
             return
 
     def _forget(self) -> None:
-        """SparkContext keeps gateway and JVM in class attributes: a later start in this process must not meet the old ones."""
+        """Clears the gateway and JVM that SparkContext keeps in class attributes, so that a later start doesn't reuse them."""
         SparkContext._gateway = None
         SparkContext._jvm = None
         self._gateway = None
 
 
 class _environment:
-    """What launch_gateway and SparkContext read from the environment of this process."""
+    """Sets the environment variables that launch_gateway and SparkContext read."""
 
     def __init__(self, properties: Path) -> None:
         self._arguments = f"--properties-file {properties} pyspark-shell"
@@ -228,7 +235,7 @@ class _environment:
 
 
 def _escaped(text: str, *, key: bool = False) -> str:
-    """A text of a Java properties file: ASCII, backslashes doubled."""
+    """The text escaped for a Java properties file: ASCII, backslashes as \\uXXXX."""
     out = []
     for char in text:
         if char in "\\\n\r\t" or ord(char) > 126:

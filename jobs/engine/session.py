@@ -1,4 +1,4 @@
-"""One job, one session: settings, marks and tags of a run, undone when it ends."""
+"""One session per job: its settings, marks and tags, all undone when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 def job_session(runtime: Runtime, marks: Marks, *, note: str | None = None) -> Iterator[SparkSession]:
     """A fresh session, active in this thread, whose commits carry the job's marks and whose Spark jobs its group and tag.
 
-    Nothing of it is left behind in the thread or in other sessions. Failures come out as Levee's own exceptions.
+    It leaves nothing behind in the thread or in other sessions. Translates failures into Levee's own exceptions.
     """
     with translate():
         session = runtime.new_session()
@@ -41,7 +41,7 @@ def job_session(runtime: Runtime, marks: Marks, *, note: str | None = None) -> I
 
 
 def commit_marks(marks: Marks, note: str | None = None) -> Mapping[str, str]:
-    """The settings that tie a commit to its request (they are read by the reconciliation)."""
+    """The settings that tie a commit to its request; the reconciliation finds the commit by them."""
     metadata: dict[str, Any] = {"job": marks.job, "attempt": marks.attempt, "digest": marks.digest}
     if note is not None:
         metadata["note"] = note
@@ -49,7 +49,7 @@ def commit_marks(marks: Marks, note: str | None = None) -> Mapping[str, str]:
 
 
 def _undo(active: Any, context: Any, tag: str) -> None:
-    # Threads of a pool are used again: group, tag and active session would stay.
+    # A pool reuses its threads: group, tag and active session would leak into the next job.
     context.removeJobTag(tag)
     context._jsc.clearJobGroup()
     active.clearActiveSession()

@@ -1,55 +1,74 @@
-"""Listing a directory and reading the end of a file, where the file is. Runs in the driver and inside Python workers.
+"""Lists directories and reads the ends of files, in the driver and in Spark's Python workers.
 
-A canonical local path is read by the operating system, a `scheme://` URI by pyarrow's file systems.
+It reads canonical local paths through the operating system, `scheme://` URIs through pyarrow's file systems.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
+
+from tables.deltalog.read.places import Held, mode
+from tables.deltalog.read.places import file as opened_file
+from tables.deltalog.read.places import opened as opened_directory
 
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
 
 
 class Local:
-    """The operating system's files. Links are named, never followed."""
+    """Local files, below a directory that is opened once and held, so that swapping its path can't redirect later reads.
+
+    It reports links and never follows them, and opens only regular files.
+    """
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self._held: Held | None = None
+
+    def _top(self) -> int:
+        self._held = self._held or Held(self.root, listed=False)
+        return self._held.descriptor
 
     def place(self, relative: str) -> str:
-        """The full path of what lies at `relative` below the root."""
+        """The full path of `relative` below the root."""
         return f"{self.root}/{relative}" if relative else self.root
 
     def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
-        """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, PermissionError."""
-        with os.scandir(self.place(relative)) as found:
+        """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, PermissionError, Linked."""
+        with opened_directory(self._top(), relative) as descriptor, os.scandir(descriptor) as found:
             for entry in found:
                 yield entry.name, _kind(entry), entry
 
     def stat(self, handle: Any) -> tuple[int, int]:
-        """(size, changed_ns) of a file's handle."""
+        """(size, changed_ns) of a file's handle, while its directory is being listed."""
         info = handle.stat(follow_symlinks=False)
         return info.st_size, info.st_mtime_ns
 
     def tail(self, relative: str, length: int) -> bytes:
-        """The last `length` bytes of a file, or all of it."""
-        with open(self.place(relative), "rb") as file:
+        """The last `length` bytes of a file, or all of it. Raises Linked, Irregular, OSError."""
+        with os.fdopen(opened_file(self._top(), relative), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - length))
             return file.read()
 
     def lines(self, relative: str) -> Iterator[bytes]:
-        """The lines of a text file, one at a time."""
-        with open(self.place(relative), "rb") as file:
+        """The lines of a text file, one at a time. Raises Linked, Irregular, OSError."""
+        with os.fdopen(opened_file(self._top(), relative), "rb") as file:
             yield from file
 
     def missing(self, places: Iterable[str]) -> list[str]:
-        """Which of these full paths are no file any more, in their order."""
-        return [place for place in places if not Path(place).is_file()]
+        """Which of these full paths are no longer files, in their order."""
+        return [place for place in places if not self._is_file(place)]
+
+    def _is_file(self, place: str) -> bool:
+        top = self.root.rstrip("/") + "/"
+        try:
+            return place.startswith(top) and stat.S_ISREG(mode(self._top(), place.removeprefix(top)))
+        except OSError:
+            return False
 
 
 def _kind(entry: os.DirEntry[str]) -> str:

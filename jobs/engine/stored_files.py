@@ -1,4 +1,4 @@
-"""The files that a version of a table needs in storage, and which of them are gone."""
+"""The files that a table version needs in storage, and which of them are missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.engine import storage
 from jobs.engine.inside import VECTOR_ID
 from jobs.engine.measuring import local
 
-# Delta writes the id of a vector's file in Z85; Python reads the same code with other letters.
+# Delta encodes the id of a vector's file in Z85; Python's base85 is the same code with other letters.
 Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 LETTERS = str.maketrans(Z85, B85)
@@ -27,7 +27,7 @@ def missing_files(session: SparkSession, path: str, then: Any, now: Any) -> list
 
 
 def stored_files(session: SparkSession, path: str, table: Any) -> set[str]:
-    """Data files and files of deletion vectors of Delta's object."""
+    """The data files and deletion vector files of Delta's table object."""
     files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
     found = files.select("path", "deletionVector.storageType", "deletionVector.pathOrInlineDv").collect()
     return {file for row in found for file in _files(path.rstrip("/"), row)}
@@ -47,7 +47,7 @@ def _absolute(path: str, file: str) -> str:
 
 
 def vector_file(stored: str) -> str:
-    """The file of a deletion vector as the log names it: perhaps a directory, then 20 characters of a UUID."""
+    """The file of a deletion vector from its name in the log: an optional directory, then 20 characters of a UUID."""
     prefix, code = stored[:-VECTOR_ID], stored[-VECTOR_ID:]
     name = f"deletion_vector_{uuid.UUID(bytes=base64.b85decode(code.translate(LETTERS)))}.bin"
     return f"{prefix}/{name}" if prefix else name

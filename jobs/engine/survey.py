@@ -1,4 +1,4 @@
-"""Shares the inspection of a directory out to Spark's tasks and folds what they found."""
+"""Distributes the inspection of a directory over Spark's tasks and merges their findings."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from jobs.engine import storage, walk
 from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
+from tables.deltalog.read import places
 
-# Executors need no copy of Levee: what runs there travels with the task.
-for _module in (partition_values, storage, walk):
+# Executors need no copy of Levee: the code that runs there travels with the task.
+for _module in (partition_values, places, storage, walk):
     cloudpickle.register_pickle_by_value(_module)
 
-# A task of Python costs about 20 ms; one for every few hundred files keeps cores busy and progress moving.
+# A Python task costs about 20 ms; one per few hundred files keeps cores busy and progress visible.
 FILES_PER_TASK = 500
 TASKS_PER_SLOT = 4
 # Directories that the driver opens itself to find enough shares.
 DRIVER_DIRECTORIES = 200
-# Listing 5,000 files takes the driver 0.1 s, a Spark job of it 0.4 s.
+# The driver lists 5,000 files in 0.1 s, a Spark job in 0.4 s.
 FILES_IN_DRIVER = 20_000
 
 
@@ -39,9 +40,8 @@ def survey(
 ) -> Findings:
     """Everything that tasks find in the directory `path`; with `only` (relative path, size, changed_ns), in those files alone.
 
-    `expected` is about how many files there are: few of this machine's are listed by the driver itself, in less time than Spark
-    needs to start a task. Nothing is kept per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError
-    for the path itself.
+    `expected` is the approximate number of files: the driver itself lists a few local ones, in less time than Spark needs to start
+    a task. Keeps nothing per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError for the path itself.
     """
     order = Order(path, footers, tuple((field.name, field.type) for field in fields))
     place = storage.opened(path)
@@ -71,7 +71,7 @@ def _run(session: SparkSession, packs: list[list[Share]], order: Order) -> Findi
 
 
 def _shares(place: Storage, slots: int) -> list[Share]:
-    """Trees and slices of directories: the driver opens directories level by level until there are enough trees."""
+    """Trees and slices of directories: the driver lists directories level by level until there are enough trees."""
     shares: list[Share] = []
     level, opened = [""], 0
     while level and len(level) < TASKS_PER_SLOT * slots and opened + len(level) <= DRIVER_DIRECTORIES:
@@ -108,6 +108,6 @@ def _named(files: tuple[tuple[str, int, int], ...], slots: int) -> list[Share]:
 
 
 def _packed(shares: list[Share], slots: int) -> list[list[Share]]:
-    """The shares dealt out to at most a few tasks per slot."""
+    """The shares, distributed over at most a few tasks per slot."""
     tasks = min(len(shares), TASKS_PER_SLOT * slots)
     return [shares[at::tasks] for at in range(tasks)]

@@ -1,4 +1,4 @@
-"""The live DeltaTableV2: Delta's own object for a table, every member of it as plain values."""
+"""The live DeltaTableV2: Delta's own object for a table, with every member as plain values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from console.base.masking import masked_json, masked_properties
+from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, Refusal
 from jobs.engine.catalog import name_parts, register_delta
+from jobs.engine.directory import kept
 from jobs.engine.errors import as_failure
-from jobs.engine.inside import refuse_linked_log, refuse_redirect
-from tables.secrets import masked_json, masked_properties
+from jobs.engine.inside import refuse_redirect
 
 DELTA_CLASS = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+TWO_TRAVELS = "Please either provide 'timestampAsOf' or 'versionAsOf' for time travel."
 # Options of a change feed read, by the names that questions use.
 FEED_OPTIONS = {
     "starting_version": "startingVersion",
@@ -34,18 +36,24 @@ QUESTION = frozenset(
 def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
     """Answers a `deltatable` read.
 
-    `question`: `path`, `name` or both (by name unless `by` is "path"; the embedded catalog learns the name from the path), and at
-    most one of `version` (a number), `timestamp` (ISO 8601, UTC unless it says otherwise), `at` (`@v3`, `@yyyyMMddHHmmssSSS`).
-    `partition` (`p=1`) names a directory below the table; it and `at` go with a path alone. `read_change_feed` with
-    `starting_version`… asks for the change feed's schema. Raises CommandRefused (`not_delta`) for a place without a table,
-    `outside_roots` for one that leads elsewhere; Delta's own refusals as they come.
+    `question`: `path`, `name` or both (by name unless `by` is "path"; both register the name in the embedded catalog), and at
+    most one of `version` (a number), `timestamp` (ISO 8601, UTC unless it has an offset), `at` (`@v3`, `@yyyyMMddHHmmssSSS`).
+    `partition` (`p=1`) names a directory below the table; it and `at` need a path. `read_change_feed` with
+    `starting_version`… returns the change feed's schema. Raises CommandRefused: `not_delta` for a path without a table,
+    `outside_roots` for one that leads elsewhere. Delta's own refusals pass through.
     """
     refuse_unknown(question, QUESTION)
     path = str(question.get("path") or "")
-    refuse_linked_log(path)
+    if not path:
+        return _read_table(session, question)
+    with kept(path, only_log=True):
+        return _read_table(session, question)
+
+
+def _read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
     table = loaded_table(session, question)
-    if path:
-        # A redirect in the table's properties, or an outside metastore, may name another place than the one that was allowed.
+    if path := str(question.get("path") or ""):
+        # A redirect in the table's properties, or an external metastore, may point to another directory than the permitted one.
         refuse_redirect(table.deltaLog().dataPath(), path)
     filters = _partition_filters(table, str(question.get("partition") or ""))
     found: dict[str, Any] = masked_json(_members(table) | {"partition_filters": filters})
@@ -53,9 +61,10 @@ def read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str, 
 
 
 def _partition_filters(table: Any, partition: str) -> list[dict[str, str | None]]:
-    """The filters that Delta makes of a directory below the table: `[{column, value}]`, None for Hive's default partition.
+    """The filters that Delta derives from a directory below the table: `[{column, value}]`, None for Hive's default partition.
 
-    Raises CommandRefused for a column that partitions nothing. Delta says so only when rows are read; the words are its own.
+    Raises CommandRefused, with Delta's own message, for a column that isn't a partition column. Delta itself would report it only
+    when it reads rows.
     """
     if not partition:
         return []
@@ -78,24 +87,24 @@ def _no_partition(columns: Sequence[str], partition: str) -> Refusal:
 
 
 def refuse_unknown(question: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Raises CommandRefused `bad_request` for a part of a question that nobody would heed."""
+    """Raises CommandRefused `bad_request` for a part of a question that Levee would ignore."""
     unknown = set(question) - known
     if unknown:
         raise CommandRefused(Refusal("bad_request", f"unknown part of the question: {', '.join(sorted(unknown))}"))
 
 
 def loaded_table(session: SparkSession, question: Mapping[str, Any]) -> Any:
-    """Delta's own object of the question's table at the version that it names, with the options of its change feed.
+    """Delta's own object of the question's table, at its version and with its change feed options.
 
-    Nothing of the log is read yet. Raises CommandRefused (`not_delta`, `bad_request`); Delta's own refusals as they come.
+    Reads nothing of the log yet. Raises CommandRefused (`not_delta`, `bad_request`); Delta's own refusals pass through.
     """
     _refuse_path_with_name(question)
-    _refuse_two_travels(session, question)
+    _refuse_two_travels(question)
     table = _loaded(session, question)
     place, loaded_as = str(question.get("name") or question.get("path")), table.getClass().getName()
     if loaded_as != DELTA_CLASS:
         # With spark.databricks.delta.v2.enableMode=STRICT a Delta table is of another class too.
-        raise CommandRefused(_no_table(place, f"{place} is no DeltaTableV2: Spark loads it as {loaded_as}."))
+        raise CommandRefused(_no_table(place, f"{place} isn't a DeltaTableV2: Spark loads it as {loaded_as}."))
     if not table.tableExists():
         raise CommandRefused(_no_table(place))
     options = _feed_options(question)
@@ -117,10 +126,10 @@ def _loaded(session: SparkSession, question: Mapping[str, Any]) -> Any:
 
 
 def _refuse_path_with_name(question: Mapping[str, Any]) -> None:
-    """`@v3` and a directory belong to a path: a name would be loaded without them, at another version."""
+    """Refuses `at` and `partition` with a name: Delta would load the name without them, at another version."""
     for part in ("at", "partition"):
         if question.get(part) and _is_by_name(question):
-            text = f"{part} goes with a path: ask with `by` = path"
+            text = f"{part} needs a path: set `by` to path"
             raise CommandRefused(Refusal("bad_request", text, place=part))
 
 
@@ -148,21 +157,22 @@ def _travel(question: Mapping[str, Any]) -> list[Any]:
 
 
 def microseconds(timestamp: str) -> int:
-    """Microseconds since the epoch of an ISO 8601 time, UTC unless it names an offset. Raises CommandRefused."""
+    """Microseconds since the epoch of an ISO 8601 time, UTC unless it has an offset. Raises CommandRefused."""
     try:
         moment = datetime.fromisoformat(timestamp)
     except ValueError as error:
-        raise CommandRefused(Refusal("bad_request", f"{timestamp!r} is no ISO 8601 time", place="timestamp")) from error
+        raise CommandRefused(
+            Refusal("bad_request", f"{timestamp!r} isn't an ISO 8601 time", place="timestamp")
+        ) from error
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _refuse_two_travels(session: SparkSession, question: Mapping[str, Any]) -> None:
-    """A version and a time together can't be told to loadTable: Delta's reader refuses them in its own words."""
+def _refuse_two_travels(question: Mapping[str, Any]) -> None:
+    """Refuses a version together with a timestamp, as Delta's reader would: loadTable can't take both."""
     if question.get("version") is not None and question.get("timestamp") is not None:
-        reader = session.read.format("delta").option("versionAsOf", str(question["version"]))
-        reader.option("timestampAsOf", str(question["timestamp"])).load(str(question["path"]))
+        raise EngineFailed(EngineFailure("DELTA_ONEOF_IN_TIMETRAVEL", "42601", TWO_TRAVELS))
 
 
 def _feed_options(question: Mapping[str, Any]) -> dict[str, str]:
@@ -180,7 +190,7 @@ def _no_table(place: str, why: str = "") -> Refusal:
 
 
 def _members(table: Any) -> dict[str, Any]:
-    """Every member. Ones that resolve time travel come first: they raise what is wrong with it."""
+    """Every member. Those that resolve time travel come first, so that its errors come first."""
     spec = _option(table.timeTravelSpec())
     return {
         "version": table.initialSnapshot().version(),
@@ -203,7 +213,7 @@ def _members(table: Any) -> dict[str, Any]:
 
 
 def _v1_table(table: Any) -> dict[str, Any]:
-    """The CatalogTable of a named table; for a path Delta's refusal, which is an answer too."""
+    """The CatalogTable of a named table; for a path, Delta's refusal as the value."""
     try:
         known = _catalog_table(table.v1Table())
     except Py4JJavaError as error:

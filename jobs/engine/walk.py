@@ -1,8 +1,8 @@
-"""What one task of an inspection does: walks its share of a directory and reads the footers of its files.
+"""One task of an inspection: walks its share of a directory and reads the footers of its files.
 
-Runs inside Spark's Python workers, where only the standard library and pyarrow are certain to be there: this module, storage and
-jobs.domain.partition_values travel to them by value. What a task answers is bounded, however many files it saw.
-Which names count follows Delta's ConvertUtils and Spark's PartitioningUtils.
+Runs inside Spark's Python workers, which are only certain to have the standard library and pyarrow: this module, storage and
+jobs.domain.partition_values travel to them by value. A task's answer is bounded, however many files it saw.
+Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Storage, opened
+from tables.deltalog.read.places import Irregular, Linked
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
@@ -30,7 +31,7 @@ DIGEST_RANGE = 1 << 256
 
 
 class Order(NamedTuple):
-    """What an inspection asks of every task. `fields` are (name, type) of a given partition schema."""
+    """The instructions for every task. `fields` are (name, type) of a given partition schema."""
 
     root: str
     footers: bool
@@ -39,7 +40,7 @@ class Order(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A part of the work: a whole tree, every `of`-th file of one directory, or files that are named.
+    """A part of the work: a whole tree, every `of`-th file of one directory, or a list of files.
 
     `names` are (relative path, size, changed_ns).
     """
@@ -52,7 +53,7 @@ class Share(NamedTuple):
 
 
 class Findings:
-    """What tasks found, folded. Lists hold examples, with the full number in `counts`."""
+    """The merged findings of tasks. Lists hold examples; `counts` has the full numbers."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -70,10 +71,10 @@ class Findings:
     def note(self, name: str, example: str) -> None:
         """Counts one `name` and keeps the first few in path order as examples."""
         self.count(name)
-        kept = self.examples.setdefault(name, [])
-        kept.append(example)
-        if len(kept) > 2 * EXAMPLES:
-            kept[:] = sorted(kept)[:EXAMPLES]
+        retained = self.examples.setdefault(name, [])
+        retained.append(example)
+        if len(retained) > 2 * EXAMPLES:
+            retained[:] = sorted(retained)[:EXAMPLES]
 
     def first(self, name: str) -> list[str]:
         return sorted(self.examples.get(name, []))[:EXAMPLES]
@@ -84,8 +85,8 @@ class Findings:
     def merge(self, other: Findings, lines: int = LINES) -> None:
         for name, amount in other.counts.items():
             self.count(name, amount)
-        for name, kept in other.examples.items():
-            self.examples[name] = sorted(self.examples.get(name, []) + kept)[:EXAMPLES]
+        for name, retained in other.examples.items():
+            self.examples[name] = sorted(self.examples.get(name, []) + retained)[:EXAMPLES]
         self.digest = (self.digest + other.digest) % DIGEST_RANGE
         self.lines = _joined(self.lines, other.lines, lines)
         for column, values in other.values.items():
@@ -98,7 +99,7 @@ class Findings:
             self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
 
     def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
-        """One file that a conversion takes."""
+        """Adds one file that the conversion would include."""
         line = f"{path}\t{size}\t{changed_ns}"
         digest = int.from_bytes(hashlib.sha256(line.encode("utf-8", "surrogatepass")).digest(), "big")
         self.digest = (self.digest + digest) % DIGEST_RANGE
@@ -130,7 +131,7 @@ class Findings:
 
 
 def _joined(known: list[str] | None, more: list[str] | None, limit: int) -> list[str] | None:
-    """Both lists, or None once there are more lines than are kept."""
+    """Both lists, or None once there are more than `limit` lines."""
     if known is None or more is None or len(known) + len(more) > limit:
         return None
     known.extend(more)
@@ -138,7 +139,7 @@ def _joined(known: list[str] | None, more: list[str] | None, limit: int) -> list
 
 
 def scan(shares: list[Share], order: Order) -> Findings:
-    """Does the shares and answers what was found."""
+    """Walks the shares and returns the findings."""
     walk = _Walk(order)
     for share in shares:
         walk.share(share)
@@ -150,12 +151,12 @@ def is_hidden_file(name: str) -> bool:
 
 
 def is_hidden_directory(name: str) -> bool:
-    """Names with `=` count whatever they begin with: a partition column may be called `_p`."""
+    """Whether a directory is hidden. Names with `=` never are: a partition column may be called `_p`."""
     return name.startswith(("_", ".")) and "=" not in name
 
 
 def holds_table(storage: Storage, relative: str) -> bool:
-    """Whether the directory `relative` (a `_delta_log`) holds a commit or checkpoint. One without any is no table."""
+    """Whether the directory `relative` (a `_delta_log`) holds a commit or checkpoint; without one there is no table."""
     try:
         return any(COMMIT_NAME.fullmatch(name) for name, kind, _ in storage.entries(relative) if kind == FILE)
     except (FileNotFoundError, NotADirectoryError):
@@ -168,10 +169,10 @@ def unescaped(name: str) -> str:
 
 
 def partition_values(relative: str) -> list[tuple[str, str]] | None:
-    """(column, value) pairs of a directory, from the top; None when a part is only half a pair (`p=`, `=1`).
+    """(column, value) pairs of a directory, outermost first; None if a part is an incomplete pair (`p=`, `=1`).
 
-    As PartitioningUtils.parsePartition: from the deepest directory upwards, plain names are passed until the first pair, and
-    the pairs end at the first plain name above.
+    Like PartitioningUtils.parsePartition: from the deepest directory upwards, skips plain names until the first pair, and ends
+    at the first plain name above the pairs.
     """
     pairs: list[tuple[str, str]] = []
     for part in reversed(relative.split("/")) if relative else ():
@@ -208,7 +209,7 @@ class _Walk:
             pending += self._entries(pending.pop(), 0, 1)
 
     def _entries(self, directory: str, part: int, of: int) -> list[str]:
-        """Takes every `of`-th name of a directory; answers the subdirectories that count, which it doesn't enter."""
+        """Handles every `of`-th name of a directory; returns the visible subdirectories without entering them."""
         prefix = f"{directory}/" if directory else ""
         below: list[str] = []
         for name, kind, handle in self.storage.entries(directory):
@@ -234,7 +235,7 @@ class _Walk:
             self.found.note("stray", path)
 
     def _hidden(self, path: str, name: str) -> None:
-        """A hidden directory: its files are only counted, but the log of another table is named."""
+        """Handles a hidden directory: only counts its files, but reports the log of another table."""
         parent = path.rpartition("/")[0]
         if name == DELTA_LOG and parent and holds_table(self.storage, path):
             self.found.note("nested", parent)
@@ -278,10 +279,16 @@ class _Walk:
                 self.found.misfits[column.lower()] = min(self.found.misfits.get(column.lower(), misfit), misfit)
 
     def _footer(self, path: str) -> None:
-        try:
+        try:  # each was a regular file when listed, but may have changed since
             metadata = footer(self.storage, path)
         except FileNotFoundError:
             self.found.note("missing", path)
+            return
+        except Linked:
+            self.found.note("links", path)
+            return
+        except Irregular:
+            self.found.note("stray", path)
             return
         if metadata is None:
             self.found.note("stray", path)
@@ -310,7 +317,7 @@ def footer(storage: Storage, path: str) -> Any:
 
 
 def schema_key(metadata: Any) -> str:
-    """Equal for files whose footers Spark reads as the same schema: Spark's own description, else parquet's."""
+    """A key, equal for files whose footers Spark reads as the same schema: from Spark's own description, else parquet's."""
     described = (metadata.metadata or {}).get(ROW_METADATA)
     text = described or str(metadata.schema).partition("\n")[2].encode()
     return hashlib.sha1(text, usedforsecurity=False).hexdigest()

@@ -23,14 +23,14 @@ def number(token: Token, *, negative: bool) -> Literal:
     """A number with its sign. Raises CommandRefused."""
     match = _NUMBER.fullmatch(token.text)
     if match is None or not token.text.isascii():
-        raise refused(token.start, f"{token.text} is no number", "Write digits 0 to 9, a point, an exponent.")
+        raise refused(token.start, f"{token.text} isn’t a number", "Write digits 0 to 9, a point, an exponent.")
     sign = "-" if negative else ""
     try:
         return _number(sign + match[1], (match[2] or "").upper())
     except (NotALiteral, InvalidOperation) as error:
         raise refused(token.start, str(error), "Correct the number.") from None
     except ValueError:
-        raise refused(token.start, f"{token.text} is no number", "Correct the number.") from None
+        raise refused(token.start, f"{token.text} isn’t a number", "Correct the number.") from None
 
 
 def _number(text: str, suffix: str) -> Literal:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from jobs.domain.predicates import checking, folding, functions
+from jobs.domain.predicates import folding, functions
+from jobs.domain.predicates.checking import Checker
+from jobs.domain.predicates.parts import Misfit
 from jobs.domain.predicates.schema import Schema, Unresolved, resolve
 from jobs.domain.predicates.tree import Column, Node
 from jobs.predicates.refusals import refused
@@ -19,10 +21,11 @@ def parse(text: str, schema: Schema) -> Node:
     Raises CommandRefused with one Refusal (`predicate_refused`): its position, the reason, and the accepted way to write it.
     """
     tree, built = build(skeleton_of(tokens_of(text)), lambda name, at: _column(schema, name, at))
+    checker = Checker(schema)
     try:
-        checking.check(tree, schema)
-        folding.check(tree, schema)
-    except checking.Misfit as misfit:
+        checker.condition(tree)
+        folding.check(tree, checker)
+    except Misfit as misfit:
         raise refused(built.at(misfit.node), misfit.reason, misfit.remedy) from None
     return tree
 

@@ -19,8 +19,10 @@ from jobs.predicates.tokens import Kind, Token
 MAX_DEPTH = 30
 MAX_LEAVES = 4_000
 MAX_ARITHMETIC = 100
+MAX_TYPE_PARTS = 8
 
 _TESTS = ("IN", "BETWEEN", "LIKE", "IS")
+_ARITHMETIC = ("+", "-", "*", "/", "%", "DIV")
 _OPERATORS = {"==": "=", "!=": "<>"}
 _CONSTRUCTS = {
     "SELECT": "subqueries are not read",
@@ -188,10 +190,11 @@ class _Builder:
         self._put(piece)
         self.operand_ended = False
         self.prefixes = 0
-        self._check_arithmetic(token)
+        if piece in _ARITHMETIC:
+            self._check_arithmetic(token)
 
     def _check_arithmetic(self, token: Token) -> None:
-        if sum(self.found.parts[sign] for sign in ("+", "-", "*", "/", "%", "DIV")) > MAX_ARITHMETIC:
+        if sum(self.found.parts[sign] for sign in _ARITHMETIC) > MAX_ARITHMETIC:
             raise refused(token.start, f"more than {MAX_ARITHMETIC} steps of arithmetic", "Write the result itself.")
 
     def _sign(self, token: Token) -> None:
@@ -298,11 +301,7 @@ class _Builder:
         return escape
 
     def _type(self, token: Token) -> None:
-        text = ""
-        while (following := self._peek()) is not None and not (
-            following.text == ")" and text.count("(") == text.count(")")
-        ):
-            text += self._take().text
+        text = self._type_text()
         try:
             name = typenames.parse_type(text)
         except ValueError as error:
@@ -311,6 +310,17 @@ class _Builder:
         self._put(",")
         self.operand_ended = False
         self._leaf(TypeName(name), token)
+
+    def _type_text(self) -> str:
+        """Up to the bracket that closes the CAST; the longest type has six parts, such as decimal(10,2)."""
+        text, within = "", 0
+        for _ in range(MAX_TYPE_PARTS):
+            following = self._peek()
+            if following is None or (following.text == ")" and not within):
+                break
+            within += {"(": 1, ")": -1}.get(following.text, 0)
+            text += self._take().text
+        return text
 
     # operands
 
@@ -344,9 +354,7 @@ class _Builder:
 
     def _leaf(self, payload: Payload, token: Token) -> None:
         if len(self.found.leaves) >= MAX_LEAVES:
-            raise refused(
-                token.start, f"more than {MAX_LEAVES:,} names and values", "Ask in several steps, or by ranges."
-            )
+            raise refused(token.start, f"more than {MAX_LEAVES:,} names and values", "Use several requests, or ranges.")
         self.found.pieces.append(f"`v{len(self.found.leaves)}`")
         self.found.leaves.append(Leaf(payload, token.start))
         self.operand_ended = True

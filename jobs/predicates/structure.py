@@ -28,7 +28,7 @@ from jobs.domain.predicates.tree import (
     Not,
     Or,
 )
-from jobs.predicates import leaves
+from jobs.predicates import leaves, skeleton
 from jobs.predicates.refusals import refused
 from jobs.predicates.skeleton import Function, Leaf, Name, Null, Number, Pattern, Skeleton, TypeName
 
@@ -51,6 +51,9 @@ _ARITHMETIC: dict[type[Any], str] = {
 }
 _TESTS = (exp.In, exp.Between, exp.Like, exp.Is)
 _BRACKETS = "Put brackets around what belongs together."
+# What the skeleton lets through is not as deep: its levels with a bracket each, its arithmetic. sqlglot also nests what follows one
+# another (a NOT IN (1) NOT IN (1) …), which is refused in the end, but not before Python's stack would be full.
+MAX_DEPTH = 2 * skeleton.MAX_DEPTH + skeleton.MAX_ARITHMETIC + 10
 # Members that say how other dialects divide.
 _HARMLESS = frozenset(("typed", "safe"))
 
@@ -62,40 +65,41 @@ class Built:
 
     def __init__(self) -> None:
         self.places: dict[int, int] = {}
-        self.kept: list[Node] = []
+        self.retained: list[Node] = []
 
     def at(self, node: Node) -> int:
         return self.places.get(id(node), 0)
 
     def put(self, node: Node, place: int) -> Node:
         self.places[id(node)] = place
-        self.kept.append(node)
+        self.retained.append(node)
         return node
 
 
-def build(skeleton: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
+def build(found: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
     """The tree of a skeleton. `resolve` finds a name's column. Raises CommandRefused."""
     try:
-        parsed = sqlglot.parse(skeleton.text, read="spark")
+        parsed = sqlglot.parse(found.text, read="spark")
     except SqlglotError:
         raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS) from None
     except RecursionError:
         raise refused(0, "nested too deeply", "Write it flatter, with fewer brackets.") from None
     if len(parsed) != 1 or parsed[0] is None:
         raise refused(0, "one condition is read, not several")
-    rebuilder = _Rebuilder(skeleton, resolve)
+    rebuilder = _Rebuilder(found, resolve)
     tree = rebuilder.node(parsed[0])
     rebuilder.check_complete()
     return tree, rebuilder.built
 
 
 class _Rebuilder:
-    def __init__(self, skeleton: Skeleton, resolve: Resolve) -> None:
-        self.skeleton = skeleton
+    def __init__(self, found: Skeleton, resolve: Resolve) -> None:
+        self.skeleton = found
         self.resolve = resolve
         self.built = Built()
         self.parts: Counter[str] = Counter()
         self.seen: list[int] = []
+        self.depth = 0
 
     def check_complete(self) -> None:
         """Every leaf once and in order, every operator, comma and bracket that was written and no other."""
@@ -104,7 +108,11 @@ class _Rebuilder:
 
     def node(self, found: Any) -> Node:
         first = len(self.seen)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise refused(0, "it is nested too deeply", "Write it flatter, with fewer brackets.")
         made = self._made(found)
+        self.depth -= 1
         place = self.seen[first] if first < len(self.seen) else 0
         start = self.skeleton.leaves[place].start
         return made if id(made) in self.built.places else self.built.put(made, start)
@@ -160,9 +168,10 @@ class _Rebuilder:
         return self.node(found)
 
     def _doubtful(self, found: Any) -> CommandRefused:
-        before = len(self.seen)
-        self.node(found)
-        start = self.skeleton.leaves[self.seen[before]].start if before < len(self.seen) else 0
+        """Its first leaf is looked up, not built: such conditions may stand in thousands around one another."""
+        first = next(found.find_all(exp.Column, exp.Anonymous, bfs=False), None)
+        at = 0 if first is None else self._number(str(first.this if type(first) is exp.Anonymous else first.name))
+        start = self.skeleton.leaves[at].start
         return refused(start, "a condition inside a condition needs brackets", _BRACKETS)
 
     def _chain(self, found: Any) -> Node:
@@ -270,8 +279,14 @@ class _Rebuilder:
         return self._mark(str(found.name), "v")
 
     def _mark(self, text: str, sort: str) -> Leaf:
-        number = text[1:]
-        if text[:1] != sort or not number.isdigit() or int(number) >= len(self.skeleton.leaves):
+        number = self._number(text)
+        if text[:1] != sort:
             raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS)
-        self.seen.append(int(number))
-        return self.skeleton.leaves[int(number)]
+        self.seen.append(number)
+        return self.skeleton.leaves[number]
+
+    def _number(self, mark: str) -> int:
+        number = mark[1:]
+        if not number.isdigit() or int(number) >= len(self.skeleton.leaves):
+            raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS)
+        return int(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.domain.predicates.schema import Field, Schema
-from tables.deltalog.schema import Array, Column, Map, Primitive, Struct, Type, type_text
+from tables.deltalog.rules.schema import Array, Column, Map, Primitive, Struct, Type, type_text
 
 _COLLATIONS = "__COLLATIONS"
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"

@@ -73,7 +73,7 @@ class Token:
 def tokens_of(text: str) -> list[Token]:
     """All tokens, every character accounted for. Raises CommandRefused."""
     if len(text) > MAX_LENGTH:
-        remedy = "Ask in several steps, or by a range that holds the values."
+        remedy = "Use several requests, or a range that contains the values."
         raise refused(MAX_LENGTH, f"the predicate is longer than {MAX_LENGTH:,} characters", remedy)
     found: list[Token] = []
     at = 0
@@ -91,6 +91,8 @@ def tokens_of(text: str) -> list[Token]:
 def _visible(text: str) -> str:
     """The text with tabs and line ends as blanks. Raises CommandRefused for anything that a reader wouldn't see as it is."""
     plain = text.translate(_BLANKS)
+    if plain.isprintable():
+        return plain
     for at, character in enumerate(plain):
         if is_hidden(character):
             name = f"U+{ord(character):04X}"

@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-# The history that is there already, by day, as tables/days.py counts it.
+# The history that is there already, by day, as tables/record/daily_totals.py counts it.
 COUNTED = """
 insert into tables_tableday (table_id, incarnation, day, commits, bytes_grown, rows_grown)
 select table_id, incarnation, (committed_at at time zone 'UTC')::date, count(*),

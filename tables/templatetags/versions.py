@@ -7,17 +7,17 @@ from typing import Any
 from django import template
 
 from console.accounts.models import Person
-from tables import versions
+from tables.history import version_links as versions
 from tables.models import Table
 
 register = template.Library()
 
 
-@register.inclusion_tag("tables/_version_links.html", takes_context=True)
+@register.inclusion_tag("tables/table/_version_links.html", takes_context=True)
 def version_links(
     context: template.Context, version: Any, current: str, incarnation: int | None = None
 ) -> dict[str, Any]:
-    """Links to the other pages of a version and to its neighbours. `version` may be what somebody typed; without one, the newest."""
+    """Links to the other pages of a version and to its neighbours. `version` may be typed text; without one, the newest."""
     table, person = context.get("table"), getattr(context.get("request"), "user", None)
     if not isinstance(table, Table) or not isinstance(person, Person) or table.version is None:
         return {}

@@ -80,6 +80,7 @@ def migrated(home: Home, options: tuple[str, ...]) -> Iterator[None]:
         from django.db import connections
 
         call_command("migrate", database="admin", verbosity=0)
+        servers.set_trigger(home, "jobs_job", "job_begins", on=False)  # jobs are entered in any state
         yield
         connections.close_all()
 
@@ -102,12 +103,12 @@ def appending(home: Home, size: Size) -> list[Figure]:
     from django.db import connection
 
     from console.audit.models import Event
-    from jobs.audit_keeping import kept
+    from jobs.evidence.audit_loops import running
 
     probe = fdatasync_ms(home.path)
     times: list[float] = []
     stop = threading.Event()
-    with kept(stop):
+    with running(stop):
         writers = [threading.Thread(target=_write, args=(times, size.seconds, number)) for number in range(WRITERS)]
         for writer in writers:
             writer.start()

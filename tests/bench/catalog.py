@@ -56,7 +56,7 @@ TINY = Size(tables=200, commits=2_000, deep=500, rounds=3)
 
 def table_rows(size: Size, roots: list[uuid.UUID], schema: str) -> Iterator[tuple[Any, ...]]:
     """The rows of tables_table for COPY, in the order of TABLE_COLUMNS."""
-    from tables import search
+    from tables.rules import search_index
 
     chance = random.Random(1)
     for place in range(size.tables):
@@ -64,14 +64,14 @@ def table_rows(size: Size, roots: list[uuid.UUID], schema: str) -> Iterator[tupl
         name = f"{area}/{word}_{place:06}"
         root = roots[place % len(roots)]
         path = f"/bench/{place % len(roots)}/{name}"
-        words = search.words([name, path, "order_id", "customer_id", "amount", "day", f"owner{place % 50}"])
+        words = search_index.words([name, path, "order_id", "customer_id", "amount", "day", f"owner{place % 50}"])
         health = ["small_files"] if place % 50 == 0 else []
         yield (
             uuid.UUID(int=place + 1), root, path, name, "delta", f"owner{place % 50}", "", [], NOW, 0, str(uuid.uuid4()), "", 99, 0, 0,
             NOW - timedelta(minutes=chance.randrange(500_000)), chance.randrange(10**12), chance.randrange(10**4), chance.randrange(10**9),
             schema, [], [], "{}", PROTOCOL,
-            ["appendOnly", "invariants"], "", "{}", "[]", "[]", health, NOW, "", 0, search.normal(name.rpartition("/")[2]), words,
-            search.grams(words) + search.later_words(search.normal(name.rpartition("/")[2])),
+            ["appendOnly", "invariants"], "", "{}", "[]", "[]", health, "", search_index.normal(name.rpartition("/")[2]), words,
+            search_index.grams(words) + search_index.later_words(search_index.normal(name.rpartition("/")[2])),
         )  # fmt: skip
 
 
@@ -106,9 +106,7 @@ TABLE_COLUMNS = [
     "problems",
     "health",
     "health_codes",
-    "synced_at",
     "sync_error",
-    "quiet_syncs",
     "leaf",
     "words",
     "grams",
@@ -166,25 +164,27 @@ def load(size: Size) -> dict[str, Any]:
     """Fills the database; the ids that the measurements need."""
     from django.db import connections
 
-    from console.accounts.models import Grant, Person
     from console.accounts.roles import Role
-    from tables import facets
+    from tables.catalog import facets
     from tables.models import Root, Schema
+    from tests import factories
 
-    roots = [Root.objects.create(name=f"root{n}", uri=f"/bench/{n}") for n in range(10)]
+    roots: list[Root] = [factories.RootFactory(name=f"root{n}", uri=f"/bench/{n}") for n in range(10)]
     struct = {"type": "struct", "fields": [{"name": "order_id", "type": "long", "nullable": True, "metadata": {}}]}
     schema = Schema.objects.create(sha256="0" * 64, struct=struct, columns=["order_id"])
-    person = Person.objects.create(name="partial")
+    person = factories.person_named("partial")
     for root in roots[:4]:
-        Grant.objects.create(person=person, role=Role.VIEWER, scope=Grant.Scope.ROOT, root=root)
+        factories.GrantFactory(person=person, role=Role.VIEWER, root=root)
     with connections["admin"].cursor() as cursor:
         _copy(cursor, "tables_table", TABLE_COLUMNS, table_rows(size, [root.pk for root in roots], schema.pk))
         _copy(cursor, "tables_commit", COMMIT_COLUMNS, commit_rows(size, schema.pk))
         cursor.execute("update tables_table set version = %s where id = %s", [size.deep - 1, uuid.UUID(int=1)])
+        cursor.execute("update tables_synctimes set synced_at = %s", [NOW])
     with connections["admin"].cursor() as cursor:
         cursor.execute(import_module("tables.migrations.0005_table_days").COUNTED)
         cursor.execute("vacuum analyze tables_tableday")
         cursor.execute("vacuum analyze tables_table")
+        cursor.execute("vacuum analyze tables_synctimes")
         cursor.execute("vacuum analyze tables_commit")
     for root in Root.objects.all():
         facets.refresh(root)
@@ -241,7 +241,7 @@ def measure(found: dict[str, Any], size: Size) -> dict[str, dict[str, float]]:
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    client = Client()
+    client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(found["person"])
     kinds = requests(found, size)
     times: dict[str, list[float]] = {name: [] for name in kinds}

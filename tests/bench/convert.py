@@ -20,17 +20,15 @@ import pyarrow as pa
 from delta.tables import DeltaTable
 from pyarrow import parquet
 
-from jobs.domain.commands import Convert
+from jobs.commands.convert.rules import Convert
 from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.results import Inspection
-from jobs.engine.config import spark_conf
-from jobs.engine.runtime import Runtime
 from jobs.engine.session import job_session
-from jobs.engine.spark_engine import Silent, SparkEngine
+from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench.document import DOCUMENT, put_into
+from tests.bench.engines import started_engine
 
 TITLE = "## Convert"
-TOOLS = Path(__file__).parents[2] / ".tools"
 SCHEMA = "day date, shop int"
 SHOPS = 10
 
@@ -102,25 +100,15 @@ def measure(files: int, pairs: int) -> dict[str, float]:
     """Medians in seconds and ratios to raw."""
     with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
         top = Path(directory)
-        conf = spark_conf(
-            "spark",
-            jars=sorted((TOOLS / "jars").glob("*.jar")),
-            archive=TOOLS / "levee.jsa",
-            cores=os.cpu_count() or 1,
-            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-            scratch=top / "spark",
-        )
-        runtime = Runtime(conf, scratch=top / "spark", log=top / "jvm.log")
-        engine = SparkEngine(runtime)
+        engine = started_engine(top, warm=pairs > 1)
         try:
-            engine.warm_up()
             write_files(top / "source", files)
             bench = Bench(engine, top / "source")
             if pairs > 1:
                 bench.pair(0)  # the first large one compiles what the warm-up's small one didn't
             runs = [bench.pair(number) for number in range(pairs)]
         finally:
-            runtime.stop()
+            engine.runtime.stop()
     print(json.dumps(runs))
     medians = {name: statistics.median(run[name] for run in runs) for name in ("raw", "engine", "inspect")}
     return {

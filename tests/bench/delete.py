@@ -19,22 +19,20 @@ from pathlib import Path
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs.domain.commands import Delete
+from jobs.commands.delete.rules import Delete
 from jobs.domain.engine import Checked, Marks
-from jobs.domain.predicates import Field, Schema
+from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.stored import from_json, to_json
-from jobs.engine.config import spark_conf
 from jobs.engine.predicates import column_of
-from jobs.engine.runtime import Runtime
 from jobs.engine.session import job_session
-from jobs.engine.spark_engine import Silent, SparkEngine
 from jobs.engine.versions import MAX_COMMIT_ATTEMPTS
-from jobs.predicates import parse
+from jobs.predicates.reading import parse
+from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench.convert import seconds
 from tests.bench.document import DOCUMENT, put_into
+from tests.bench.engines import started_engine
 
 TITLE = "## Delete"
-TOOLS = Path(__file__).parents[2] / ".tools"
 SCHEMA = Schema((Field("id", "bigint"), Field("a", "double"), Field("p", "int")))
 VECTORS = {"delta.enableDeletionVectors": "true"}
 FILES, LARGE_FILES = 20, 500
@@ -122,7 +120,7 @@ class Bench:
 def measure(pairs: int, large_pairs: int, rows: int, large_rows: int) -> dict[str, list[dict[str, float]]]:
     """The pairs of every case, seconds."""
     with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
-        engine = warm_engine(Path(directory))
+        engine = started_engine(Path(directory), warm=pairs > 1)
         try:
             runs = {case.name: run(engine, Path(directory) / "small", case, pairs, rows, FILES) for case in CASES}
             large = Case(
@@ -133,20 +131,6 @@ def measure(pairs: int, large_pairs: int, rows: int, large_rows: int) -> dict[st
         finally:
             engine.runtime.stop()
     return runs
-
-
-def warm_engine(top: Path) -> SparkEngine:
-    conf = spark_conf(
-        "spark",
-        jars=sorted((TOOLS / "jars").glob("*.jar")),
-        archive=TOOLS / "levee.jsa",
-        cores=os.cpu_count() or 1,
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        scratch=top / "spark",
-    )
-    engine = SparkEngine(Runtime(conf, scratch=top / "spark", log=top / "jvm.log"))
-    engine.warm_up()
-    return engine
 
 
 def run(engine: SparkEngine, top: Path, case: Case, pairs: int, rows: int, files: int) -> list[dict[str, float]]:

@@ -49,7 +49,8 @@ def ours(table: str, state: str) -> dict[str, float]:
     """First sync: every commit of the history, and the snapshot with its files."""
     import pyarrow.compute  # noqa: F401  # the peak before counts what is imported anyway
 
-    from tables.deltalog import layout_of, open_log
+    from tables.deltalog.replay.log import open_log
+    from tables.record.file_layout import summarize
 
     before, start = peak_mb(), time.perf_counter()
     run = open_log(table).sync(Path(state))
@@ -57,14 +58,14 @@ def ours(table: str, state: str) -> dict[str, float]:
     snapshot = run.snapshot()
     seconds, peak, cpu = time.perf_counter() - start, peak_mb(), time.process_time()
     start = time.perf_counter()
-    layout = layout_of(snapshot.files(), snapshot.physical_partition_columns)
+    layout = summarize(snapshot)
     return {
         "seconds": seconds,
         "cpu": cpu,
         "added_mb": peak - before,
         "peak_mb": peak,
         "commits": commits,
-        "files": layout.num_files,
+        "files": layout["num_files"],
         "layout_ms": (time.perf_counter() - start) * 1000,
     }
 
@@ -91,7 +92,8 @@ def again(table: str, state: str) -> dict[str, float]:
     """The next sync: one commit came since."""
     import pyarrow.compute  # noqa: F401
 
-    from tables.deltalog import load, open_log
+    from tables.deltalog.replay.log import open_log
+    from tables.deltalog.state.snapshot import load
 
     start = time.perf_counter()
     run = open_log(table).sync(Path(state), load(Path(state)))
@@ -171,7 +173,7 @@ Other work on the machine, as its load average when the run ended: {os.getloadav
 |---|---|---|
 | first sync | {wide["seconds"]:.1f} s | ≤ 20 s |
 | peak memory | {wide["peak_mb"]:.0f} MB | ≤ 600 MB |
-| layout from the saved files | {wide["layout_ms"]:.0f} ms | ≤ 300 ms |
+| layout from the saved files, as the catalog stores it | {wide["layout_ms"]:.0f} ms | ≤ 300 ms |
 """
 
 

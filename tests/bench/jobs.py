@@ -85,9 +85,10 @@ def rival_claims(size: Size) -> list[Figure]:
     from django.db import connections
 
     from jobs.domain.states import Cause, State
+    from jobs.lifecycle.transitions import move
     from jobs.models import Attempt, Job
-    from jobs.transitions import move
-    from tests.jobs import append, making
+    from tests import factories
+    from tests.jobs import append
     from tests.jobs.requester import person, table
 
     append.register()
@@ -101,7 +102,7 @@ def rival_claims(size: Size) -> list[Figure]:
         rival.start()
     times: list[float] = []
     for _ in range(size.rounds):
-        job = making.job(at, who)
+        job = factories.queued_on(at, who)
         start.wait()
         times += [took.get() for _ in range(RIVALS)]
         done.wait()
@@ -117,14 +118,14 @@ def rival_claims(size: Size) -> list[Figure]:
 def _rival(rounds: int, start: Any, done: Any, took: Any) -> None:
     from django.db import connection
 
-    from jobs.claims import claim_run
-    from tests.jobs import making
+    from jobs.worker.claims import claim_run
+    from tests import factories
 
     connection.ensure_connection()
     for _ in range(rounds):
         start.wait()
         began = time.perf_counter()
-        claim_run(making.holder())
+        claim_run(factories.holder())
         took.put(time.perf_counter() - began)
         done.wait()
     connection.close()
@@ -138,7 +139,7 @@ def page_poll(size: Size) -> list[Figure]:
     from jobs.models import Job
     from tests.jobs.requester import person
 
-    client = Client()
+    client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(person())
     url = reverse("jobs:live", args=[Job.objects.filter(state="succeeded")[0].pk])
     times = []

@@ -35,23 +35,24 @@ PREDICATES = {
 
 def predict_once(files: Path, text: str | None) -> tuple[float, int]:
     """Milliseconds from the text to the prediction, with the live files mapped; and the files that may match."""
-    from jobs.predicates import parse, schema_of
-    from jobs.preview.prediction import predict
-    from tables.deltalog import load
-    from tables.deltalog.schema import parse_schema
+    from jobs.predicates.reading import parse
+    from jobs.predicates.table_schema import schema_of
+    from jobs.pruning.prediction import see
+    from tables.deltalog.rules.schema import parse_schema
+    from tables.deltalog.state.snapshot import load
 
     snapshot = load(files)
     assert snapshot.metadata
     start = time.perf_counter()
     struct = parse_schema(snapshot.metadata.schema_json)
     schema = schema_of(struct)
-    found = predict(snapshot, struct, schema, None if text is None else parse(text, schema))
+    found, _ = see(snapshot, struct, schema, None if text is None else parse(text, schema))
     return (time.perf_counter() - start) * 1000, found.files_matched
 
 
 def cold(table: str, files: str) -> float:
     """Seconds of a preview that has to read the log first."""
-    from tables.deltalog import open_log
+    from tables.deltalog.replay.log import open_log
 
     start = time.perf_counter()
     open_log(table).snapshot(None, Path(files))

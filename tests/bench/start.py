@@ -20,14 +20,14 @@ FILES = 20
 
 def worker(top: Path, converts: int) -> dict[str, list[float]]:
     """In the measured process: warms up, says so, then converts one small directory after the other."""
-    from jobs.domain.commands import Convert
+    from jobs.commands.convert.rules import Convert
     from jobs.domain.engine import UNCHECKED, Marks
     from jobs.domain.results import Inspection
     from jobs.engine.runtime import Runtime
-    from jobs.engine.spark_engine import SparkEngine
+    from jobs.worker.spark_engine import SparkEngine
     from tests.bench.convert import SCHEMA, write_files
-    from tests.engine.conftest import conf_for_tests
-    from tests.engine.lake import Recorder
+    from tests.jobs.engine.fixtures import conf_for_tests
+    from tests.jobs.engine.lake import Recorder
 
     runtime = Runtime(conf_for_tests(top / "spark"), scratch=top / "spark", log=top / "jvm.log")
     engine = SparkEngine(runtime)

@@ -9,6 +9,7 @@ import pytest
 FULL = os.environ.get("LEVEE_BENCH_SIZE") == "full"
 
 
+@pytest.mark.servers
 @pytest.mark.timeout(0 if FULL else 240)
 def test_the_bench_of_the_audit_runs():
     size = [] if FULL else ["--tiny"]

@@ -5,10 +5,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.bench import catalog
 from tests.bench.document import DOCUMENT
 
 
+@pytest.mark.servers
 def test_the_bench_of_the_catalog_runs():
     """In a process of its own: it starts a server and sets Django up for it."""
     full = os.environ.get("LEVEE_BENCH_SIZE") == "full"

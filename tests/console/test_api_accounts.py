@@ -11,7 +11,7 @@ from console.accounts import services
 from console.accounts.models import Grant, Person, Token
 from console.audit.actor import Actor
 from console.audit.models import Event
-from console.errors import Problem
+from console.base.errors import Problem
 from tests import factories
 from tests.clients import Caller, browser, caller
 

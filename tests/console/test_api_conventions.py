@@ -4,6 +4,7 @@ import json
 import uuid
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from console.audit.models import Event
@@ -75,6 +76,16 @@ def test_another_type_of_body_is_415():
         caller("operator").client, "POST", "/api/v1/jobs", b"command=convert", "application/x-www-form-urlencoded"
     )
     problem(answer, 415, "unsupported_media_type")
+
+
+def test_a_form_with_a_file_over_one_mebibyte_is_413_before_it_is_stored(client, monkeypatch):
+    def store(*_):
+        raise AssertionError("stored")
+
+    monkeypatch.setattr("django.core.files.uploadhandler.TemporaryFileUploadHandler.new_file", store)
+    monkeypatch.setattr("django.core.files.uploadhandler.MemoryFileUploadHandler.new_file", store)
+    file = SimpleUploadedFile("a.bin", b"x" * (1024 * 1024 + 1))
+    assert client.post("/sign-in/", {"username": "a", "password": "b", "file": file}).status_code == 413
 
 
 def test_a_body_over_one_mebibyte_is_413():

@@ -107,7 +107,7 @@ def test_an_odd_name_is_refused(name):
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (OperationalError("connection refused"), "is the instance running"),
+        (OperationalError("connection refused"), "start it (make run)"),
         (ProgrammingError("no such relation"), "wait until the instance says that it is ready"),
     ],
 )

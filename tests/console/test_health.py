@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from console.health import worker_state
 from console.supervisor.pids import boot_id, start_ticks
+from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Worker
+from tests import factories
+from tests.clients import browser
 
 OK, UNAVAILABLE = 200, 503
 
@@ -21,7 +24,8 @@ OK, UNAVAILABLE = 200, 503
 def worker(kind: str = "light", condition: str = "ready", **fields: Any) -> Worker:
     """A worker whose process is this one, unless told otherwise."""
     process = {"host": "here", "boot_id": boot_id(), "pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
-    return Worker.objects.create(name=f"{kind}@here", kind=kind, condition=condition, **{**process, **fields})
+    made: Worker = factories.WorkerFactory(name=f"{kind}@here", kind=kind, condition=condition, **{**process, **fields})
+    return made
 
 
 @pytest.fixture
@@ -53,15 +57,13 @@ def test_ready_needs_database_and_redis_and_no_worker(client: Client, db, redis_
         "interactive": "down",
         "light": "down",
         "dispatcher": "down",
+        "disk": parts["disk"]["state"],
     }
+    assert parts["disk"]["state"] in ("ready", "low")  # as the machine has it
 
 
 def test_ready_is_503_without_redis(client: Client, db, settings):
-    class Elsewhere:
-        redis = "unix:///nowhere/redis.sock"
-        home = settings.ENV.home
-
-    settings.ENV = Elsewhere()
+    settings.ENV = replace(settings.ENV, redis_url="unix:///nowhere/redis.sock")
     response = client.get("/health/ready")
     assert response.status_code == UNAVAILABLE
     assert response.json()["parts"]["redis"]["state"] == "down"
@@ -98,6 +100,31 @@ def test_a_worker_on_another_host_counts_by_its_heartbeat(db):
     assert worker_state("light") == "down"
 
 
+def test_a_worker_that_is_there_and_silent_is_hung(db):
+    Worker.objects.filter(pk=worker().pk).update(heartbeat_at=timezone.now() - timedelta(seconds=60))
+    assert worker_state("light") == "hung"
+    Worker.objects.update(condition="down")
+    assert worker_state("light") == "down"
+
+
+@pytest.mark.parametrize("name", ["light", "spark"])
+def test_what_the_supervisor_hears_nothing_of_is_hung(client: Client, db, redis_server, record, name):
+    worker(name)
+    record(json.dumps({name: {"state": "hung"}}))
+    assert client.get("/health/ready").json()["parts"][name]["state"] == "hung"
+
+
+def test_a_database_that_hangs_is_not_asked(client: Client, db, redis_server, record, monkeypatch):
+    record(json.dumps({"postgres": {"state": "hung"}}))
+
+    def waits(*_: object, **__: object) -> None:
+        raise AssertionError("this would wait")
+
+    monkeypatch.setattr(Worker.objects, "filter", waits)
+    response = client.get("/health/ready")
+    assert (response.status_code, response.json()["parts"]["database"]["state"]) == (UNAVAILABLE, "hung")
+
+
 def test_a_silent_worker_is_starting_while_its_supervisor_starts_it(client: Client, db, redis_server, record):
     record(json.dumps({"spark": {"state": "waiting", "restarts": 2, "last_exit": "exit 1", "since": 5.0, "pid": 7}}))
     parts = client.get("/health/ready").json()["parts"]
@@ -108,3 +135,16 @@ def test_a_silent_worker_is_starting_while_its_supervisor_starts_it(client: Clie
 def test_a_damaged_record_of_the_supervisor_is_no_error(client: Client, db, redis_server, record, text):
     record(text)
     assert client.get("/health/ready").status_code == OK
+
+
+@pytest.mark.parametrize(
+    ("silent", "title"), [(0, None), (60, "The Spark worker hangs."), (None, "No Spark worker responds.")]
+)
+def test_every_page_says_that_spark_is_away(silent, title, db, redis_server):
+    if silent is not None:
+        row = worker("spark")
+        Worker.objects.filter(pk=row.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=silent))
+    text = browser(factories.person_with("viewer")).get("/banners/").content.decode()
+    assert [said for said in ("The Spark worker hangs.", "No Spark worker responds.") if said in text] == (
+        [title] if title else []
+    )

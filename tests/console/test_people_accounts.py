@@ -5,10 +5,14 @@ import re
 import pytest
 from django.test import Client
 
+from console.accounts import services
 from console.accounts.models import Grant, Person
+from console.audit.actor import Actor
 from console.audit.models import Event
+from console.base.errors import Problem
 from tests import factories
-from tests.clients import browser
+from tests.clients import Caller
+from tests.clients import confirmed_browser as browser
 
 pytestmark = pytest.mark.django_db
 
@@ -123,7 +127,7 @@ def test_an_admin_of_one_root_gives_roles_there_and_manages_nobody():
     ]
     assert [answer.status_code for answer in refusals] == [403] * 4
     page = client.get(f"/people/{eve.pk}/").content.decode()
-    assert page.count("Take away</button>") == 1
+    assert page.count('aria-label="Remove ') == 1
     assert "Close the account" not in page
     assert "Add a person" not in client.get("/people/").content.decode()
 
@@ -133,3 +137,47 @@ def test_a_path_on_the_page_is_no_markup():
     table = factories.TableFactory(path="/lake/<b>x</b>")
     held = factories.GrantFactory(role="viewer", table=table)
     assert b"<b>x</b>" not in client.get(f"/people/{held.person.pk}/").content
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "123456789012",
+        "98765432109876",
+        "aaaaaaaaaaaa",
+        "abababababab",
+        "abc123abc123",
+        "abcdefghijkl",
+        "Ab1Ab1Ab1Ab1Ab1",
+    ],
+)
+def test_a_long_password_may_still_be_weak(weak):
+    with pytest.raises(Problem) as refused:
+        services.add_person(Actor.system("tests"), "eve", weak)
+    assert (refused.value.status, refused.value.code) == (400, "invalid")
+
+
+@pytest.mark.parametrize(
+    "fine", ["correct horse battery staple", "pX3-9vQm_1aZk0Lw", "a fine long one", "hunter2 hunter2 x"]
+)
+def test_others_are_taken(fine):
+    assert services.add_person(Actor.system("tests"), "eve", fine).check_password(fine)
+
+
+def test_an_admin_of_one_place_reads_no_grant_of_another():
+    mine, other = factories.RootFactory(name="lake"), factories.RootFactory(name="secret")
+    eve = factories.person_with("viewer", root=other)
+    factories.GrantFactory(person=eve, role="operator", root=mine)
+    factories.GrantFactory(person=eve, role="auditor")
+    manager, client = admin(root=mine)
+    program = Caller(manager)
+    pages = [client.get("/people/"), client.get(f"/people/{eve.pk}/")]
+    answers = [program.get(path) for path in ("/people", f"/people/{eve.pk}", "/grants", f"/grants?person={eve.name}")]
+    for answer in [*pages, *answers]:
+        assert answer.status_code == 200
+        text = answer.content.decode()
+        assert "root:secret" not in text
+        assert "root:lake" in text
+    foreign = eve.grants.get(root=other)
+    assert program.delete(f"/grants/{foreign.pk}").status_code == 404
+    assert client.post(f"/people/{eve.pk}/grants/{foreign.pk}/remove/").status_code == 404

@@ -14,7 +14,7 @@ from django.test import Client
 from console.accounts import attempts
 from console.accounts.models import PasswordAttempt
 from console.audit.models import Event
-from console.errors import Problem
+from console.base.errors import Problem
 from tests import factories
 
 pytestmark = pytest.mark.django_db

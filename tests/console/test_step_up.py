@@ -1,5 +1,6 @@
 """The password again before what counts, and sessions that end the moment their person's access changes."""
 
+import json
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from console.accounts.models import Person, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from console.errors import Problem, ProblemMiddleware
+from console.base.errors import Problem, ProblemMiddleware
 from tests import factories
 from tests.clients import Caller, browser, confirmed_browser
 
@@ -67,7 +68,7 @@ def test_a_wrong_password_counts_for_nothing_and_is_on_record():
     client = browser(factories.PersonFactory())
     answer = client.post("/confirm/", {"password": "not it", "next": "/jobs/"})
     assert answer.status_code == 403
-    assert b"That is not your password" in answer.content
+    assert b"Wrong password" in answer.content
     assert "confirmed_at" not in client.session
     event = Event.objects.get(action="session.confirm")
     assert (event.outcome, event.reason.split(":")[0]) == ("refused", "wrong_password")
@@ -200,3 +201,58 @@ def test_ones_own_new_password_ends_the_other_sessions_alone():
     assert here.get("/account/tokens/").status_code == 200
     assert there.get("/account/tokens/").status_code == 302
     assert Person.objects.get(pk=person.pk).check_password(new)
+
+
+GUARDED = [
+    ("/people/add/", "POST", "/people", {"name": "eve"}),
+    ("/people/{person}/access/", "PATCH", "/people/{person}", {"active": "false", "is_active": False}),
+    ("/people/{person}/grants/", "POST", "/grants", {"person": "eve", "role": "viewer", "on": "everything"}),
+    ("/people/{person}/grants/{grant}/remove/", "DELETE", "/grants/{grant}", {}),
+    (
+        "/policies/add/",
+        "POST",
+        "/policies",
+        {"name": "x", "command": "delete", "on": "everything", "required_approvals": 2},
+    ),
+    ("/policies/{rule}/switch/", "PATCH", "/policies/{rule}", {"enabled": False}),
+    ("/policies/{rule}/remove/", "DELETE", "/policies/{rule}", {}),
+    ("/policies/{rule}/", "PATCH", "/policies/{rule}", {"required_approvals": 2}),
+    ("/account/tokens/", "POST", "/tokens", {"label": "x", "scopes": ["read"]}),
+    (None, "POST", "/roots", {"name": "x", "uri": "/nowhere"}),
+    ("/tables/roots/{root}/schedule/", "PATCH", "/roots/{root}", {"sync_seconds": 60}),
+]
+
+
+@pytest.mark.parametrize(("page", "method", "route", "body"), GUARDED)
+def test_what_says_who_may_do_what_takes_the_password(page, method, route, body):
+    admin, eve = factories.person_with("admin"), factories.person_with("viewer")
+    given = {
+        "person": eve.pk, "grant": eve.grants.get().pk, "rule": factories.PolicyRuleFactory().pk, "root": factories.RootFactory().pk,
+    }  # fmt: skip
+    client, events = browser(admin), Event.objects.filter(outcome="allowed")
+    before = events.count()
+    if page is not None:
+        answer = client.post(page.format(**given), body)
+        assert (answer.status_code, "/confirm/" in (answer.headers.get("Location") or answer.content.decode())) in {
+            (302, True), (403, True),
+        }  # fmt: skip
+    refused = client.generic(
+        method, f"/api/v1{route.format(**given)}", json.dumps(body), content_type="application/json"
+    )
+    assert (refused.status_code, refused.json()["code"]) == (403, "step_up_required")
+    assert events.count() == before
+    again = confirmed_browser(admin).generic(
+        method, f"/api/v1{route.format(**given)}", json.dumps(body), content_type="application/json"
+    )
+    assert again.status_code != 403
+    by_token = Caller(admin).client.generic(
+        method, f"/api/v1{route.format(**given)}", json.dumps(body), content_type="application/json"
+    )
+    assert "step_up_required" not in by_token.content.decode()
+
+
+def test_a_page_of_such_changes_says_so_before_anything_is_typed(redis_server):
+    admin = factories.person_with("admin")
+    assert b"Changes here need your password" in browser(admin).get("/policies/add/").content
+    assert b"Changes here need your password" not in confirmed_browser(admin).get("/policies/add/").content
+    assert b"Changes here need your password" not in browser(admin).get("/").content

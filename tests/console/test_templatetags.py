@@ -10,6 +10,7 @@ from django import forms
 from django.conf import settings as levee_settings
 from django.template import Context, Template
 from django.test import override_settings
+from django.utils import timezone
 
 from console.templatetags import inspection, levee
 from jobs.domain.states import State
@@ -134,14 +135,6 @@ def test_a_text_that_is_no_time_is_an_error():
         levee.ago("soon")
 
 
-@pytest.mark.parametrize(
-    ("part", "whole", "text"),
-    [(0, 7, "0 %"), (7, 7, "100 %"), (1, 1_000, "&lt; 1 %"), (999, 1_000, "&gt; 99 %"), (1, 3, "33 %")],
-)
-def test_a_share_is_never_rounded_to_all_or_nothing(part, whole, text):
-    assert shown("{{ part|share:whole }}", part=part, whole=whole) == text
-
-
 def test_every_state_of_a_job_has_a_look_of_its_own():
     assert {state.value for state in State} <= set(levee.STATE_LOOKS)
     words = [levee.STATE_LOOKS[state.value].word for state in State]
@@ -259,3 +252,15 @@ def test_columns_that_disagree_come_first_and_the_rest_are_equal():
 
 def test_a_schema_that_can_not_be_merged_shows_what_is_known():
     assert inspection.schema_rows({"conflicts": [], "schema": None}) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [(70, 61, 1), (None, 61, 1), (130, 61, 2), (3 * 86_400, 86_400, 2)],
+)
+def test_a_span_of_times_says_what_reads_alike_once(first, last, said):
+    now = timezone.now()
+    times = [None if ago is None else now - timedelta(seconds=ago) for ago in (first, last)]
+    found = levee.ago_between(*times)
+    assert found.count("<time") == said
+    assert found.count(" – ") == said - 1

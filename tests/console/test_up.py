@@ -67,7 +67,7 @@ def test_health_names_every_part(up):
     assert wait_until(lambda: all_ready(up, "light", "dispatcher"), LIMIT_S), up.health()
     status, parts = up.health()
     assert status == http.HTTPStatus.OK
-    assert set(parts) == {"database", "redis", "web", "light", "interactive", "spark", "dispatcher"}
+    assert set(parts) == {"database", "redis", "web", "light", "interactive", "spark", "dispatcher", "disk"}
     assert {parts[name]["state"] for name in ("database", "redis", "web")} == {"ready"}
     assert parts["spark"]["state"] == "down"
 
@@ -119,6 +119,44 @@ def test_a_killed_program_comes_back_and_is_named(up, part):
     assert up.health()[1][name]["last_exit"] == "killed by SIGKILL"
 
 
+def manage(up_home: Path, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command of a person at the machine."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=PROJECT,
+        env=running.environment(up_home, port),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+COMMANDS = {
+    "shell": ["shell", "-c", "from jobs.models import Job; print(Job.objects.count())"],
+    "dbshell": ["dbshell", "--", "-tc", "select count(*) from jobs_job"],
+    "migrate": ["migrate"],
+    "root": ["root", "add", "lake", "/usr/share"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_finds_the_running_instance(up, name):
+    done = manage(up.home, up.port, *COMMANDS[name])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_without_one_a_command_says_so_in_one_sentence(home, name):
+    home.mkdir()
+    done = manage(home, 8000, *COMMANDS[name])
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()
+    assert len(last) == 1, done.stderr
+    assert f"no instance has ever been started in {home}" in last[0]
+
+
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_it_goes_on_where_it_stopped_and_stops_completely(home, sig):
     port = running.free_port()
@@ -126,6 +164,7 @@ def test_it_goes_on_where_it_stopped_and_stops_completely(home, sig):
         wait_until(lambda: all_ready(up, "light", "dispatcher"), LIMIT_S)
         key = (home / "secret_key").read_text()
         assert up.stop(sig) == 0
+    assert f"the instance of {home} isn't running" in manage(home, port, *COMMANDS["shell"]).stderr
     assert running.processes_of(home) == {}
     assert open_sockets(home) == []
     with running.running(home, port, "--no-sample") as again:
@@ -161,6 +200,7 @@ def test_stopping_it_before_it_is_ready_leaves_nothing(home):
         ("LEVEE_SPARK_MASTER", "mesos://cluster"),
         ("LEVEE_SPARK_CONF", "/nowhere"),
         ("LEVEE_SECRET_KEY", "short"),
+        ("LEVEE_PUBLIC_URL", "levee.example.org"),
     ],
 )
 def test_a_wrong_setting_is_one_line_and_nothing_runs(home, setting, value):

@@ -55,11 +55,11 @@ def _roles() -> str:
 
 
 def _row(route: Route) -> list[str]:
-    asks = " or ".join(f"`{a.value}`" for a in route.asks)
+    requires = " or ".join(f"`{a.value}`" for a in route.requires)
     who = "everybody" if route.is_public else ", ".join(route.roles())
-    if not route.is_public and asks == "`signed_in`":
+    if not route.is_public and requires == "`signed_in`":
         who = "every person"
-    return [f"`{route.address}`", asks, who]
+    return [f"`{route.address}`", requires, who]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -20,17 +20,17 @@ class Route:
 
     method: str | None
     address: str
-    asks: tuple[Asked, ...]
+    requires: tuple[Asked, ...]
 
     def roles(self) -> list[Role]:
         """The roles that give what is asked, everyone's for an open address."""
-        if any(isinstance(a, Open) for a in self.asks):
+        if any(isinstance(a, Open) for a in self.requires):
             return list(Role)
-        return [role for role in Role if MAY[role] & {a for a in self.asks if isinstance(a, Permission)}]
+        return [role for role in Role if MAY[role] & {a for a in self.requires if isinstance(a, Permission)}]
 
     @property
     def is_public(self) -> bool:
-        return Open.PUBLIC in self.asks
+        return Open.PUBLIC in self.requires
 
     @property
     def is_api(self) -> bool:

@@ -1,21 +1,23 @@
-"""A command that lacks one of its parts fails here: the list of docs/development.md, "To add a command"."""
+"""A command is six places with one name, and one row: one that lacks a place, or is named anywhere else, fails here."""
 
 import ast
 import dataclasses
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs.domain.commands import COMMANDS, command_from_json
-from jobs.handling import HANDLINGS
+from jobs.commands.base import Handling
+from jobs.commands.registry import ROWS, command_from_json, title_of
 from jobs.models import Job, PolicyRule
-from jobs.serializers import BODIES, PREVIEWS
-from jobs.titles import title_of
+from jobs.web.parts import Parts, Shape
 from tables.models import Table
 
 ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "frontend" / "templates"
 # What Levee fills in from its catalog; nobody may send it.
 FILLED_IN = {
     "convert": {"location", "declared_schema", "declared_partitions"},
@@ -23,31 +25,54 @@ FILLED_IN = {
     "restore": {"path", "undoes", "accepted_commits"},
 }
 # Tests register commands of their own; these are the ones that ship.
-KINDS = sorted(kind for kind, command in COMMANDS.items() if command.__module__.startswith("jobs."))
+KINDS = sorted(kind for kind, row in ROWS.items() if row.value.__module__.startswith("jobs."))
+PLACES = [
+    "jobs/commands/{kind}/rules.py",
+    "jobs/commands/{kind}/wording.py",
+    "jobs/commands/{kind}/handling.py",
+    "jobs/web/commands/{kind}/serializers.py",
+    "jobs/web/commands/{kind}/pages.py",
+    "jobs/web/commands/{kind}/urls.py",
+    "frontend/templates/jobs/{kind}/page.html",
+    "frontend/templates/jobs/{kind}/what.html",
+    "tests/jobs/commands/{kind}/test_spark.py",
+    "docs/jobs/{kind}.md",
+]
+
+# Files, and folders by their last stroke, that name a command without being of one, and why they may.
+ALLOWED = {
+    "jobs/commands/registry.py": "the table itself",
+    "jobs/worker/runners.py": "the table of what runs each on Spark, which the web never loads",
+    "jobs/engine/metadata_log.py": "`delete` is an action of the log that Spark's streams write",
+    "tables/rules/destruction.py": "Delta's operations, whoever committed them",
+    "tables/history/destructive_effects.py": "Delta's operations, whoever committed them",
+    "tables/web/table/": "a table's page leads to the pages that change it, where they are there",
+    "console/management/commands/prepare.py": "asks for the two conversions of the sample lake as a person would",
+    "frontend/templates/parts/nav.html": "pages under Tables, which keep it marked as the current one",
+    "frontend/templates/tables/": "leads from a parquet directory to its conversion, where that page is there",
+}
 
 
-def dict_keys(path: str, name: str) -> set[str]:
-    """The keys of a dict of the engine, which can't be imported without Spark: `Convert.kind` is read as its value."""
-    for node in ast.walk(ast.parse((ROOT / path).read_text())):
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and isinstance(node.value, ast.Dict):
-            return {_kind(ast.unparse(key)) for key in node.value.keys if key is not None}
-    raise AssertionError(f"{path} has no {name}")
-
-
-def _kind(text: str) -> str:
-    classes = {command.__name__: kind for kind, command in COMMANDS.items()}
-    return classes.get(text.removesuffix(".kind"), text.strip("'\""))
+def places(kind: str) -> list[Path]:
+    return [ROOT / place.format(kind=kind) for place in PLACES]
 
 
 def test_there_are_commands():
-    assert "convert" in KINDS
+    assert {"convert", "delete", "restore"} <= set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_has_every_place(kind):
+    assert not [str(place) for place in places(kind) if not place.exists()]
+    assert list((ROOT / "tests" / "jobs" / "commands" / kind).glob("test_*.py"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_a_frozen_value_with_a_schema_version(kind):
-    command: Any = COMMANDS[kind]
+    command: Any = ROWS[kind].value
     assert command.__dataclass_params__.frozen
     assert command.kind == kind
+    assert command.__module__ == f"jobs.commands.{kind}.rules"
     assert command.schema_version >= 1
     assert command.__doc__
 
@@ -55,35 +80,53 @@ def test_it_is_a_frozen_value_with_a_schema_version(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_refused_in_another_schema_version(kind):
     with pytest.raises(ValueError, match="schema version"):
-        command_from_json(kind, COMMANDS[kind].schema_version + 1, {})
+        command_from_json(kind, ROWS[kind].value.schema_version + 1, {})
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_engine_previews_and_runs_it(kind):
-    assert kind in dict_keys("jobs/engine/registry.py", "RUNNERS")
+def test_it_is_handled_and_worded_by_its_own_package(kind):
+    row: Any = ROWS[kind]
+    assert isinstance(row.handling, Handling)
+    assert type(row.handling).__module__ == f"jobs.commands.{kind}.handling"
+    assert row.wording.__name__ == f"jobs.commands.{kind}.wording"
+
+
+def spark_of(kind: str) -> Path:
+    folder = ROOT / "jobs" / "commands" / kind
+    return folder / "spark" / "run.py" if (folder / "spark").is_dir() else folder / "spark.py"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_handled_before_and_after_spark(kind):
-    assert kind in HANDLINGS
+def test_it_has_a_runner_on_spark(kind):
+    """Read, not imported: this process has no Spark."""
+    assert re.search(r"^RUNNER = Runner\(", spark_of(kind).read_text(), re.MULTILINE)
+    table = (ROOT / "jobs" / "worker" / "runners.py").read_text()
+    assert re.search(rf'^    "{kind}": {kind}\.RUNNER,$', table, re.MULTILINE)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_rule_is_shipped_that_says_how_many_approvals_it_needs(kind):
+def test_a_migration_ships_the_rule_that_says_how_many_approvals_it_needs(kind):
     assert PolicyRule.objects.filter(command=kind, enabled=True).exists()
+    assert any(f'"{kind}"' in path.read_text() for path in (ROOT / "jobs" / "migrations").glob("*.py"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_api_takes_all_its_parameters_and_no_others(kind):
-    body, _ = BODIES[kind]
-    parameters = {field.name for field in dataclasses.fields(COMMANDS[kind])}
-    assert set(body().fields) == (parameters - FILLED_IN[kind]) | {"command", "reason"}
+    shape = import_module(f"jobs.web.commands.{kind}.serializers").SHAPE
+    assert isinstance(shape, Shape)
+    parameters = {field.name for field in dataclasses.fields(ROWS[kind].value)}
+    assert set(shape.body().fields) == (parameters - FILLED_IN[kind]) | {"command", "reason"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_api_shows_its_preview(kind):
-    assert kind in PREVIEWS
+def test_its_pages_say_what_was_asked_for(kind):
+    parts = import_module(f"jobs.web.commands.{kind}.pages").PARTS
+    assert isinstance(parts, Parts)
+    own = [parts.what, parts.edit, parts.measured]
+    assert parts.what == f"jobs/{kind}/what.html"
+    assert all((TEMPLATES / name).exists() for name in [*own, parts.result] if name)
+    assert bool(parts.edit) == bool(parts.edit_form) == ROWS[kind].handling.editable
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,16 +139,87 @@ def test_it_has_a_title_of_its_own(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_has_a_section_in_the_handbook_of_jobs(kind):
-    text = (ROOT / "docs" / "jobs.md").read_text()
-    assert re.search(rf"^##+ {kind}\b", text, re.MULTILINE | re.IGNORECASE)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_is_tested_in_the_engine_and_over_http(kind):
-    assert list((ROOT / "tests" / "engine").glob(f"test_{kind}*.py"))
-    asked = (ROOT / "tests" / "jobs").glob("test_api*.py")
+def test_it_is_asked_for_over_http_in_a_test(kind):
+    asked = (ROOT / "tests" / "jobs").rglob("test_api*.py")
     assert any(f'"{kind}"' in path.read_text() for path in asked)
+
+
+# --- nowhere else -----------------------------------------------------------------------------------------------------
+
+
+def own(path: str) -> bool:
+    """Whether a file is of a command's own packages."""
+    roots = ("jobs/commands", "jobs/web/commands", "frontend/templates/jobs")
+    return any(path.startswith(f"{root}/{kind}/") for root in roots for kind in KINDS)
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    files = [p for room in ("console", "tables", "jobs") for p in (ROOT / room).rglob("*.py")]
+    for path in [*files, *TEMPLATES.rglob("*.html")]:
+        name = str(path.relative_to(ROOT))
+        if not own(name) and "/migrations/" not in name:
+            yield name, path
+
+
+def names_in_code(text: str, kinds: list[str]) -> set[str]:
+    """Which commands a program names: by kind, by the name of a page, in SQL, by the class of the value, or by their package."""
+    one = "|".join(kinds)
+    said = re.compile(rf"^(?:jobs:)?({one})$|'({one})'|^jobs\.(?:web\.)?commands\.({one})\b")
+    tree = ast.parse(text)
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(value)) if id(node) not in docs:
+                found |= {kind for groups in said.findall(value) for kind in groups if kind}
+            case ast.Name(id=name) | ast.alias(name=name):
+                found |= {kind for kind in kinds if name == kind.capitalize()}
+            case ast.ImportFrom(module=str(module)):
+                found |= {kind for groups in said.findall(module) for kind in groups if kind}
+            case _:
+                pass
+    return found
+
+
+def names_in_template(text: str, kinds: list[str]) -> set[str]:
+    return set(re.findall(rf"""["'](?:jobs:|jobs/)?({"|".join(kinds)})(?:["']|/)""", text))
+
+
+def named(path: Path, kinds: list[str]) -> set[str]:
+    return (names_in_code if path.suffix == ".py" else names_in_template)(path.read_text(), kinds)
+
+
+def allowance(name: str) -> str:
+    """The exception that a file falls under; empty where there is none."""
+    return next((known for known in ALLOWED if name == known or (known.endswith("/") and name.startswith(known))), "")
+
+
+def test_no_other_file_names_a_command():
+    found = {name: named(path, KINDS) for name, path in sources() if not allowance(name)}
+    assert {name: kinds for name, kinds in found.items() if kinds} == {}
+
+
+def test_every_exception_is_still_one():
+    assert set(ALLOWED) == {allowance(name) for name, path in sources() if named(path, KINDS)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if job.command == "delete": ...',
+        "from jobs.commands.delete.rules import Delete as D",
+        "import_module('jobs.web.commands.delete.pages')",
+        "cursor.execute(\"select 1 where command = 'delete'\")",
+        'reverse("jobs:delete")',
+        "isinstance(command, Delete)",
+    ],
+)
+def test_a_name_in_code_is_found(text):
+    assert names_in_code(text, ["delete"]) == {"delete"}
+
+
+def test_a_word_in_prose_is_no_name():
+    assert names_in_code('"""A "delete" of rows."""\nrows.delete()\ntext = "delete rows"', ["delete"]) == set()
 
 
 def test_the_handbook_names_every_place():
@@ -113,9 +227,10 @@ def test_the_handbook_names_every_place():
     text = (ROOT / "docs" / "development.md").read_text()
     section = text.split("## To add a command", 1)[1].split("\n## ", 1)[0]
     places = set(re.findall(r"`([\w./<>-]+)`", section))
-    named = {place.replace("<kind>", "convert") for place in places if "/" in place}
-    assert named >= {
-        "jobs/domain/commands.py", "jobs/handling/convert.py", "jobs/migrations", "jobs/engine/registry.py", "jobs/serializers.py",
-        "jobs/services.py", "jobs/titles.py", "docs/jobs.md", "tests/jobs/test_api.py",
+    written = {place.replace("<kind>", "convert") for place in places if "/" in place}
+    assert written >= {
+        "jobs/commands/convert/", "jobs/commands/registry.py", "jobs/worker/runners.py", "jobs/web/commands/convert/", "jobs/migrations",
+        "frontend/templates/jobs/convert/", "tests/jobs/commands/convert/",
+        "tests/jobs/commands/convert/test_spark.py", "docs/jobs/convert.md",
     }  # fmt: skip
-    assert not [place for place in named if not list(ROOT.glob(place))]
+    assert not [place for place in written if not list(ROOT.glob(place))]

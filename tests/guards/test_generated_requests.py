@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console.accounts.roles import Role
-from tables import queries
+from tables.catalog import listing
 from tests import factories
 from tests.clients import Caller, browser
 
@@ -33,7 +33,7 @@ VALUES = st.recursive(
 )
 
 
-REPEATED = [f"{name}=%00&{name}=x" for name in (*queries.GROUPS, "q", "order", "stale")] + [
+REPEATED = [f"{name}=%00&{name}=x" for name in (*listing.GROUPS, "q", "order", "stale")] + [
     "cursor=WzAsIlx1ZDgwMCIsIjAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMSJd",
     "cursor=WzAsIlx1ZDgwMCIsIjAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMSJd&order=-changed",
     "q=a&cursor=WzAsMCwiXHVkODAwIiwiMDAwMDAwMDAtMDAwMC0wMDAwLTAwMDAtMDAwMDAwMDAwMDAxIl0",
@@ -78,7 +78,7 @@ def caller_and_ids(lake):
         "root_id": lake.pk, "table_id": table.pk, "job_id": factories.job(table=table).pk, "version": 0,
         "read_id": factories.read(person, question={"path": table.path}).pk, "worker_id": factories.WorkerFactory().pk,
         "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
-        "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
+        "notice_id": factories.notice().pk, "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
     }  # fmt: skip
     return Caller(person).client, ids
 

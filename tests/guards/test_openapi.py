@@ -7,7 +7,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
-from console.schema import PROBLEM
+from console.base.openapi import PROBLEM
 from tests.clients import caller
 from tests.guards.routes import routes
 

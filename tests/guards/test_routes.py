@@ -15,7 +15,7 @@ from console.accounts.roles import Permission, Role
 from jobs.models import Read
 from tables.models import Table
 from tests import factories
-from tests.clients import Caller, browser
+from tests.clients import Caller, confirmed_browser
 from tests.guards.permission_tables import render
 from tests.guards.routes import METHODS, handled, patterns, routes
 
@@ -80,6 +80,7 @@ def things(tmp_path):
             "event_id": factories.event(table).pk,
             "policy_id": factories.PolicyRuleFactory(scope="root", root=root).pk,
             "person_id": other.pk,
+            "notice_id": factories.notice().pk,
             "grant_id": Grant.objects.get(person=other).pk,
             "version": 0,
         }  # fmt: skip
@@ -120,7 +121,7 @@ def test_every_address_answers_every_role_as_declared(role, things, undone, redi
     mine, program = things(person), Client() if role == "stranger" else Caller(person).client
     wrong = []
     for method, address, roles in ADDRESSES:
-        client = program if method or role == "stranger" else browser(person)
+        client = program if method or role == "stranger" else confirmed_browser(person)
         client.raise_request_exception = False
         status = undone(client, method, filled(address, mine))
         allowed = roles == EVERYBODY or (role != "stranger" and (roles == EVERY_PERSON or role in roles.split(", ")))
@@ -156,7 +157,7 @@ def test_an_object_outside_the_scope_is_not_there(things):
     for role in Role:
         factories.GrantFactory(person=person, role=role, root=factories.RootFactory())
     mine = things(factories.PersonFactory())
-    program, pages = Caller(person).client, browser(person)
+    program, pages = Caller(person).client, confirmed_browser(person)
     for method, address, _ in ADDRESSES:
         if re.search("<uuid:(root|table|job|read|token|policy)_id>", address):
             client = program if method else pages

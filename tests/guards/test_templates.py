@@ -38,6 +38,20 @@ def test_no_template_holds(what):
     assert not found
 
 
+# Diffs, reviews and search results show a line at a time; a longer one hides its conditions from all three.
+LONGEST_LINE = 200
+
+
+def test_no_line_is_too_long_to_be_read():
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LONGEST_LINE
+    ]
+    assert not long
+
+
 # Markup that Django itself made of a form field, and a literal: no text of anybody's.
 TRUSTED = {"console/templatetags/levee.py": 2}
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from jobs.domain.commands import COMMANDS
 from jobs.domain.results import Inspection
 
 
@@ -41,8 +40,14 @@ def inspection(path: str) -> Inspection:
 
 def register() -> None:
     """Makes the command known to this process."""
-    COMMANDS[Append.kind] = cast(Any, Append)
-    from jobs.handling import HANDLINGS  # needs Django, which engines of tests do without
-    from jobs.handling.convert import ConvertHandling
+    from jobs.commands.convert import wording  # these need Django, which engines of tests do without
+    from jobs.commands.convert.handling import ConvertHandling
+    from jobs.commands.registry import ROWS, Row
 
-    HANDLINGS[Append.kind] = ConvertHandling()
+    ROWS[Append.kind] = Row(
+        Append,
+        wording,
+        ConvertHandling(),
+        web="",
+        is_always_reviewed=False,
+    )

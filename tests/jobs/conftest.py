@@ -3,9 +3,14 @@
 import pytest
 
 from console.accounts.models import Person
-from jobs import timing as times
+from jobs.lifecycle import timeouts as times
 from tables.models import Root, Table
-from tests.jobs import append, making
+from tests import factories
+from tests.jobs import append
+from tests.jobs.engine.fixtures import convert, engine, inspect, marks, report, runtime, sql
+
+# Fixtures of one JVM for all of them: a session's own are made once for each place that defines them.
+__all__ = ["convert", "engine", "inspect", "marks", "report", "runtime", "sql"]
 
 append.register()
 
@@ -16,17 +21,10 @@ def timing(monkeypatch):
 
     def shorten(**values: float) -> times.Timing:
         made = times.Timing(**values)
-        for module in _modules_with_timing():
-            monkeypatch.setattr(module, "timing", lambda: made)
+        monkeypatch.setattr(times, "of_process", lambda: made)
         return made
 
     return shorten
-
-
-def _modules_with_timing():
-    import sys
-
-    return [m for n, m in sys.modules.items() if n.startswith("jobs.") and n != "jobs.timing" and hasattr(m, "timing")]
 
 
 @pytest.fixture
@@ -38,22 +36,22 @@ def no_wakes(monkeypatch) -> list[str]:
         sent.append(str(queue))
         return True
 
-    monkeypatch.setattr("jobs.broker.wake", wake)
+    monkeypatch.setattr("jobs.lifecycle.wakeups.wake", wake)
     return sent
 
 
 @pytest.fixture
 def olga(db) -> Person:
-    return making.person()
+    return factories.appointed()
 
 
 @pytest.fixture
 def lake(db, tmp_path) -> Root:
     place = tmp_path / "lake"
     place.mkdir()
-    return making.root(place)
+    return factories.root_at(place)
 
 
 @pytest.fixture
 def orders(lake) -> Table:
-    return making.table(lake, "orders")
+    return factories.table_in(lake, "orders")

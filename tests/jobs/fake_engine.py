@@ -15,7 +15,7 @@ from jobs.domain.engine import Checked, Engine, Marks, Report
 from jobs.domain.errors import EngineCancelled, EngineFailure, EngineLost
 from jobs.domain.measures import Measure
 from jobs.domain.results import Result
-from jobs.points import Point
+from jobs.lifecycle.fault_points import Point
 from tests.jobs.append import Append, inspection
 
 PROGRAM = Path(__file__).with_name("fake_jvm.py")
@@ -28,6 +28,7 @@ class FakeHost:
         self.kind, self.name = kind, name
         self._process: subprocess.Popen[bytes] | None = None
         self._identity: ProcessId | None = None
+        self._ending = threading.Lock()  # two threads may end it: one must not kill what the other has just waited for
 
     def start(self) -> Engine:
         # -S -E: it needs nothing that is installed, and is there after 20 ms.
@@ -44,9 +45,10 @@ class FakeHost:
         return self._identity
 
     def end_hard(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(10)
+        with self._ending:
+            if self._process is not None and self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait(10)
 
     def stop(self) -> None:
         self.end_hard()
@@ -107,6 +109,11 @@ class FakeEngine:
 
     def progress(self, tag: str) -> tuple[int, int] | None:
         return (1, 2)
+
+    def answers(self) -> None: ...
+
+    def busy(self, tag: str) -> bool:
+        return False
 
     def has_executors(self) -> bool:
         return True

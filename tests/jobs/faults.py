@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console.supervisor.pids import start_ticks
-from jobs.points import arm
+from jobs.lifecycle.fault_points import arm
 
 if TYPE_CHECKING:
     from jobs.domain.engine import Engine
-    from jobs.worker import EngineHost
+    from jobs.worker.host import EngineHost
 
 GONE_LIMIT_S = 10
 

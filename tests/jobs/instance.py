@@ -180,6 +180,10 @@ class Instance:
             part.process.send_signal(sig)
             part.process.wait(60)
         self._end(part)
+        if name == "spark":
+            wait_for(
+                lambda: not self.victims()["child"]
+            )  # killed, but may be a while dying: it would pass for the next one's
 
     def add_dispatcher(self, name: str = "dispatcher", **more: str) -> None:
         self.add(Part(name, [sys.executable, "manage.py", "dispatcher"], self.environment(**more)))
@@ -301,6 +305,10 @@ class Instance:
         return self.rows(
             "select at::text, kind, who, attempt, text from jobs_jobevent where job_id = %s order by id", pk
         )
+
+    def error(self, pk: str) -> Any:
+        """What a job that ended says was wrong."""
+        return self.rows("select error from jobs_job where id = %s", pk)[0][0]
 
 
 @contextlib.contextmanager

@@ -12,29 +12,31 @@ django.setup()
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
 
-from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person
 from console.accounts.roles import Role
-from console.accounts.services import grant
 from console.audit.actions import ActorKind
 from console.audit.actor import Actor
-from console.errors import Problem
-from jobs import broker, requests, reviews, services
-from jobs.domain.commands import Convert
+from console.base.errors import Problem
+from jobs.approvals import decisions
+from jobs.commands.convert.rules import Convert
 from jobs.domain.states import Cause, State
+from jobs.lifecycle import cancelling, wakeups
+from jobs.lifecycle.cancelling import digest_of
+from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.transitions import move
 from jobs.models import Job, Worker
-from jobs.points import Point, reached
-from jobs.policies import policy_of
-from jobs.services import digest_of
-from jobs.transitions import move
+from jobs.policy.evaluate import policy_of
+from jobs.requests import asking
 from tables.models import Root, Table
-from tests.jobs import append, making
+from tests import factories
+from tests.jobs import append
 from tests.jobs.append import Append
+from tests.jobs.asking import request_delete
 from tests.jobs.faults import arm_from_environment
 
 
 def person() -> Person:
-    return Person.objects.filter(name="olga").first() or making.person()
+    return Person.objects.filter(name="olga").first() or factories.appointed()
 
 
 def actor() -> Actor:
@@ -47,16 +49,16 @@ def table(path: str) -> Table:
     if known is not None:
         return known
     above = str(Path(path).parent)
-    root = Root.objects.filter(uri=above).first() or making.root(Path(above))
-    return making.table(root, Path(path).name)
+    root = Root.objects.filter(uri=above).first() or factories.root_at(Path(above))
+    return factories.table_in(root, Path(path).name)
 
 
 def do_append(path: str, rows: int = 1, **values: float) -> dict:
     """As a request does it: the row in a transaction, the wake-up after it."""
     at, who = table(path), person()
     with transaction.atomic():
-        job = making.job(at, who, Append(path=path, rows=rows, **values))
-        broker.wake_after_commit(Worker.Kind.SPARK)
+        job = factories.queued_on(at, who, Append(path=path, rows=rows, **values))
+        wakeups.wake_after_commit(Worker.Kind.SPARK)
         reached(Point.REQUEST_WRITTEN)
     return {"job": str(job.pk)}
 
@@ -65,8 +67,8 @@ def do_append_many(paths: list[str]) -> dict:
     """One job on each table, queued together; one wake-up."""
     with transaction.atomic():
         for path in paths:
-            making.job(table(path), person(), Append(path=path, rows=1))
-        broker.wake_after_commit(Worker.Kind.SPARK)
+            factories.queued_on(table(path), person(), Append(path=path, rows=1))
+        wakeups.wake_after_commit(Worker.Kind.SPARK)
     return {}
 
 
@@ -74,8 +76,8 @@ def do_deletes(path: str, predicates: list[str]) -> dict:
     """Deletes of one table, each previewed from the log and approved by a second person, queued together; one wake-up."""
     at = table(path)
     with transaction.atomic():
-        asked = [approved(requests.request_delete(actor(), at.pk, text, "a test asks").job) for text in predicates]
-        broker.wake_after_commit(Worker.Kind.SPARK)
+        asked = [approved(request_delete(actor(), at.pk, text, "a test asks").job) for text in predicates]
+        wakeups.wake_after_commit(Worker.Kind.SPARK)
     return {"jobs": [str(job.pk) for job in asked]}
 
 
@@ -86,24 +88,18 @@ def approved(job: Job) -> Job:
     job.digest = digest_of(job)
     values = {"preview": job.preview, "policy": job.policy, "base_version": job.base_version, "digest": job.digest}
     move(job, State.AWAITING_APPROVAL, Cause.WORKER, "interactive", **values)
-    reviews.approve(Actor.acting_for(approver()), job, job.digest)
+    decisions.approve(Actor.acting_for(factories.appointed("anna", Role.APPROVER)), job, job.digest)
     return job
-
-
-def approver() -> Person:
-    anna = Person.objects.filter(name="anna").first() or Person.objects.create(name="anna")
-    grant(Actor.system("tests"), anna, Role.APPROVER, EVERYTHING)
-    return Person.objects.get(pk=anna.pk)
 
 
 def do_convert(path: str) -> dict:
     table(path)
     command = Convert(path=path, name=None, source_format="parquet", partition_schema=None)
-    return {"job": str(requests.request_convert(actor(), command, "a test asks").job.pk)}
+    return {"job": str(asking.request(actor(), command, "a test asks").job.pk)}
 
 
 def do_cancel(job: str) -> dict:
-    services.cancel(actor(), Job.objects.get(pk=job))
+    cancelling.cancel(actor(), Job.objects.get(pk=job))
     return {}
 
 
@@ -113,7 +109,7 @@ def do_wakes(count: int) -> dict:
 
     def one() -> None:
         start.wait()
-        broker.wake(Worker.Kind.SPARK)
+        wakeups.wake(Worker.Kind.SPARK)
 
     threads = [threading.Thread(target=one) for _ in range(count)]
     for thread in threads:

@@ -58,6 +58,11 @@ class ScriptedEngine:
     def progress(self, tag: str) -> tuple[int, int] | None:
         return (1, 2)
 
+    def answers(self) -> None: ...
+
+    def busy(self, tag: str) -> bool:
+        return False
+
     def has_executors(self) -> bool:
         return self.executors
 

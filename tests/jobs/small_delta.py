@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.domain.commands import Delete, Restore
+from jobs.commands.delete.rules import Delete
+from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked, Marks, Report
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.measures import Matched, Measure, Restorable
@@ -217,6 +218,11 @@ class SmallEngine:
 
     def progress(self, tag: str) -> tuple[int, int] | None:
         return None
+
+    def answers(self) -> None: ...
+
+    def busy(self, tag: str) -> bool:
+        return False
 
     def has_executors(self) -> bool:
         return True

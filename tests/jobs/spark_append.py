@@ -4,16 +4,17 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Inspection, Result
-from jobs.engine import spark_engine
 from jobs.engine.history import latest
-from jobs.engine.registry import RUNNERS, Runner
-from jobs.points import Point
+from jobs.engine.runner import Runner
+from jobs.lifecycle.fault_points import Point
+from jobs.worker import spark_engine
+from jobs.worker.runners import RUNNERS
 from tests.jobs import append
 from tests.jobs.append import Append, inspection
 
@@ -88,9 +89,9 @@ class _Written:
 def register() -> None:
     """Makes the command known to the Spark engine of this process."""
     append.register()
-    RUNNERS[Append.kind] = cast(Any, Runner(preview_append, run_append))
+    RUNNERS[Append.kind] = Runner(preview_append, run_append)
 
 
 def skip_warming() -> None:
     """A JVM that lives for one job isn't warmed first: a grid of deaths would do little else."""
-    vars(spark_engine)["warm_up"] = lambda engine, report: None
+    vars(spark_engine)["warm_up"] = lambda engine, runtime, report: None

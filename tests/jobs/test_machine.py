@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from jobs import outcomes
-from jobs import reconcile as rounds
-from jobs.claims import claim_run
+from jobs.dispatcher import reconcile as rounds
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
+from jobs.lifecycle import endings
+from jobs.lifecycle.transitions import Fenced, move, release, renew
 from jobs.models import Attempt, Job, TableLease
-from jobs.transitions import Fenced, move, release, renew
-from tests.jobs import making
+from jobs.worker.claims import claim_run
+from tests import factories
 
 TABLES = 2
 PLACE = Path("/nowhere")
@@ -81,14 +81,14 @@ class Jobs(RuleBasedStateMachine):
         self.savepoint.__enter__()
         self.model = Model()
         self.runs: list[Run] = []
-        self.who = making.person()
-        self.tables = [making.table(self.lake(), f"t{n}") for n in range(TABLES)]
+        self.who = factories.appointed()
+        self.tables = [factories.table_in(self.lake(), f"t{n}") for n in range(TABLES)]
 
     @staticmethod
     def lake():
         from tables.models import Root
 
-        return Root.objects.first() or making.root(PLACE)
+        return Root.objects.first() or factories.root_at(PLACE)
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -99,7 +99,7 @@ class Jobs(RuleBasedStateMachine):
     @rule(table=st.integers(0, TABLES - 1))
     def request(self, table):
         count()
-        job = making.job(self.tables[table], self.who)
+        job = factories.job_on(self.tables[table], self.who)
         self.model.jobs[str(job.pk)] = Known(table, self.model.tick())
 
     @precondition(lambda self: self.model.jobs)
@@ -121,7 +121,7 @@ class Jobs(RuleBasedStateMachine):
     def claim(self):
         count()
         expected = self.model.next()
-        claim = claim_run(making.holder())
+        claim = claim_run(factories.holder())
         assert (str(claim.job.pk) if claim else None) == expected
         if claim and expected:
             known = self.model.jobs[expected]
@@ -298,7 +298,7 @@ def test_jobs_do_what_the_model_says(tmp_path, monkeypatch, no_wakes):
         return True
 
     monkeypatch.setattr(Jobs, "__init__", remembered)
-    monkeypatch.setattr(outcomes, "committed", committed)
+    monkeypatch.setattr(endings, "committed", committed)
     monkeypatch.setattr(rounds, "proven_dead", dead)
     quick = settings(
         max_examples=60, stateful_step_count=50, deadline=None, database=None, suppress_health_check=list(HealthCheck)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
 from console.supervisor.pids import start_ticks
-from jobs.points import Point
+from jobs.lifecycle.fault_points import Point
+from tests.factories import lakes
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened, wait_for
 
@@ -126,8 +127,7 @@ def test_ten_appends_at_once_on_one_table_all_land(instance, table):
 def deletable(table: Path, parts: int) -> None:
     """A table of so many files with ten ids each, in order."""
     for part in range(parts):
-        rows = pa.table({"id": pa.array(range(part * 10, part * 10 + 10), pa.int64())})
-        write_deltalake(str(table), rows, mode="append")
+        lakes.delta(table, {"id": list(range(part * 10, part * 10 + 10))}, mode="append")
 
 
 def disjoint(parts: int) -> list[str]:
@@ -193,7 +193,7 @@ def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
 
 def test_a_convert_whose_worker_dies_after_the_commit_is_found_by_its_mark(instance, table):
     """CONVERT ignores txnAppId: only its userMetadata says whose it was."""
-    pq.write_table(pa.table({"id": [1, 2, 3]}), table / "a.parquet")
+    lakes.parquet(table / "a.parquet", {"id": [1, 2, 3]})
     ready(instance)
     instance.arm(Point.COMMIT_VISIBLE, kill("child"))
     job = instance.ask("convert", path=str(table))["job"]

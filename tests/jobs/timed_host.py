@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jobs.domain.engine import Engine
-from jobs.worker import EngineHost
+from jobs.worker.host import EngineHost
 from tests.jobs.faults import folder
 
 

@@ -18,7 +18,7 @@ from celery.concurrency import asynpool
 from django.utils import timezone
 
 from console.celery import app
-from jobs import tasks
+from jobs.worker import tasks
 from tests.jobs import append
 from tests.jobs.faults import arm_from_environment, telling
 

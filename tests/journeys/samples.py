@@ -9,7 +9,8 @@ from typing import Any
 from django import forms
 
 from console.templatetags.levee import StateLook
-from jobs import row_cells
+from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
+from jobs.web.reads import row_cells
 from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_review
 
 NOW = datetime.now(UTC)
@@ -34,7 +35,7 @@ class JobFilters(forms.Form):
         choices=[("", "any"), ("convert", "convert")],
         widget=forms.Select,
     )
-    by = forms.CharField(label="Asked by")
+    by = forms.CharField(label="Requested by")
 
 
 # -------------------------------------------------------------- inspection
@@ -293,7 +294,7 @@ FAILED = job(
         "message": "Delta refused: amount is int in some files and bigint in others.",
         "engine": ENGINE,
         "table_state": "nothing was committed",
-        "what_to_do": "Rewrite the 14 files as int, then ask again.",
+        "what_to_do": "Rewrite the 14 files as int, then request it again.",
     },
 )
 UNKNOWN = job(
@@ -306,7 +307,7 @@ STALE = job(
     "stale",
     **ENDED,
     state_text="Stale: what happened can’t be proven.",
-    table_state_text="A person must decide; ask again to go on.",
+    table_state_text="You decide; request it again to continue.",
     progress={},
 )
 QUEUED = job("queued", state_text="Waiting for a worker.", progress={}, attempts=[], log=[])
@@ -403,9 +404,11 @@ COMMITS = [
 ]
 CATALOG = {"tables": 12_408, "size_bytes": 1_362_000_000_000_000, "warnings": 312, "stale": 9}
 NOTHING = {"tables": 0, "size_bytes": 0, "warnings": 0, "stale": 0}
+UNDECIDED = RUNNING | {"state": "awaiting_approval", "table_state_text": "Nothing has run."}
 HOME = {
     "waiting": [],
     "running": [RUNNING, UNKNOWN],
+    "undecided": [UNDECIDED],
     "recent": [SUCCEEDED, FAILED],
     "catalog": CATALOG,
     "commits": COMMITS,
@@ -427,12 +430,21 @@ CONVERT = {
     "partition_types": TYPES,
     "may_request": True,
     "spark_state": "ready",
+    "needs": {"required_approvals": 0, "reasons": []},
 }
 REDIS_DOWN = [
     {
         "level": "warning",
         "title": "Redis doesn’t answer.",
         "text": "Pages work; jobs are kept and start when the dispatcher wakes the workers again.",
+    }
+]
+
+DISK_FULL = [
+    {
+        "level": "error",
+        "title": "LEVEE_HOME's disk is full.",
+        "text": "12 MiB are left. Levee accepts no new work until there is space; then it continues on its own.",
     }
 ]
 
@@ -503,13 +515,15 @@ def problem(status: int, code: str, detail: str) -> dict[str, Any]:
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("home.html", HOME),
     "home-first": ("home.html", FIRST_HOME),
+    "home-notices": ("home.html", HOME | {"notices": samples_accounts.NOTICES}),
     "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
+    "home-disk": ("home.html", HOME | {"banners": DISK_FULL}),
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
     **samples_delete.PAGES,
     **samples_review.PAGES,
     "jobs": (
-        "jobs/list.html",
+        "jobs/jobs/list.html",
         {
             "page": {
                 "jobs": [RUNNING, UNKNOWN, QUEUED, MEASURING, SUCCEEDED, FAILED, STALE],
@@ -520,22 +534,22 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
             "filters": JobFilters(),
         },
     ),
-    "jobs-none": ("jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JobFilters()}),
-    "jobs-filtered": ("jobs/list.html", {"page": {"jobs": [], "filtered": True}, "filters": JobFilters()}),
-    "job-measuring": ("jobs/job.html", {"job": MEASURING}),
-    "job-queued": ("jobs/job.html", {"job": QUEUED}),
-    "job-running": ("jobs/job.html", {"job": RUNNING}),
-    "job-unknown": ("jobs/job.html", {"job": UNKNOWN}),
-    "job-succeeded": ("jobs/job.html", {"job": SUCCEEDED}),
-    "job-no-op": ("jobs/job.html", {"job": NO_OP}),
-    "job-failed": ("jobs/job.html", {"job": FAILED}),
-    "job-stale": ("jobs/job.html", {"job": STALE}),
+    "jobs-none": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JobFilters()}),
+    "jobs-filtered": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": True}, "filters": JobFilters()}),
+    "job-measuring": ("jobs/jobs/job.html", {"job": MEASURING, "parts": CONVERT_PARTS}),
+    "job-queued": ("jobs/jobs/job.html", {"job": QUEUED, "parts": CONVERT_PARTS}),
+    "job-running": ("jobs/jobs/job.html", {"job": RUNNING, "parts": CONVERT_PARTS}),
+    "job-unknown": ("jobs/jobs/job.html", {"job": UNKNOWN, "parts": CONVERT_PARTS}),
+    "job-succeeded": ("jobs/jobs/job.html", {"job": SUCCEEDED, "parts": CONVERT_PARTS}),
+    "job-no-op": ("jobs/jobs/job.html", {"job": NO_OP, "parts": CONVERT_PARTS}),
+    "job-failed": ("jobs/jobs/job.html", {"job": FAILED, "parts": CONVERT_PARTS}),
+    "job-stale": ("jobs/jobs/job.html", {"job": STALE, "parts": CONVERT_PARTS}),
     "convert": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         {"path": "", "candidates": [{"path": "/lake/orders"}, {"path": LONG_PATH}], "roots": [{"uri": "/lake"}]},
     ),
     "convert-outside": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         {
             "path": "/etc",
             "candidates": [],
@@ -544,7 +558,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "convert-starting": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         CONVERT
         | {
             "read": {"state": "pending", "asked_at": before(seconds=3)},
@@ -553,21 +567,27 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "convert-reading": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         CONVERT | {"read": {"state": "pending", "asked_at": before(seconds=3)}, "poll_url": "/pending"},
     ),
     "convert-failed": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         CONVERT | {"read": {"state": "failed", "asked_at": before(seconds=3), "error": FAILED["error"]}},
     ),
-    "convert-ready": ("jobs/convert.html", CONVERT | {"inspection": INSPECTION}),
-    "convert-stopped": ("jobs/convert.html", CONVERT | {"path": LONG_PATH, "inspection": STOPPED}),
+    "convert-ready": ("jobs/convert/page.html", CONVERT | {"inspection": INSPECTION}),
+    "convert-approved": (
+        "jobs/convert/page.html",
+        CONVERT
+        | {"inspection": INSPECTION}
+        | {"needs": {"required_approvals": 1, "reasons": ["“Ours”: a convert needs 1 approver."]}},
+    ),
+    "convert-stopped": ("jobs/convert/page.html", CONVERT | {"path": LONG_PATH, "inspection": STOPPED}),
     "convert-delta": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         CONVERT | {"inspection": INSPECTION | {"already_delta": True, "partition_columns": []}},
     ),
     "convert-refused": (
-        "jobs/convert.html",
+        "jobs/convert/page.html",
         CONVERT
         | {
             "inspection": INSPECTION,
@@ -576,21 +596,37 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
             "collect_stats": False,
         },
     ),
-    "rows": ("jobs/rows.html", ROWS_READ),
-    "rows-reading": ("jobs/rows.html", ROWS | {"poll_url": "/pending"}),
-    "rows-none": ("jobs/rows.html", ROWS_READ | {"lines": [], "found": FOUND | {"truncated": False}}),
-    "rows-refused": ("jobs/rows.html", ROWS | {"error": FAILED["error"]}),
-    "changes": ("jobs/changes.html", CHANGES_READ),
+    "rows": ("jobs/reads/rows.html", ROWS_READ),
+    "rows-reading": ("jobs/reads/rows.html", ROWS | {"poll_url": "/pending"}),
+    "rows-none": ("jobs/reads/rows.html", ROWS_READ | {"lines": [], "found": FOUND | {"truncated": False}}),
+    "rows-refused": ("jobs/reads/rows.html", ROWS | {"error": FAILED["error"]}),
+    "changes": ("jobs/reads/changes.html", CHANGES_READ),
     "workers": (
-        "jobs/workers.html",
+        "jobs/workers/workers.html",
         {
             "workers": WORKERS,
             "queues": QUEUES,
             "dispatcher": {"state": "ready", "last_round_at": before(seconds=7), "seconds": 0.02},
         },
     ),
+    "workers-failing": (
+        "jobs/workers/workers.html",
+        {
+            "workers": WORKERS,
+            "queues": QUEUES,
+            "dispatcher": {
+                "state": "ready",
+                "last_round_at": before(seconds=7),
+                "seconds": 0.02,
+                "failing": [
+                    {"kind": "sweep", "failures": 1, "error": "OSError: [Errno 28] No space left on device"},
+                    {"kind": "sync", "failures": 7, "error": f"PermissionError: [Errno 13] '{LONG_PATH}'"},
+                ],
+            },
+        },
+    ),
     "workers-none": (
-        "jobs/workers.html",
+        "jobs/workers/workers.html",
         {"workers": [], "queues": QUEUES, "dispatcher": {"state": "down", "last_round_at": None, "seconds": None}},
     ),
     "error-400": (
@@ -601,11 +637,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "errors/403.html",
         problem(403, "outside_roots", "/data/hr is not below a registered root, so Levee does not look into it."),
     ),
-    "error-404": ("errors/404.html", problem(404, "not_found", "Nothing is here, or nothing that you may see.")),
+    "error-404": ("errors/404.html", problem(404, "not_found", "Not found, or you don't have access.")),
     "error-500": (
         "errors/500.html",
-        problem(500, "broken", "Levee has a fault here; it is in the log under this request’s id."),
+        problem(500, "broken", "Something went wrong in Levee. The log has the details under this request ID."),
     ),
-    "error-503": ("errors/503.html", {}),
+    "error-503": ("errors/503.html", {"title": "Levee’s database doesn’t answer"}),
     "error-csrf": ("errors/csrf.html", {"reason": "CSRF token incorrect."}),
 }

@@ -9,10 +9,10 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 
-from console.accounts.forms import ChangePasswordForm, ConfirmForm, GrantForm, NewPersonForm, TokenForm
 from console.accounts.roles import Permission
-from jobs.policy_forms import NewRuleForm, form_of
-from jobs.policy_services import Terms
+from console.pages.people.forms import ChangePasswordForm, ConfirmForm, GrantForm, NewPersonForm, TokenForm
+from jobs.policy.services import Terms
+from jobs.web.policies.forms import NewRuleForm, form_of
 
 NOW = datetime.now(UTC)
 LONG_PATH = "/lake/landing/partner_feeds/order_returns_with_a_rather_long_directory_name_2025"
@@ -94,6 +94,7 @@ def person_page(person: Someone, **more: Any) -> tuple[str, dict[str, Any]]:
     grants = [{"grant": held, "may_remove": "everything" not in held["scope_text"]} for held in person.granted]
     places = ["everything", "root:sample"]
     context = {"person": person, "grants": grants, "form": GrantForm(), "places": places, "may_close": True}
+    context["appointed"] = "added by admin and vouched for, made approver by admin"
     return "accounts/person.html", context | more
 
 
@@ -106,8 +107,21 @@ def rule(name: str, sentence: str, **facts: Any) -> dict[str, Any]:
         "changed_at": before(days=3),
         "changed_by": "",
         "may_change": True,
+        "waiting": None,
     }
     return {"name": name, "sentence": sentence, **usual, **facts}
+
+
+def waiting(text: str, **facts: Any) -> dict[str, Any]:
+    usual = {
+        "id": uuid.uuid4(),
+        "asked_by": "admin",
+        "asked_at": before(hours=3),
+        "text": text,
+        "is_own": False,
+        "why_not": "",
+    }
+    return usual | {"may_confirm": True, "command": f"manage.py policy confirm {uuid.uuid4()}"} | facts
 
 
 RULES = [
@@ -123,6 +137,25 @@ RULES = [
         may_change=False,
     ),
 ]
+NOTICES = [
+    {
+        "notice": {
+            "id": uuid.uuid4(),
+            "text": f"admin gave ines the role approver on table:{LONG_PATH}.",
+            "at": before(minutes=3),
+        },
+        "why_not": "",
+    },
+    {
+        "notice": {
+            "id": uuid.uuid4(),
+            "text": "ines, asked by admin, lowered the rule “A delete is seen by two”.",
+            "at": before(days=2),
+        },
+        "why_not": "This is about you, so another admin or auditor has to acknowledge it.",
+    },
+]
+DOUBT = "Your confirmation doesn’t count here: admin gave ines the role admin."
 TERMS = Terms("A delete is seen by a second person", 1, min_share=0.125, refuses_tokens=True)
 CLOSED = {"detail": "Too many wrong passwords from here. Try again in 12 minutes, at 14:07:31 UTC."}
 SIGN_IN = "accounts/sign_in.html"
@@ -157,15 +190,28 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "person": person_page(INES),
     "person-new": person_page(EVE, first_password="pX3-9vQm_1aZk0Lw"),
     "person-refused": person_page(
-        PEOPLE[0], refused="This is the last admin of everything; make somebody else one first. Nothing was changed."
+        PEOPLE[0],
+        refused="This is the last admin of everything; give another person that role first. Nothing was changed.",
     ),
-    "policies": ("jobs/policies.html", {"rules": RULES, "may_add": True}),
-    "policies-none": ("jobs/policies.html", {"rules": [], "may_add": False}),
-    "policy-new": ("jobs/policy.html", {"form": NewRuleForm()}),
+    "policies": ("jobs/policies/policies.html", {"rules": RULES, "may_add": True}),
+    "policies-waiting": (
+        "jobs/policies/policies.html",
+        {
+            "rules": [
+                RULES[1] | {"waiting": waiting("the rule is switched off.")},
+                RULES[2]
+                | {"waiting": waiting("a delete of a whole table needs 1 approver.", is_own=True, may_confirm=False)},
+                RULES[3] | {"waiting": waiting("the rule is removed.", why_not=DOUBT, may_confirm=False)},
+            ],
+            "may_add": True,
+        },
+    ),
+    "policies-none": ("jobs/policies/policies.html", {"rules": [], "may_add": False}),
+    "policy-new": ("jobs/policies/policy.html", {"form": NewRuleForm()}),
     "policy-refused": (
-        "jobs/policy.html",
+        "jobs/policies/policy.html",
         {"form": refused(NewRuleForm({"name": "x", "on": "root:none"}), "on", "no root is named none")},
     ),
-    "policy": ("jobs/policy.html", {"form": form_of(TERMS), "rule": RULES[1], "command": "delete"}),
-    "policy-read": ("jobs/policy.html", {"form": form_of(TERMS), "rule": RULES[3], "command": "delete"}),
+    "policy": ("jobs/policies/policy.html", {"form": form_of(TERMS), "rule": RULES[1], "command": "delete"}),
+    "policy-read": ("jobs/policies/policy.html", {"form": form_of(TERMS), "rule": RULES[3], "command": "delete"}),
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 from console.audit import presenters
 from console.audit.actions import Action, ObjectKind, Outcome
-from console.audit.forms import AuditForm
 from console.audit.models import Event, Seal, Verification
+from console.pages.audit.forms import AuditForm
 from tests.journeys.samples_accounts import LONG_PATH, before
 
 JOB = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -37,7 +37,7 @@ EVENTS = [
     event(48_203, "ines", Action.JOB_APPROVE, ObjectKind.JOB, DELETE, reason="The numbers fit the ticket."),
     event(
         48_118, "ana", Action.JOB_APPROVE, ObjectKind.JOB, DELETE,
-        outcome=Outcome.REFUSED, reason="not_your_own: Nobody decides on their own request.",
+        outcome=Outcome.REFUSED, reason="not_your_own: You can’t decide your own request.",
     ),
     event(48_102, "tom", Action.TABLE_READ_ROWS, ObjectKind.TABLE, "sales.orders", table_version=1_479, actor_kind="token"),
     event(48_090, "ana", Action.JOB_REQUEST, ObjectKind.JOB, DELETE, reason="GDPR request 4711"),
@@ -72,7 +72,7 @@ LIFE = {
         requested_by=SimpleNamespace(name="ana"), requested_at=before(days=1), reason="GDPR request 4711", digest=HASH, base_version=1_479,
         parameters={"table": str(TABLE), "path": LONG_PATH, "predicate": None},
     ),
-    "title": f"Delete rows of {LONG_PATH}", "sentence": "DELETE committed as version 1,483.", "story": presenters.lines(EVENTS[::-1]),
+    "title": f"Delete rows of {LONG_PATH}", "sentence": "DELETE finished.", "story": presenters.lines(EVENTS[::-1]),
     "previews": [ATTEMPT],
     "attempts": [ATTEMPT, SimpleNamespace(worker="spark@b", outcome="", claimed_at=before(minutes=1), ended_at=None)],
     "decisions": [

@@ -7,15 +7,16 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from console.errors import Problem
-from jobs.branches import title_of, ways_of
-from jobs.delete_forms import Asked, condition_of
-from jobs.domain.consequences import of_delete, of_restore
+from console.base.errors import Problem
+from jobs.commands.delete.rules import consequences_of as of_delete
+from jobs.commands.delete.wording import branch_title, ways_of
+from jobs.commands.restore.rules import consequences_of as of_restore
+from jobs.commands.restore.undone_commits import runs_of
 from jobs.domain.policy import Policy
 from jobs.domain.predicates.schema import Field, Schema
-from jobs.restore_runs import runs_of
-from jobs.undoing import Undo
-from tables.presenters import signed
+from jobs.targets.undo_window import Undo
+from jobs.web.commands.delete.forms import Asked, condition_of
+from tables.web.table.commit_lines import signed
 
 NOW = datetime.now(UTC)
 LONG = "a_column_with_a_rather_long_name_as_they_come_from_other_systems"
@@ -86,7 +87,7 @@ TWO = Policy(
     ),
 )
 UNDO = Undo(1_478, possible=True, until=NOW + timedelta(days=6, hours=3), why=None)
-TOO_OLD = "Delta refuses to go back to a version that is older than delta.deletedFileRetentionDuration."
+TOO_OLD = "Delta refuses to restore a version that is older than delta.deletedFileRetentionDuration."
 NO_UNDO = Undo(1_478, possible=False, until=NOW - timedelta(days=30), why=TOO_OLD)
 
 
@@ -101,12 +102,12 @@ def delete_page(asked: Asked, preview: dict[str, Any] | None, **more: Any) -> tu
         "predicate": asked.text,
         "preview": preview,
         "ways": ways_of(preview) if preview else [],
-        "branch_title": title_of(preview) if preview else "",
+        "branch_title": branch_title(preview) if preview else "",
         "needs": ONE if preview else None,
         "retention": RETENTION,
         "undo": UNDO,
     }
-    return "jobs/delete.html", context | more
+    return "jobs/delete/page.html", context | more
 
 
 def _commit(version: int, operation: str, by: str | None = None, job: str | None = None) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def restore_page(**more: Any) -> tuple[str, dict[str, Any]]:
         "reason": "",
         "name": "",
     }
-    return "jobs/restore.html", context | more
+    return "jobs/restore/page.html", context | more
 
 
 def _choice(version: int, operation: str, rows: str | None, *, restorable: bool) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _choice(version: int, operation: str, rows: str | None, *, restorable: bool)
     return {"commit": commit, "reach": reach, "rows": rows}
 
 
-OPEN = Problem(409, "already_open", "The same request is already open; nothing was asked for.", job=str(uuid.uuid4()))
+OPEN = Problem(409, "already_open", "The same request is already open; nothing was requested.", job=str(uuid.uuid4()))
 APPEND_ONLY = Problem(
     422,
     "append_only",
@@ -188,11 +189,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         Asked(text=TEXT), PREVIEW, count_error={"message": "[DELTA_FILE_NOT_FOUND] /lake/sales/orders/part-0.parquet"}
     ),
     "delete-rich": delete_page(Asked(text=RICH), PREVIEW, undo=NO_UNDO),
-    "delete-unfilled": delete_page(Asked(text="", act="add"), None, faults={"condition": "Say which rows."}),
+    "delete-unfilled": delete_page(Asked(text="", act="add"), None, faults={"condition": "Enter a condition."}),
     "delete-refused": delete_page(
         Asked(text="country = 'FR' AND day < now()"),
         None,
-        faults={"condition": "The predicate is refused.", "reason": "Say why: approvers read it."},
+        faults={"condition": "Levee can’t accept this predicate.", "reason": "Enter a reason: approvers read it."},
     ),
     "delete-long": delete_page(Asked(text=f"{LONG} > 12.50 AND {LONG} IS NOT NULL"), PREVIEW),
     "delete-nothing": delete_page(Asked(text="country = 'XX'"), NOTHING),
@@ -201,14 +202,14 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         WHOLE,
         needs=TWO,
         predicate=None,
-        faults={"name": "Every row goes: type sales.orders to confirm it."},
+        faults={"name": "This deletes every row: type sales.orders to confirm it."},
     ),
     "delete-open": delete_page(
         Asked(text=TEXT, reason="Load test LT-118 wrote fake orders."), PREVIEW, request_problem=OPEN
     ),
     "delete-append-only": delete_page(Asked(text=TEXT), None, preview_problem=APPEND_ONLY),
     "delete-impossible": (
-        "jobs/delete.html",
+        "jobs/delete/page.html",
         {"table": TABLE, "table_name": "sales.orders", "problem": APPEND_ONLY},
     ),
     "restore": restore_page(),
@@ -217,15 +218,15 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         way_back=NO_UNDO,
         accepted={"911-916"},
         faults={
-            "accept": "Tick every commit that goes; not ticked: 910, 909, 905-908, 903-904.",
-            "name": "The whole table goes back: type web.clicks to confirm it.",
-            "reason": "Say why: approvers read it.",
+            "accept": "Tick every commit that this undoes; not ticked: 910, 909, 905-908, 903-904.",
+            "name": "This restores the whole table: type web.clicks to confirm it.",
+            "reason": "Enter a reason: approvers read it.",
         },
     ),
     "restore-open": restore_page(request_problem=OPEN, reason="Wrong visit ids since noon.", name="web.clicks"),
     "restore-newest": restore_page(version=916),
     "restore-choose": (
-        "jobs/restore.html",
+        "jobs/restore/page.html",
         {
             "table": TABLE,
             "table_name": "web.clicks",
@@ -238,7 +239,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "restore-gone": (
-        "jobs/restore.html",
+        "jobs/restore/page.html",
         {
             "table": TABLE,
             "table_name": "web.clicks",

@@ -7,15 +7,19 @@ from datetime import timedelta
 from typing import Any
 
 from console.accounts.models import Person
-from jobs import review_outcome
+from jobs.commands.registry import compared, facts_of, heading_of
 from jobs.domain import comparison
 from jobs.domain.results import Result
 from jobs.models import Decision, Job
-from jobs.review_checks import Check
-from jobs.review_figures import figures_of, heading_of
-from jobs.review_forms import CommentForm, DecisionForm, EditForm, UndoForm
-from jobs.review_queries import Standing
-from jobs.undoing import Undo
+from jobs.policy.approvers import Weight
+from jobs.targets.undo_window import Undo
+from jobs.web.approvals import outcome as review_outcome
+from jobs.web.approvals.checks import Check
+from jobs.web.approvals.figures import figures_of, outcome_of
+from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm
+from jobs.web.approvals.review_queries import DecisionRights
+from jobs.web.commands.delete.edit import EditForm
+from jobs.web.parts import parts_of
 from tables.models import Commit, Table
 from tests.journeys.samples_accounts import NOW, before
 
@@ -25,7 +29,7 @@ PREDICATE = "country = 'FR' AND source = 'loadtest' AND day BETWEEN DATE '2026-1
 CONSEQUENCES = [
     {
         "code": "readable_until",
-        "text": "The rows can still be read at version 1,478, and brought back by a restore to it, until VACUUM removes their files.",
+        "text": "You can still read the rows at version 1,478, and bring them back with a restore, until VACUUM removes their files.",
     },
     {"code": "change_feed", "text": "The change feed is on: Delta writes the deleted rows to _change_data as well."},
 ]
@@ -79,15 +83,13 @@ RESTORE: dict[str, Any] = {
     "consequences": CONSEQUENCES[:1],
 }  # fmt: skip
 UNDO = Undo(1_482, possible=True, until=NOW + timedelta(days=6, hours=3), why=None)
-TOO_LATE = Undo(
-    1_482, possible=False, until=before(days=3), why="Delta refuses to go back to a version that is so old."
-)
+TOO_LATE = Undo(1_482, possible=False, until=before(days=3), why="Delta refuses to restore a version that is so old.")
 REASONS = [
     "“A delete is seen by a second person”: a delete needs 1 approver.",
     "“Production is seen by two”: a delete needs 2 approvers.",
 ]
 EVENTS = [
-    {"at": before(hours=15), "who": "ana", "kind": "requested", "text": "Asked: load test LT-118 wrote fake orders."},
+    {"at": before(hours=15), "who": "ana", "kind": "requested", "text": "Requested: load test LT-118 wrote fake orders."},
     {"at": before(hours=15), "who": "spark@node-1", "kind": "awaiting_approval", "text": "Waiting for approval."},
     {"at": before(hours=13), "who": "marc", "kind": "approved", "text": "Approved by marc: every row is of the load test."},
     {"at": before(hours=1), "who": "kai", "kind": "comment", "text": "Does finance know?\nI would ask <them> first."},
@@ -114,16 +116,18 @@ def asked(of: Job, undo: Undo | None = UNDO) -> dict[str, Any]:
         "figures": figures_of(of, undo),
         "undo": undo,
         "is_ended": of.is_ended,
-        "predicate": of.parameters.get("predicate"),
+        "parts": parts_of(of),
         "table_url": "/tables/",
-        "version_url": "/tables/",
         "undoes": of.undoes_id,
-        "branch_text": comparison.BRANCHES.get((of.preview or {}).get("branch", "")),
+        "facts": facts_of(of),
     }
 
 
-def review(of: Job, standing: Standing, undo: Undo | None = UNDO, **more: Any) -> dict[str, Any]:
-    yes = Decision(person=Person(name="marc"), decision="approve", decided_at=before(hours=13))
+def yes() -> Decision:
+    return Decision(person=Person(name="marc"), decision="approve", decided_at=before(hours=13))
+
+
+def review(of: Job, standing: DecisionRights, undo: Undo | None = UNDO, **more: Any) -> dict[str, Any]:
     void = Decision(
         person=Person(name="ines"), decision="approve", decided_at=before(hours=14), voided_at=before(hours=13)
     )
@@ -132,11 +136,11 @@ def review(of: Job, standing: Standing, undo: Undo | None = UNDO, **more: Any) -
         "required": 2 if of.digest else None,
         "open_places": range(1),
         "progress_text": "1 of 2 approvals",
-        "next_text": "Your approval would be number 2 of 2. It then runs by itself.",
+        "next_text": "Your approval would be number 2 of 2. The request then runs on its own.",
         "may_comment": True,
         "may_see_rows": of.command == "delete",
         "preview_text": "Waiting for approval.",
-        "decisions": [void, yes],
+        "decisions": [{"decision": void, "weight": None}, {"decision": yes(), "weight": COUNTS}],
         "events": EVENTS,
         "reasons": REASONS,
         "standing": standing,
@@ -158,16 +162,29 @@ def page(of: Job, shown: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+COUNTS = Weight("added by a command on the machine, made approver by admin", "")
+DOUBT = "It doesn’t count: ana added ben, and ben added marc."
+NEVER = Weight("added by ben, made approver by admin", DOUBT, "manage.py person vouch marc")
 CHECKS = [
     Check("warning", "The table has moved.", "It is at version 1,482 now. Other files may match by now."),
-    Check("info", "It has 1 of 2 approvals.", "It runs by itself when it has them all."),
-    Check("success", "The digest holds.", "It was computed again from the stored request just now."),
-    Check("success", "It can be undone.", "Version 1,482 can be restored for 6 days more."),
+    Check("info", "It has 1 of 2 approvals.", "It runs on its own once it has them all."),
+    Check("success", "The digest holds.", "Levee just recomputed it from the stored request."),
+    Check("success", "It can be undone.", "You can restore version 1,482 for 6 days more."),
 ]
-STALE = [Check("error", "The table has moved: this would end stale.", "Ask again to have it measured anew."), *CHECKS[1:]]  # fmt: skip
-MAY = Standing(may_approve=True, may_reject=True, why="")
-LATE = Standing(may_approve=False, may_reject=True, why="It has its approvals. A no still ends it until it runs.")
-OWN = Standing(may_approve=False, may_reject=False, why="You asked for this, so somebody else decides.")
+AGAIN = "Request it again to measure the table as it is now."
+STALE = [Check("error", "The table has moved: this would end stale.", AGAIN), *CHECKS[1:]]
+MAY = DecisionRights(may_approve=True, may_reject=True, why="")
+LATE = DecisionRights(
+    may_approve=False, may_reject=True, why="It has all its approvals. A rejection still ends it until it runs."
+)
+OWN = DecisionRights(may_approve=False, may_reject=False, why="You requested this, so another person decides.")
+DOUBTED = DecisionRights(
+    may_approve=False,
+    may_reject=True,
+    why="Your approval doesn’t count here: ana added ben, and ben added marc. A rejection still ends it.",
+    remedy="If marc is an independent person, vouch for them once on the machine that runs Levee:",
+    command="manage.py person vouch marc",
+)
 NO_TREE = {"predicate": None, "tree": None}
 
 
@@ -191,13 +208,13 @@ CARDS = [
 ]  # fmt: skip
 TABS = [
     {"text": "Waiting for me", "url": "?show=waiting", "current": True, "count": 3},
-    {"text": "Asked by me", "url": "?show=mine", "current": False, "count": 1},
+    {"text": "Requested by me", "url": "?show=mine", "current": False, "count": 1},
     {"text": "Decided by me", "url": "?show=decided", "current": False, "count": None},
 ]
 
 
 def approvals(shown: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    return "jobs/approvals.html", {"shown": shown, "tabs": TABS, "counts": {"waiting": 3, "mine": 1}, **more}
+    return "jobs/approvals/approvals.html", {"shown": shown, "tabs": TABS, "counts": {"waiting": 3, "mine": 1}, **more}
 
 
 METRICS = {
@@ -208,10 +225,10 @@ METRICS = {
 
 
 def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
-    lines = comparison.compare(of.command, of.preview or {}, result) if result else []
+    lines = compared(of, result) if result else []
     details = {
         "id": of.pk, "short_id": str(of.pk)[:8], "command": of.command, "state": of.state, "title": heading_of(of),
-        "state_text": "DELETE committed as version 1,483.", "table_state_text": "Committed as version 1,483.",
+        "state_text": "DELETE finished.", "table_state_text": "Committed as version 1,483.",
         "table": {"id": TABLE.pk, "name": TABLE.name, "url": "/tables/"}, "reason": of.reason, "digest": DIGEST,
         "requested_by": "ana", "requested_at": of.requested_at, "finished_at": before(minutes=3), "base_version": 1_478,
         "events": EVENTS, "progress": {"stages": []}, "attempts": [], "result": result.as_json() if result else None, "log": [],
@@ -220,13 +237,14 @@ def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> t
         **asked(of, undo),
         "approvers": ["marc", "ines"],
         "figures": figures_of(of, None),
+        "counted": outcome_of(of, result) if result else [],
         "lines": [review_outcome.shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
         "differing": len(comparison.differ(lines)),
         "may_undo": True,
         "undone_by": [job("restore", id=uuid.uuid4())],
     }
-    return "jobs/job.html", {"job": details, "outcome": found | more}
+    return "jobs/jobs/job.html", {"job": details, "outcome": found | more, "parts": parts_of(of)}
 
 
 RAN: dict[str, Any] = {"state": "succeeded", "version": 1_483, "finished_at": before(minutes=3)}
@@ -250,20 +268,30 @@ def undoing(later: list[int], form: UndoForm, undo: Undo = UNDO, **more: Any) ->
         "later": rows,
         "later_count": len(later),
     }
-    return "jobs/undo.html", usual | more
+    return "jobs/approvals/undo.html", usual | more
 
 
 LATER = {"1484": "version 1,484", "1485": "version 1,485"}
 UNTICKED = {"detail": "Going back to before version 1,483 undoes later commits as well: 1484, 1485.", "extra": {}}
-REVIEW = "jobs/review.html"
+PLAIN = {"path": "/lake/orders", "source_format": "parquet", "partition_schema": "day date", "collect_stats": True}
+TAKEN_IN = {
+    "num_files": 18_940,
+    "size_bytes": 1_284_930_112,
+    "num_records": None,
+    "hidden_files": 2,
+    "stray_files": ["a.csv"],
+}
+REVIEW = "jobs/approvals/review.html"
 DECIDED = [CARDS[0] | {"state": "succeeded", "decision": Decision(decision="approve", decided_at=before(days=1))}]
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "review": (REVIEW, review(job(), MAY)),
     "review-own": (REVIEW, review(job(), OWN, may_edit=True, may_withdraw=True)),
     "review-confirm": (REVIEW, review(job(), MAY) | {"confirm_url": "/confirm/?next=/jobs/"}),
+    "review-doubted": (REVIEW, review(job(), DOUBTED, decisions=[{"decision": yes(), "weight": NEVER}])),
     "review-stale": (
         REVIEW,
-        review(job(), MAY) | {"checks": STALE, "problem": {"detail": "The request isn’t the one that you looked at."}},
+        review(job(), MAY)
+        | {"checks": STALE, "problem": {"detail": "The request is no longer the one that you looked at."}},
     ),
     "review-changed": (REVIEW, review(job(), MAY) | {"has_changed": True, "checks": None}),
     "review-counting": (
@@ -272,6 +300,10 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "review-whole": (REVIEW, review(job(state="queued", parameters=NO_TREE), LATE, TOO_LATE)),
     "review-restore": (REVIEW, review(job("restore"), MAY)),
+    "review-convert": (
+        REVIEW,
+        review(job("convert", parameters=PLAIN, preview=TAKEN_IN, location="/lake/orders"), MAY, None),
+    ),
     "review-edit-refused": (
         REVIEW,
         review(job(), OWN, may_edit=True) | {"edit_form": EditForm({"predicate": "", "reason": ""}, auto_id="edit-%s")},
@@ -280,7 +312,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "approvals": approvals(
         "waiting",
         waiting=CARDS,
-        others=[card(job(), {}, why="You asked for this, so somebody else decides.")],
+        others=[card(job(), {}, why="You requested this, so another person decides.")],
         waiting_count=3,
     ),
     "approvals-none": approvals("waiting", waiting=[], others=[], counts={"waiting": 0}),

@@ -6,19 +6,20 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from django.test import Client
 from playwright.sync_api import BrowserContext, Page
 
-from console.accounts.models import Grant, Person
+from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit import chain, heads
 from console.audit.actor import Actor
-from jobs.explaining import explain_commits
-from tables import services
-from tables import sync as syncing
+from jobs.dispatcher.attribution import explain_commits
+from tables.catalog import additions, roots
+from tables.sync import table as syncing
+from tests import factories
+from tests.factories import lakes
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -29,14 +30,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def ida(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
     """An auditor and operator, and a table that another engine has deleted from."""
     monkeypatch.setattr(heads, "heads_file", lambda: tmp_path / "heads.jsonl")
-    person = Person.objects.create(name="ida")
-    for role in (Role.ADMIN, Role.OPERATOR, Role.AUDITOR):
-        Grant.objects.create(person=person, role=role, scope=Grant.Scope.EVERYTHING)
+    person = factories.person_named("ida", Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
     (tmp_path / "lake").mkdir()
-    write_deltalake(str(tmp_path / "lake" / "orders"), pa.table({"id": [1, 2, 3]}))
+    lakes.delta(tmp_path / "lake" / "orders", {"id": [1, 2, 3]})
     actor = Actor.acting_for(person)
-    services.add_root(actor, "lake", str(tmp_path / "lake"))
-    table = services.add_table(actor, str(tmp_path / "lake" / "orders")).table
+    roots.add_root(actor, "lake", str(tmp_path / "lake"))
+    table = additions.add_table(actor, str(tmp_path / "lake" / "orders")).table
     DeltaTable(table.path).delete("id = 1")
     syncing.sync(table.pk)
     explain_commits()
@@ -64,7 +63,7 @@ def test_a_commit_that_nobody_approved_is_followed_acknowledged_and_on_record(
     page.get_by_role("button", name="Acknowledge").click()
     page.get_by_text("acknowledged it").wait_for()
     page.goto(server)
-    assert page.get_by_text("Commits that nobody approved").count() == 0
+    assert page.get_by_text("Unapproved commits").count() == 0
     page.get_by_role("link", name="Audit").first.click()
     page.get_by_label("Words of the reason").fill("nightly clean-up")
     page.get_by_role("button", name="Filter").click()
@@ -82,6 +81,6 @@ def test_the_audit_is_verified_by_a_button(
     page.goto(f"{server}/audit/")
     page.get_by_role("link", name="Verify").click()
     page.get_by_role("button", name="Verify now").click()
-    page.get_by_role("heading", name="The audit is what was recorded").wait_for()
+    page.get_by_role("heading", name="The audit is unchanged").wait_for()
     assert axe_findings(page) == []
     assert faults == []

@@ -12,17 +12,12 @@ from console.accounts.models import Person
 from jobs.models import Job
 from tables.models import Table
 from tests import factories
-from tests.jobs.preview.tables import add, stats, write
+from tests.factories import lakes
 from tests.journeys.test_table_pages import sign_in
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-FILES = [
-    add(0, stats(10, {"n": 1}, {"n": 10}, {"n": 0}), {"country": "FR"}),
-    add(1, stats(20, {"n": 11}, {"n": 20}, {"n": 0}), {"country": "DE"}),
-]
 
 
 @pytest.fixture
@@ -32,10 +27,7 @@ def operator(transactional_db: None) -> Person:
 
 @pytest.fixture
 def table(tmp_path: Path, operator: Person) -> Table:
-    write(tmp_path, FILES, partitions=["country"])
-    root = factories.RootFactory(uri=str(tmp_path))
-    found: Table = factories.TableFactory(root=root, path=str(tmp_path / "table"), name="table")
-    return found
+    return lakes.log_alone(factories.RootFactory(uri=str(tmp_path)))
 
 
 @pytest.fixture
@@ -76,7 +68,7 @@ def test_rules_and_text_follow_each_other_while_somebody_types(page: Page, fault
 
     page.locator("#text").press_sequentially(" OR", delay=20)
     expect(page.locator("#delete-said")).to_contain_text("Position")
-    expect(page.locator("#delete-rules")).to_contain_text("come back when the text can be read")
+    expect(page.locator("#delete-rules")).to_contain_text("come back when the text is valid")
     page.locator("#rule-clear").press("Enter")
     expect(page.locator("#rule-1-column")).to_have_value("")
     expect(page.locator("#text")).to_have_value("")
@@ -114,7 +106,7 @@ def test_every_row_is_asked_for_by_name(page: Page, faults: list[str]) -> None:
     expect(page.locator("#rule-1-value")).to_have_value("15")
     page.locator("#reason").fill("closed")
     page.check("#whole")
-    expect(page.locator("#delete-condition")).to_contain_text("All rows of table go.")
+    expect(page.locator("#delete-condition")).to_contain_text("This deletes all rows of table.")
     expect(page.locator("#h-preview")).to_contain_text("30 rows in 2 of 2 files")
     page.uncheck("#whole")
     expect(page.locator("#rule-1-value")).to_have_value("15")

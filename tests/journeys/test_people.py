@@ -45,9 +45,9 @@ def add_person(page: Page, server: str, name: str) -> str:
 
 
 def replace_password(page: Page, old: str) -> None:
-    page.get_by_label("Your password now").fill(old)
+    page.get_by_label("Current password").fill(old)
     page.get_by_label("New password", exact=True).fill(NEW_PASSWORD)
-    page.get_by_label("New password again").fill(NEW_PASSWORD)
+    page.get_by_label("Confirm the new password").fill(NEW_PASSWORD)
     page.keyboard.press("Enter")
 
 
@@ -87,7 +87,7 @@ def test_the_password_is_asked_for_again_and_leads_back(
     page.goto(f"{server}/confirm/?next=/people/")
     page.keyboard.type("not it")  # the field has the focus
     page.keyboard.press("Enter")
-    page.get_by_text("That is not your password").wait_for()
+    page.get_by_text("Wrong password").wait_for()
     page.get_by_label("Your password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_url("**/people/")

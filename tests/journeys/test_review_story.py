@@ -15,28 +15,25 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from jobs.claims import claim_preview, claim_run
-from jobs.execution import Execution, work
 from jobs.models import Job
-from jobs.requests import request_delete
+from jobs.worker.claims import claim_preview, claim_run
+from jobs.worker.execution import Execution, work
 from tables.models import Table
 from tests import factories
-from tests.jobs import making, small_delta
+from tests.factories import lakes
+from tests.jobs import small_delta
+from tests.jobs.asking import request_delete
 from tests.jobs.small_delta import SmallEngine
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-ROWS = [{"id": n, "p": "FR" if n % 2 else "DE"} for n in range(10)]
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
 def sales(tmp_path: Path, redis_server: str) -> Table:
-    small_delta.create(tmp_path / "sales", ROWS)
-    root = factories.RootFactory(uri=str(tmp_path))
-    made: Table = factories.TableFactory(root=root, path=str(tmp_path / "sales"), name="sales")
-    return made
+    return lakes.sales_in(factories.RootFactory(uri=str(tmp_path)))
 
 
 @pytest.fixture
@@ -51,7 +48,7 @@ def anna() -> Person:
 
 def work_on(claiming: Callable[..., Any]) -> None:
     engine: Any = SmallEngine()
-    claim = claiming(making.holder())
+    claim = claiming(factories.holder())
     work(Execution(claim, engine, threading.Event(), engine.end_hard))
 
 
@@ -96,7 +93,7 @@ def test_a_second_person_finds_looks_and_approves_on_a_phone(
     assert axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.get_by_role("button", name="Approve", exact=True).click()
-    page.get_by_text("You have approved this already.").wait_for()
+    page.get_by_text("You have approved this version of the request.").wait_for()
     assert state_of(job) == "queued"
     assert faults == []
 
@@ -112,7 +109,7 @@ def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
     comment.fill("half a sentence")
     sign_in(his, server, olga)
     his.goto(f"{server}/jobs/{job.pk}/")
-    expect(his.get_by_text("You asked for this, so somebody else decides.")).to_be_visible()
+    expect(his.get_by_text("You requested this, so another person decides.")).to_be_visible()
     his.get_by_label("Say something").fill("finance knows")
     his.get_by_role("button", name="Comment", exact=True).click()
     expect(hers.get_by_text("finance knows")).to_be_visible()
@@ -126,7 +123,7 @@ def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
     expect(hers.get_by_text("The request has changed since you opened this page.")).to_be_visible()
     expect(hers.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     work_on(claim_preview)
-    hers.get_by_role("link", name="open it anew").click()
+    hers.get_by_role("link", name="open it again").click()
     expect(hers.get_by_role("heading", name="Delete 1 row from sales")).to_be_visible()
     hers.get_by_role("button", name="Reject").click()
     expect(his.get_by_text("Rejected", exact=True).first).to_be_visible()
@@ -149,7 +146,7 @@ def test_an_old_password_leads_away_and_back_before_the_approval(
     approve = page.get_by_role("button", name="Approve", exact=True)
     approve.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("You have approved this already.")).to_be_visible()
+    expect(page.get_by_text("You have approved this version of the request.")).to_be_visible()
     assert state_of(job) == "queued"
     assert faults == []
 
@@ -176,7 +173,7 @@ def test_a_run_is_followed_to_its_result_and_undone(
     sign_in(page, server, anna)
     page.goto(f"{server}/jobs/{job.pk}/")
     page.get_by_role("button", name="Approve", exact=True).click()
-    expect(page.get_by_text("You have approved this already.")).to_be_visible()
+    expect(page.get_by_text("You have approved this version of the request.")).to_be_visible()
     work_on(claim_run)
     expect(page.get_by_role("heading", name="Result beside the prediction")).to_be_visible()
     assert small_delta.head(Path(sales.path)) == 1
@@ -188,10 +185,10 @@ def test_a_run_is_followed_to_its_result_and_undone(
     page.goto(f"{server}/jobs/{job.pk}/")
     page.get_by_role("link", name="Undo…").click()
     page.get_by_label("Reason").fill("the wrong rows")
-    page.get_by_role("button", name="Ask for the undo").click()
+    page.get_by_role("button", name="Request undo").click()
     expect(page.get_by_text("undoes later commits as well: 2")).to_be_visible()
     page.get_by_label("version 2").check()
-    page.get_by_role("button", name="Ask for the undo").click()
+    page.get_by_role("button", name="Request undo").click()
     expect(page.get_by_role("heading", name="Restore sales to version 0")).to_be_visible()
     work_on(claim_preview)
     expect(page.get_by_role("link", name="version 1", exact=True)).to_be_visible()

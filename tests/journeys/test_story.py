@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.servers,
     pytest.mark.xdist_group("up"),
+    # All of them: pytest would part those with a browser from the others, and start the two JVMs again for each half.
+    pytest.mark.usefixtures("browser_name"),
     pytest.mark.timeout(1500),  # two JVMs warm up first, on a machine that may be busy
 ]
 
@@ -86,9 +88,9 @@ def test_a_person_converts_the_sample_orders(up, first_password, page: Page, fau
     page.get_by_role("button", name="Sign in").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Choose a password of your own")
-    page.get_by_label("Your password now").fill(first_password)
+    page.get_by_label("Current password").fill(first_password)
     page.get_by_label("New password", exact=True).fill(PASSWORD)
-    page.get_by_label("New password again").fill(PASSWORD)
+    page.get_by_label("Confirm the new password").fill(PASSWORD)
     page.get_by_role("button", name="Change password").click()
 
     expect(page.get_by_text("person add NAME")).to_be_visible()

@@ -10,16 +10,19 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from django.test import Client
 from playwright.sync_api import BrowserContext, Page
 
-from console.accounts.models import Grant, Person
+from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import sample, scans, services
-from tables import sync as syncing
+from tables.catalog import additions, entries, roots, scans
 from tables.models import Commit, Root, Table
+from tables.rules import sample_lake
+from tables.sync import table as syncing
+from tests import factories
+from tests.factories import lakes
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -64,27 +67,24 @@ def rows(day: int, count: int, **more: pa.Array) -> pa.Table:
 
 @pytest.fixture
 def actor() -> Actor:
-    person = Person.objects.create(name="ines")
-    for role in (Role.ADMIN, Role.OPERATOR):
-        Grant.objects.create(person=person, role=role, scope=Grant.Scope.EVERYTHING)
-    return Actor.acting_for(person)
+    return Actor.acting_for(factories.person_named("ines", Role.ADMIN, Role.OPERATOR))
 
 
 @pytest.fixture
 def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
     """A sample lake with a Delta table of thirteen versions, a parquet directory and a table that vanished."""
-    place = sample.write_lake(tmp_path)
-    root = services.add_root(actor, "lake", str(place))
+    place = sample_lake.write_lake(tmp_path)
+    root = roots.add_root(actor, "lake", str(place))
     sales = str(place / "sales" / "orders")
     for day in range(11):
-        write_deltalake(sales, rows(day, 40 + 30 * day), mode="append", partition_by=["country"])
+        lakes.delta(sales, rows(day, 40 + 30 * day), mode="append", partition_by=["country"])
     DeltaTable(sales).delete("country = 'AT'")
     note = pa.array(["Happy birthday"] * 5)
-    write_deltalake(sales, rows(12, 5, note=note), mode="append", schema_mode="merge", partition_by=["country"])
-    write_deltalake(str(place / "gone"), rows(1, 5))
+    lakes.delta(sales, rows(12, 5, note=note), mode="append", schema_mode="merge", partition_by=["country"])
+    lakes.delta(place / "gone", rows(1, 5))
     scans.scan_root(root.pk)
-    added = {name: services.add_table(actor, str(place / path)).table for name, path in NAMED.items()}
-    services.update_table(actor, added["sales"], owner="ana", description="One row per order.", tags=["gold", "pii"])
+    added = {name: additions.add_table(actor, str(place / path)).table for name, path in NAMED.items()}
+    entries.update_table(actor, added["sales"], owner="ana", description="One row per order.", tags=["gold", "pii"])
     (place / "gone").rename(tmp_path / "elsewhere")
     syncing.sync(added["gone"].pk)
     for commit in Commit.objects.filter(table=added["sales"]):
@@ -154,7 +154,7 @@ def test_all_values_of_a_facet_are_reached_from_the_list_as_it_is_narrowed_now(
     faults: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tables.facets.SHOWN", 1)
+    monkeypatch.setattr("tables.catalog.facets.SHOWN", 1)
     assert actor.person is not None
     sign_in(context, server, actor.person, "light")
     page = context.new_page()

@@ -18,6 +18,12 @@ pytestmark = pytest.mark.browser
 LOOKS = (("light", 1280), ("light", 390), ("dark", 1280))
 
 
+def test_axe_says_what_is_wrong(context: BrowserContext, axe_findings: Callable[[Page], list[str]]) -> None:
+    page = context.new_page()
+    page.set_content('<html lang="en"><title>t</title><main><h1>t</h1><img src="data:,"></main></html>')
+    assert [finding.split(":")[0] for finding in axe_findings(page)] == ["image-alt"]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_clean_in_both_themes_and_at_both_widths(
     name: str,

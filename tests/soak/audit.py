@@ -95,7 +95,7 @@ def crash_and_go_on(home: Home, kills: int, events: int) -> int:
 
     from console.audit import verification
     from console.audit.models import Event
-    from jobs.audit_keeping import kept
+    from jobs.evidence.audit_loops import running
 
     stop = threading.Event()
     with contextlib.ExitStack() as stack:
@@ -104,7 +104,7 @@ def crash_and_go_on(home: Home, kills: int, events: int) -> int:
         call_command("migrate", database="admin", verbosity=0)
         connections.close_all()
         load = Load(home, events)
-        stack.enter_context(kept(stop))
+        stack.enter_context(running(stop))
         load.start()
         for number in range(1, kills + 1):
             load.wait_for(events * number // (kills + 1))

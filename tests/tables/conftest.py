@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 
-from console.accounts.models import Grant, Person
+from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables import services
-from tables.models import Root, Table
+from tables.catalog import roots
+from tables.models import Root
+from tests import factories
+from tests.factories import lakes
 
 
 @pytest.fixture
@@ -29,8 +30,7 @@ def write(lake: Path) -> Callable[..., Path]:
 
     def write(name: str = "orders", rows: int = 3, **options: Any) -> Path:
         table = pa.table({"id": list(range(rows)), "country": [("DE", "FR")[i % 2] for i in range(rows)]})
-        write_deltalake(str(lake / name), options.pop("table", table), **options)
-        return lake / name
+        return lakes.delta(lake / name, options.pop("table", table), **options)
 
     return write
 
@@ -39,14 +39,7 @@ def write(lake: Path) -> Callable[..., Path]:
 def person(db: None) -> Callable[..., Person]:
     """Makes a person with roles on everything, a root or a table."""
 
-    def make(name: str, *roles: Role, root: Root | None = None, table: Table | None = None) -> Person:
-        made, _ = Person.objects.get_or_create(name=name)
-        scope = Grant.Scope.TABLE if table else Grant.Scope.ROOT if root else Grant.Scope.EVERYTHING
-        for role in roles:
-            Grant.objects.create(person=made, role=role, scope=scope, root=root, table=table)
-        return made
-
-    return make
+    return factories.person_named
 
 
 @pytest.fixture
@@ -56,4 +49,4 @@ def admin(person: Callable[..., Person]) -> Actor:
 
 @pytest.fixture
 def root(admin: Actor, lake: Path) -> Root:
-    return services.add_root(admin, "lake", str(lake))
+    return roots.add_root(admin, "lake", str(lake))

@@ -1,4 +1,4 @@
-"""`manage.py audit verify`: whether the audit is what it was, from the host's command line."""
+"""`manage.py audit verify`: verifies the audit from the host's command line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from console.audit import heads, verification
 from console.audit.actor import Actor
 from console.audit.models import Verification
 from console.management.troubles import in_one_line
-from jobs.agreement import differences
-from jobs.audit_keeping import record_verification
+from jobs.evidence.audit_loops import record_verification
+from jobs.evidence.consistency import differences
 
 WHO = "command line"
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         verify.add_argument("--since", type=int, default=0, metavar="SEQUENCE", help="take the links up to it as given")
         verify.add_argument("--public-key", metavar="HEX", help="the key that heads must be signed with (this home's)")
         verify.add_argument("--json", action="store_true", help="print the result as JSON")
-        acts.add_parser("public-key", help="Prints the key that heads are signed with, to be kept elsewhere.")
+        acts.add_parser("public-key", help="Prints the public key of the signed heads; keep it elsewhere.")
 
     def handle(self, *_: Any, **options: Any) -> None:
         if options["act"] == "public-key":
@@ -55,5 +55,5 @@ class Command(BaseCommand):
             self.stdout.write(f"{problem['kind']}: {problem['text']}")
         wrong = verification.first_wrong(run)
         where = f", from #{wrong} on" if wrong else ""
-        said = f"{run.problem_count:,} differences{where}" if run.problem_count else "nothing differs"
-        self.stdout.write(f"#{run.first} to #{run.last}: {run.checked:,} events in {run.seconds:.1f} s, {said}")
+        verdict = f"{run.problem_count:,} differences{where}" if run.problem_count else "nothing differs"
+        self.stdout.write(f"#{run.first} to #{run.last}: {run.checked:,} events in {run.seconds:.1f} s, {verdict}")

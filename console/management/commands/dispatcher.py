@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from jobs.audit_keeping import kept
-from jobs.dispatch import run_for_ever
+from jobs.dispatcher.rounds import run_for_ever
+from jobs.evidence.audit_loops import running
 from jobs.models import Worker
-from jobs.worker import WorkerProcess
+from jobs.worker.host import WorkerProcess
 
 
 class Command(BaseCommand):
@@ -24,6 +24,6 @@ class Command(BaseCommand):
             signal.signal(name, lambda *_: stop.set())
         worker = WorkerProcess("dispatcher", Worker.Kind.DISPATCHER, host=None)
         worker.begin()
-        with kept(stop):
+        with running(stop):
             run_for_ever(stop)
         worker.stop()

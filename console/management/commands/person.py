@@ -1,4 +1,4 @@
-"""`manage.py person add NAME …`: people, roles and tokens from the host's command line."""
+"""`manage.py person add NAME …`: people, roles and tokens from the host's command line; `person vouch NAME …` ends a chain there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.db import transaction
 from console.accounts import services
 from console.accounts.models import Person
 from console.accounts.roles import Role, TokenScope
-from console.accounts.scopes import scope_of
 from console.audit.actor import Actor
 from console.management.troubles import in_one_line
+from tables.catalog.scopes import scope_of
 
 
 class WithRole(Action):
@@ -30,16 +30,19 @@ class WithRole(Action):
         elif pairs and len(pairs[-1]) == 1:
             pairs[-1] = [*pairs[-1], str(value)]
         else:
-            raise ArgumentError(self, "comes after the --role that it is for")
+            raise ArgumentError(self, "must follow its --role")
         namespace.roles = pairs
 
 
 class Command(BaseCommand):
-    help = "Adds a person, or gives an existing one a password, roles, a token."
+    help = "Adds a person, or gives an existing one a password, roles, a token; or vouches for people who exist."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add = parser.add_subparsers(dest="act", required=True).add_parser("add", help=self.help)
+        acts = parser.add_subparsers(dest="act", required=True)
+        vouch = acts.add_parser("vouch", help="Vouches that these are independent people, no matter who added them.")
+        vouch.add_argument("names", metavar="NAME", nargs="+")
+        add = acts.add_parser("add", help="Adds a person, or gives an existing one a password, roles, a token.")
         add.add_argument("name", metavar="NAME")
         add.add_argument("--role", action=WithRole, dest="roles", choices=Role.values, help="with --on; repeatable")
         add.add_argument(
@@ -52,9 +55,22 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        _check(options)
         with in_one_line():
-            self._add(options)
+            if options["act"] == "vouch":
+                self._vouch(options["names"])
+            else:
+                _check(options)
+                self._add(options)
+
+    def _vouch(self, names: list[str]) -> None:
+        """For all of them or for none."""
+        with transaction.atomic():
+            for person in [_known(name) for name in names]:
+                ended = services.vouch(ACTOR, person)
+                text = "is vouched for: whoever added them or gave them roles counts as the machine"
+                self.stdout.write(
+                    f"{person.name} {text if ended else 'needed no vouching: no other person has appointed them'}"
+                )
 
     def _add(self, options: dict[str, Any]) -> None:
         password = _password() if options["password_stdin"] else None
@@ -78,6 +94,13 @@ def _check(options: dict[str, Any]) -> None:
         raise CommandError("every --role needs its --on SCOPE: everything, root:NAME or table:PATH")
     if options["scopes"] and not options["token"]:
         raise CommandError("--scope is a token's: it needs --token LABEL")
+
+
+def _known(name: str) -> Person:
+    person = Person.objects.filter(name__iexact=name).first()
+    if person is None:
+        raise CommandError(f"no person is named {name}; nothing was changed")
+    return person
 
 
 def _password() -> str:

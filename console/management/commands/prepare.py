@@ -10,12 +10,12 @@ from django.core.management.base import BaseCommand, CommandParser
 from console.accounts.models import Person
 from console.accounts.services import FIRST_NAME, first_person
 from console.audit.actor import Actor
-from jobs.domain.commands import Convert
+from jobs.commands.convert.rules import Convert
 from jobs.models import Job
-from jobs.requests import request_convert
+from jobs.requests.asking import request
+from tables.catalog.roots import ensure_sample
 from tables.models import Root
-from tables.sample import CONVERSIONS, ROOT_NAME, Conversion
-from tables.services import ensure_sample
+from tables.rules.sample_lake import CONVERSIONS, ROOT_NAME, Conversion
 
 
 class Command(BaseCommand):
@@ -57,4 +57,4 @@ def _request(person: Person, lake: Path, conversion: Conversion, key: str) -> No
         source_format="parquet",
         partition_schema=conversion.partition_schema,
     )
-    request_convert(Actor.acting_for(person), command, conversion.reason, idempotency_key=key)
+    request(Actor.acting_for(person), command, conversion.reason, idempotency_key=key)

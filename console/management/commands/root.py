@@ -9,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from console.audit.actor import Actor
 from console.management.troubles import in_one_line
-from tables import schedules
-from tables.locations import InvalidRoot, root_uri
+from tables.catalog import sync_interval
+from tables.catalog.roots import add_root
 from tables.models import Root
-from tables.services import add_root
+from tables.rules.locations import InvalidRoot, root_uri
 
 
 class Command(BaseCommand):
@@ -32,9 +32,9 @@ class Command(BaseCommand):
             pause = {} if options["sync"] is None else {"sync_seconds": _seconds(options["sync"])}
             known = _known(name, uri)
             if known is not None and pause:
-                schedules.change(actor, known, pause["sync_seconds"])
+                sync_interval.change(actor, known, pause["sync_seconds"])
             root = known or add_root(actor, name, uri, **pause)
-        self.stdout.write(f"root {name} is there already" if known else f"root {root.name} at {root.uri} added")
+        self.stdout.write(f"root {name} already exists" if known else f"root {root.name} at {root.uri} added")
 
 
 def _seconds(text: str) -> int | None:

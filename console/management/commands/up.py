@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from console.env import Env, SettingError
+from console.base.env import Env, SettingError
 from console.supervisor.errors import StartRefused
 from console.supervisor.instance import Instance
 

@@ -1,4 +1,4 @@
-"""CAST as Spark does it under ANSI rules, in UTC, for the values that certainly agree with it."""
+"""CAST as Spark does it under ANSI rules, in UTC, for the values where the result certainly agrees with Spark's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jobs.domain.predicates.tree import Literal, Value
 
 
 class Undecided(Exception):
-    """Not worked out here: Spark will say."""
+    """Left to Spark."""
 
 
 class Fails(Exception):
-    """Spark would stop with an error; the text says why."""
+    """Spark would stop with an error; the message is the reason."""
 
 
 def cast(item: Literal, target: str) -> Literal:

@@ -1,4 +1,4 @@
-"""Judges a tree against a schema: every name a column, every type as Spark's ANSI rules want it, no NULL where it says nothing.
+"""Checks a tree against a schema: every name a column, every type as Spark's ANSI rules want it, no NULL where it has no meaning.
 
 Narrower than Spark on purpose: where Spark would convert column by column and fail on the first odd row, the tree must say CAST.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobs.domain.predicates import constants, functions, patterns, typenames
+from jobs.domain.predicates import functions, patterns, typenames
 from jobs.domain.predicates.casting import Fails, Undecided
+from jobs.domain.predicates.constants import as_compared
 from jobs.domain.predicates.functions import FUNCTIONS, WORDS, accepts
+from jobs.domain.predicates.parts import Constants, Misfit, Steps
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import (
     And,
@@ -27,38 +29,22 @@ from jobs.domain.predicates.tree import (
     Node,
     Not,
     Or,
-    columns,
 )
 
 MAX_OPTIONS = 1_000
 
 
-class Misfit(ValueError):
-    """A part of a tree that doesn't fit; `node` is that part, `remedy` how to write what may have been meant."""
+class Checker:
+    """Checks the parts of one tree. Names must have been resolved."""
 
-    def __init__(self, node: Node, reason: str, remedy: str) -> None:
-        super().__init__(reason)
-        self.node = node
-        self.reason = reason
-        self.remedy = remedy
-
-
-def check(tree: Node, schema: Schema) -> None:
-    """Raises Misfit at the first part that doesn't fit. Names must have been resolved."""
-    _Checker(schema).condition(tree)
-
-
-def type_of(node: Node, schema: Schema) -> str:
-    """The type of an expression that fits. Raises Misfit."""
-    return _Checker(schema).type(node)
-
-
-class _Checker:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, steps: Steps | None = None) -> None:
         self.schema = schema
+        self.steps = steps or Steps()
+        self.constants = Constants(self.steps)
+        self._types: dict[int, str] = {}
 
     def condition(self, node: Node) -> None:
-        """A part that says yes or no."""
+        """A part that says yes or no. Raises Misfit at the first part of it that doesn't fit."""
         match node:
             case And(terms) | Or(terms):
                 for term in terms:
@@ -73,6 +59,13 @@ class _Checker:
                     raise Misfit(node, f"this is {found}, where a condition is needed", "Compare it with something.")
 
     def type(self, node: Node) -> str:
+        """The type of an expression that fits, found once: what is around a part asks for it again. Raises Misfit."""
+        if (found := self._types.get(id(node))) is None:
+            self.steps.take(node)
+            found = self._types[id(node)] = self._found_type(node)
+        return found
+
+    def _found_type(self, node: Node) -> str:
         match node:
             case Literal():
                 return node.type
@@ -109,7 +102,7 @@ class _Checker:
 
     def _options(self, node: In, operand: Node, options: Sequence[Node]) -> None:
         if len(options) > MAX_OPTIONS:
-            remedy = "Ask in several steps, or by a range that holds them all."
+            remedy = "Use several requests, or a range that contains them all."
             raise Misfit(node, f"IN takes at most {MAX_OPTIONS:,} values, this has {len(options):,}", remedy)
         for option in options:
             self._comparable(node, operand, option)
@@ -138,13 +131,13 @@ class _Checker:
         raise Misfit(node, f"{kinds[0]} is compared with {kinds[1]}", "Write both as one type, with CAST if need be.")
 
     def _constant(self, node: Node, left: Node, right: Node) -> None:
-        """Constants are worked out now: what would fail when it runs is told here."""
+        """Evaluates constants now, to report here what would fail at the run."""
         values = [self._worth(side) for side in (left, right)]
         pair = [value or Literal(self.type(side), None) for value, side in zip(values, (left, right), strict=True)]
         try:
             for known, other in ((pair[0], pair[1]), (pair[1], pair[0])):
                 if known.type == "string" and known.value is not None and typenames.family(other.type) != "text":
-                    constants.as_compared(known, other.type)
+                    as_compared(known, other.type)
         except Fails as failure:
             raise Misfit(node, str(failure), "Correct the value.") from None
         except Undecided:
@@ -152,12 +145,8 @@ class _Checker:
 
     def _worth(self, node: Node) -> Literal | None:
         """A constant's value; None when it has columns, or only Spark can say."""
-        if columns(node):
-            return None
         try:
-            return constants.worth(node, {})
-        except Undecided:
-            return None
+            return self.constants.constant(node)
         except Fails as failure:
             raise Misfit(node, str(failure), "Correct the value.") from None
 
@@ -254,9 +243,12 @@ def _result(node: Call, function: functions.Function, kinds: list[str]) -> str:
 
 def _check_pattern(node: Like, pattern: str, escape: str) -> None:
     try:
-        patterns.prefix(pattern, escape)
+        wildcards = patterns.wildcards(pattern, escape)
     except patterns.BadPattern as error:
         raise Misfit(node, str(error), "In a text, a backslash is written twice: '50\\\\%' means 50%.") from None
+    if wildcards > patterns.MAX_WILDCARDS:
+        text = f"a pattern has at most {patterns.MAX_WILDCARDS} wildcards, not {wildcards:,}"
+        raise Misfit(node, text, "Join several LIKE by AND, or leave out what you don’t need.")
 
 
 def _null(node: Node) -> Misfit:

@@ -1,4 +1,4 @@
-"""What an expression is worth when its columns are known: constants (no columns), partition values.
+"""What Spark makes of plain values: comparisons, IN, arithmetic, functions.
 
 Only what certainly agrees with Spark is worked out; all else raises Undecided, which every caller must take as "may be anything".
 NULL is None. A failure that Spark would raise under ANSI rules is raised as Fails.
@@ -6,112 +6,13 @@ NULL is None. A failure that Spark would raise under ANSI rules is raised as Fai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
-from jobs.domain.predicates import literals, patterns, typenames
-from jobs.domain.predicates.casting import Fails, Undecided, cast, text_of
-from jobs.domain.predicates.tree import (
-    And,
-    Arithmetic,
-    Between,
-    Call,
-    Cast,
-    Column,
-    Comparison,
-    In,
-    IsNull,
-    Like,
-    Literal,
-    Negative,
-    Node,
-    Not,
-    Or,
-    Value,
-)
-
-Row = Mapping[tuple[str, ...], Literal]
-"""The values of columns, by path."""
-
-
-def truth(node: Node, row: Row) -> bool | None:
-    """Whether a predicate is true, false or NULL (None). Raises Undecided, Fails."""
-    match node:
-        case And(terms):
-            return _all(terms, row)
-        case Or(terms):
-            found = _all([Not(term) for term in terms], row)
-            return None if found is None else not found
-        case Not(operand):
-            inner = truth(operand, row)
-            return None if inner is None else not inner
-        case IsNull(operand, negated):
-            return (worth(operand, row).value is None) != negated
-        case Comparison(operator, left, right):
-            return compare(operator, worth(left, row), worth(right, row))
-        case Between(operand, low, high):
-            return _all([Comparison(">=", operand, low), Comparison("<=", operand, high)], row)
-        case In(operand, options):
-            return _is_in(worth(operand, row), [worth(option, row) for option in options])
-        case Like(operand, pattern, escape):
-            text = worth(operand, row)
-            return None if text.value is None else patterns.matches(text_of(text), pattern, escape)
-    found_value = worth(node, row).value
-    if found_value is None or isinstance(found_value, bool):
-        return found_value
-    raise Undecided
-
-
-def _is_in(operand: Literal, options: list[Literal]) -> bool | None:
-    """Spark compares all of them in one type."""
-    kinds = {item.type for item in (operand, *options)}
-    if kinds & set(typenames.FLOATS) and not kinds <= set(typenames.FLOATS):
-        raise Undecided
-    decimals = "string" not in kinds and any(kind.startswith("decimal") for kind in kinds)
-    if decimals and typenames.digits_to_meet(*kinds) > literals.MAX_DIGITS:
-        raise Undecided
-    found = [compare("=", operand, option) for option in options]
-    return True if True in found else None if None in found else False
-
-
-def _all(terms: list[Node] | tuple[Node, ...], row: Row) -> bool | None:
-    """AND in three values; a term that can't be worked out doesn't matter beside a false one."""
-    undecided: Undecided | None = None
-    unknown = False
-    for term in terms:
-        try:
-            found = truth(term, row)
-        except Undecided as error:
-            undecided = error
-            continue
-        if found is False:
-            return False
-        unknown = unknown or found is None
-    if undecided is not None:
-        raise undecided
-    return None if unknown else True
-
-
-def worth(node: Node, row: Row) -> Literal:
-    """The value of an expression, with its type. Raises Undecided, Fails."""
-    match node:
-        case Literal():
-            return node
-        case Column(path):
-            if path not in row:
-                raise Undecided
-            return row[path]
-        case Cast(operand, type_name):
-            return cast(worth(operand, row), type_name)
-        case Negative(operand):
-            return _arithmetic("-", Literal("int", 0), worth(operand, row))
-        case Arithmetic(operator, left, right):
-            return _arithmetic(operator, worth(left, row), worth(right, row))
-        case Call(name, arguments):
-            return _call(name, [worth(argument, row) for argument in arguments])
-    found = truth(node, row)
-    return Literal("boolean", found)
+from jobs.domain.predicates import literals, typenames
+from jobs.domain.predicates.casting import Fails, Undecided, cast
+from jobs.domain.predicates.tree import Literal, Value
 
 
 def compare(operator: str, left: Literal, right: Literal) -> bool | None:
@@ -131,6 +32,18 @@ def compare(operator: str, left: Literal, right: Literal) -> bool | None:
         ">": order > 0,
         ">=": order >= 0,
     }[operator]
+
+
+def among(operand: Literal, options: list[Literal]) -> bool | None:
+    """Spark compares all of them in one type."""
+    kinds = {item.type for item in (operand, *options)}
+    if kinds & set(typenames.FLOATS) and not kinds <= set(typenames.FLOATS):
+        raise Undecided
+    decimals = "string" not in kinds and any(kind.startswith("decimal") for kind in kinds)
+    if decimals and typenames.digits_to_meet(*kinds) > literals.MAX_DIGITS:
+        raise Undecided
+    found = [compare("=", operand, option) for option in options]
+    return True if True in found else None if None in found else False
 
 
 def _aligned(left: Literal, right: Literal) -> tuple[Value, Value]:
@@ -190,7 +103,7 @@ def _wider_time(left: str, right: str) -> str:
     return "date"
 
 
-def _arithmetic(operator: str, left: Literal, right: Literal) -> Literal:
+def arithmetic(operator: str, left: Literal, right: Literal) -> Literal:
     """Whole numbers and days; all else is Undecided."""
     if left.type == "date" and right.type in ("tinyint", "smallint", "int") and operator in "+-":
         return _days(left, right, 1 if operator == "+" else -1)
@@ -238,7 +151,7 @@ def _days(day: Literal, count: Literal, sign: int) -> Literal:
         raise Undecided from None
 
 
-def _call(name: str, arguments: list[Literal]) -> Literal:
+def call(name: str, arguments: list[Literal]) -> Literal:
     known = _CALLS.get(name)
     if known is None:
         raise Undecided

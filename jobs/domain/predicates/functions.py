@@ -86,7 +86,7 @@ _MOVING = """
     current_user user session_user current_catalog current_database current_schema version randstr uniform
 """
 MOVING = frozenset(_MOVING.split())
-"""Functions whose answer changes by itself: what was approved would not be what runs."""
+"""Functions whose result changes by itself: the run would differ from what people approved."""
 
 
 def accepts(kind: str, type_name: str) -> bool:

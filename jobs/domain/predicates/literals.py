@@ -1,4 +1,4 @@
-"""Values of literals and their one text. Formats are narrower than Spark's: what could be read in two ways is not read."""
+"""Values of literals and their one text. Formats are narrower than Spark's: Levee refuses a text with two readings."""
 
 from __future__ import annotations
 

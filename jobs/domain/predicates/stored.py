@@ -1,4 +1,4 @@
-"""A tree as JSON values: how a request stores it, its digest holds it and the engine receives it."""
+"""A tree as JSON values: as the request stores it, its digest covers it and the engine receives it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A predicate as a small frozen tree: what the approver reads, the digest holds, the preview prunes with and the engine runs.
+"""A predicate as a small frozen tree: the approver reads it, the digest covers it, the preview prunes with it, the engine runs it.
 
-Every node is a value: equal trees mean the same. Names are those of the table's schema, not as somebody typed them. A tree knows
+Every node is a value: equal trees mean the same. Names are those of the table's schema, not as you typed them. A tree knows
 neither positions nor types; `jobs.predicates` makes one from text, `types.check` judges it against a schema.
 """
 
@@ -149,9 +149,11 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(reversed(children(found)))
 
 
 def columns(node: Node) -> frozenset[tuple[str, ...]]:

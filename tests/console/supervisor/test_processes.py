@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -192,22 +193,80 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def java_of(home: Home | None, tmp_path: Path) -> subprocess.Popen[bytes]:
+def java_of(home: Home | None, tmp_path: Path, **marks: str) -> subprocess.Popen[bytes]:
     """A process that the kernel calls java, leading a group of its own."""
     program = tmp_path / "java"
     if not program.exists():
         program.symlink_to(shutil.which("sleep") or "/bin/sleep")
-    environment = {**os.environ, "LEVEE_HOME": str(home.path) if home else "/another/home"}
+    environment = {**os.environ, "LEVEE_HOME": str(home.path) if home else "/another/home", **marks}
     return subprocess.Popen([program, "600"], env=environment, start_new_session=True)
 
 
-def test_a_jvm_that_was_not_recorded_yet_is_ended_and_that_of_another_home_is_not(home, tmp_path):
-    own, other = java_of(home, tmp_path), java_of(None, tmp_path)
+def test_a_jvm_that_was_not_recorded_yet_is_ended_and_those_of_others_are_not(home, tmp_path):
+    """A person who has exported LEVEE_HOME has it in the environment of every program."""
+    own = java_of(home, tmp_path, LEVEE_PROCESS="spark")
+    others = [java_of(None, tmp_path, LEVEE_PROCESS="spark"), java_of(home, tmp_path)]
     try:
-        wait_until(lambda: Path(f"/proc/{own.pid}/comm").read_text() == "java\n", LIMIT_S)
+        for process in (own, *others):
+            assert wait_until(functools.partial(is_java, process.pid), LIMIT_S)
         assert end_strays(home) == [f"process {own.pid} (Java)"]
         assert own.wait(LIMIT_S) == -signal.SIGKILL
-        assert other.poll() is None
+        assert [other.poll() for other in others] == [None, None]
     finally:
-        other.kill()
-        other.wait()
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def is_java(pid: int) -> bool:
+    return Path(f"/proc/{pid}/comm").read_text() == "java\n"
+
+
+@pytest.mark.parametrize("how", ["it gives no sign", "a signal has stopped it"])
+def test_a_program_that_works_no_more_is_named_then_replaced(home, how):
+    works = threading.Event()
+    works.set()
+    quiet = program("quiet", SLEEPS, sign=lambda pid: works.is_set(), silence=3)
+    with supervising(home, quiet) as supervisor:
+        child = supervisor.children["quiet"]
+        tick_until(supervisor, lambda: child.state is State.READY)
+        pid = pid_of(child)
+        stop = functools.partial(os.kill, pid, signal.SIGSTOP) if "signal" in how else works.clear
+        go_on = functools.partial(os.kill, pid, signal.SIGCONT) if "signal" in how else works.set
+        stop()
+        tick_until(supervisor, lambda: child.state is State.HUNG)
+        assert pid_of(child) == pid
+        go_on()
+        tick_until(supervisor, lambda: child.state is State.READY)
+        stop()
+        tick_until(supervisor, lambda: child.restarts == 1)
+        assert child.last_exit == "hung: no sign of life for 3 s"
+        assert start_ticks(pid) is None
+        works.set()
+        tick_until(supervisor, lambda: child.state is State.READY)
+        assert pid_of(child) != pid
+
+
+def test_a_part_is_not_to_blame_while_a_server_is_away(home):
+    asked: list[int] = []
+
+    def sign(pid: int) -> bool:
+        asked.append(pid)
+        return False
+
+    server = program("server", SLEEPS, ready=lambda pid: len(asked) > 20, server=True)
+    with supervising(home, server, program("part", SLEEPS, sign=sign, silence=0.8)) as supervisor:
+        part = supervisor.children["part"]
+        tick_until(supervisor, lambda: len(asked) > 15)  # twice the time that would cost it its life
+        assert part.restarts == 0
+        tick_until(supervisor, lambda: part.restarts == 1)
+
+
+def test_nobody_is_to_blame_after_the_supervisor_itself_was_stopped(home):
+    clock = Clock()
+    with supervising(home, program("part", SLEEPS, sign=lambda pid: None, silence=30), clock=clock) as supervisor:
+        part = supervisor.children["part"]
+        tick_until(supervisor, lambda: part.state is State.READY)
+        clock.now += 100
+        supervisor.tick()
+        assert (part.state, part.restarts) == (State.READY, 0)

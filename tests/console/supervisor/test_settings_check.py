@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from console.env import Env, SettingError
+from console.base.env import Env, SettingError
 from console.supervisor.errors import StartRefused
 from console.supervisor.settings_check import bind_port, check_settings
 
@@ -21,6 +21,14 @@ DATABASE = "postgresql://levee_app:secret@db/levee"
         ("LEVEE_SPARK_CONF", "/nowhere/spark.conf"),
         ("LEVEE_REDIS_URL", "amqp://queue"),
         ("LEVEE_SECRET_KEY", "short"),
+        ("LEVEE_PUBLIC_URL", "levee.example.org"),
+        ("LEVEE_PUBLIC_URL", "ftp://levee.example.org"),
+        ("LEVEE_PUBLIC_URL", "https://"),
+        ("LEVEE_PUBLIC_URL", "https://levee.example.org/console"),
+        ("LEVEE_PUBLIC_URL", "https://levee.example.org/"),
+        ("LEVEE_PUBLIC_URL", "https://u:p@levee.example.org"),
+        ("LEVEE_PUBLIC_URL", "https://levee.example.org:99999"),
+        ("LEVEE_PUBLIC_URL", "https://*.example.org"),
         ("LEVEE_AUDIT_HEADS", "/proc/nowhere"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from jobs.domain.predicates import Field, Schema
+from jobs.domain.predicates.schema import Field, Schema
 
 ROW = (
     Field("id", "bigint", nullable=False),

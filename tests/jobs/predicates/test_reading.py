@@ -3,9 +3,10 @@
 import pytest
 
 from jobs.domain.errors import CommandRefused
-from jobs.domain.predicates import Field, Schema, to_text
+from jobs.domain.predicates.printing import to_text
+from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.tree import Or
-from jobs.predicates import MAX_LENGTH, parse
+from jobs.predicates.reading import MAX_LENGTH, parse
 
 SCHEMA = Schema(
     (
@@ -139,6 +140,7 @@ REFUSED = [
     ("n = 1 and n <> 1", 1, "n = 1 stands beside its opposite: no row"),
     ("try_cast(name as int) = 1", 1, "TRY_CAST would hide values that can’t be"),
     ("name like 'a\\\\'", 1, "the pattern ends with its escape charact"),
+    (f"name like '{'%a' * 201}'", 1, "a pattern has at most 200 wildcards, not"),
     ("n / 2 DIV 2 = 1", 1, "DIV takes whole numbers and decimals"),
     ("n = 1/0", 5, "division by zero"),
     ("cast('abc' as int) = n", 1, "'abc' can’t be read as int"),

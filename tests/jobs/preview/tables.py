@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jobs.predicates import parse, schema_of
-from jobs.preview.matching import match
-from jobs.preview.prediction import Prediction, files_of, predict
-from tables.deltalog import Snapshot, open_log
-from tables.deltalog.schema import parse_schema
+from jobs.predicates.reading import parse
+from jobs.predicates.table_schema import schema_of
+from jobs.pruning.matching import match
+from jobs.pruning.prediction import Prediction, files_of, see
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.rules.schema import parse_schema
+from tables.deltalog.state.snapshot import Snapshot
 
 
 def column(name: str, kind: Any, *, physical: str | None = None, nullable: bool = True) -> dict[str, Any]:
@@ -107,4 +109,4 @@ def prediction(snapshot: Snapshot, text: str | None) -> Prediction:
     assert snapshot.metadata
     struct = parse_schema(snapshot.metadata.schema_json)
     schema = schema_of(struct)
-    return predict(snapshot, struct, schema, None if text is None else parse(text, schema))
+    return see(snapshot, struct, schema, None if text is None else parse(text, schema))[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.domain.errors import CommandRefused
-from tests.jobs.preview.tables import add, prediction, stats, write
+from tests.jobs.preview.tables import add, column, prediction, stats, write
 
 DV = {"features": ["deletionVectors"], "properties": {"delta.enableDeletionVectors": "true"}}
 
@@ -83,3 +83,39 @@ def test_it_speaks_the_apis_words(tmp_path):
     assert value["class"] == "whole_table"
     assert value["speed"] == "log"
     assert value["measured_at_version"] == 0
+
+
+INNER = {"type": "struct", "fields": [column("x", "integer")]}
+MAPPED = {"delta.columnMapping.mode": "name"}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [column("a", "integer", physical="p"), column("b", "integer", physical="p")],
+        [column("a", "integer", physical="p"), column("b", INNER, physical="p")],
+        [column("a", INNER, physical="p"), column("b", "integer", physical="p")],
+        [
+            column(
+                "s",
+                {"type": "struct", "fields": [column("a", "integer", physical="p"), column("b", INNER, physical="p")]},
+            )
+        ],
+    ],
+)
+def test_columns_that_share_a_physical_name_are_refused_in_words(tmp_path, columns):
+    statistics = stats(10, {"p": 1}, {"p": 1}, {"p": 0})
+    snapshot = write(tmp_path, [add(0, statistics)], columns=columns, properties=MAPPED)
+    path = "s.a" if columns[0]["name"] == "s" else "a"
+    for text in (None, f"{path} IS NULL"):
+        with pytest.raises(CommandRefused) as caught:
+            prediction(snapshot, text)
+        (refusal,) = caught.value.refusals
+        assert refusal.code == "unreadable"
+        assert "under the name p" in refusal.message
+
+
+def test_a_physical_name_matters_only_where_columns_are_mapped(tmp_path):
+    columns = [column("a", "integer", physical="p"), column("b", "integer", physical="p")]
+    snapshot = write(tmp_path, [add(0, stats(10, {"a": 1}, {"a": 1}, {"a": 0}))], columns=columns)
+    assert prediction(snapshot, "a = 5").files_matched == 0

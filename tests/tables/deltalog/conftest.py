@@ -1,8 +1,11 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tables.deltalog import DeltaLog, Snapshot, open_log
+from tables.deltalog.read.commits import Commit
+from tables.deltalog.replay.log import DeltaLog, open_log
+from tables.deltalog.state.snapshot import Snapshot
 from tests.tables.deltalog.writing import LogWriter
 
 
@@ -19,6 +22,12 @@ def log(writer: LogWriter) -> DeltaLog:
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "files.arrow"
+
+
+@pytest.fixture
+def commits(log: DeltaLog, target: Path) -> Callable[[], list[Commit]]:
+    """Reads the whole history."""
+    return lambda: list(log.sync(target).commits())
 
 
 def paths(snapshot: Snapshot) -> list[str]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tables.deltalog import Code
+from tables.deltalog.read.problems import Code
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import CHECKPOINT, PROTOCOL, add, info, metadata, vector
 
@@ -239,6 +239,42 @@ def test_statistics_kept_only_as_columns_become_text(writer, log, target):
         "minValues": {"id": 1, "at": "2024-01-02T03:04:05.678901Z", "price": 1.5, "x": "-Infinity"},
         "maxValues": {"id": 9, "day": "ü", "price": 2, "x": "NaN"},
     }
+
+
+@pytest.mark.parametrize("int96", [True, False])
+def test_a_time_of_another_millennium_takes_no_other_statistics_away(writer, log, target, int96):
+    """9999-12-31 stands for "open"; a time beyond that year, which Python doesn't have, is unknown alone."""
+    times = [datetime(9999, 12, 31, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC), datetime(2262, 6, 1, tzinfo=UTC)]
+    rows = [
+        {"add": {"path": f"{at}", "size": 1, "stats_parsed": {"numRecords": at, "maxValues": {"id": at, "at": time}}}}
+        for at, time in enumerate(times)
+    ]
+    table = pa.Table.from_pylist(
+        [{"protocol": PROTOCOL["protocol"]}, metadata(), *rows], schema_with_parsed_statistics()
+    )
+    pq.write_table(table, writer.log / f"{1:020d}.checkpoint.parquet", use_deprecated_int96_timestamps=int96)
+    snapshot = log.snapshot(target=target)
+    found = [json.loads(text) for text in snapshot.files().column("stats").to_pylist()]
+    assert snapshot.num_records == 3
+    assert [value["maxValues"]["id"] for value in found] == [0, 1, 2]
+    assert [value["maxValues"]["at"][:10] for value in found] == ["9999-12-31", "2024-01-02", "2262-06-01"]
+    assert not [problem for problem in snapshot.problems if "stats" in problem.reason]
+
+
+def test_a_time_that_python_doesnt_have_is_unknown_alone(writer, log, target):
+    schema = schema_with_parsed_statistics()
+    parsed = [{"numRecords": 5, "maxValues": {"id": at, "at": at}} for at in (0, 300_000_000_000_000_000)]
+    actions = [{"protocol": PROTOCOL["protocol"]}, {"metaData": {"id": "m", "schemaString": "{}"}}]
+    actions += [{"add": {"path": str(at), "size": 1, "stats_parsed": value}} for at, value in enumerate(parsed)]
+    pq.write_table(pa.Table.from_pylist(actions, schema), writer.log / f"{1:020d}.checkpoint.parquet")
+    snapshot = log.snapshot(target=target)
+    found = [json.loads(text) for text in snapshot.files().column("stats").to_pylist()]
+    assert [value["maxValues"] for value in found] == [
+        {"id": 0, "at": "1970-01-01T00:00:00.000Z"},
+        {"id": 300_000_000_000_000_000},
+    ]
+    assert snapshot.num_records == 10
+    assert "add.stats_parsed holds values that can't be read" in "".join(p.reason for p in snapshot.problems)
 
 
 def schema_with_parsed_statistics() -> pa.Schema:

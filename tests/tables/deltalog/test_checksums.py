@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tables.deltalog import Code
+from tables.deltalog.read.problems import Code
 from tests.tables.deltalog.writing import add, info
 
 

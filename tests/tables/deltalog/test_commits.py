@@ -2,14 +2,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tables.deltalog import Code, Problems, job_of
-from tables.deltalog.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
-from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
+from tables.deltalog.read.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
+from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.replay.log import job_of
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
 
 BASE = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
-def test_a_commit_says_what_describe_history_says(writer, log):
+def test_a_commit_says_what_describe_history_says(writer, commits):
     writer.create()
     writer.commit(
         1,
@@ -30,7 +31,7 @@ def test_a_commit_says_what_describe_history_says(writer, log):
             userMetadata='{"job":"j"}',
         ),
     )
-    commit = list(log.read_commits())[1]
+    _, commit = commits()
     assert commit.operation == "DELETE"
     assert commit.operation_parameters == {
         "predicate": '["(id#1L = 1)"]',
@@ -44,14 +45,14 @@ def test_a_commit_says_what_describe_history_says(writer, log):
     assert commit.problems == ()
 
 
-def test_a_convert_reads_version_minus_one(writer, log):
+def test_a_convert_reads_version_minus_one(writer, commits):
     writer.commit(0, info("CONVERT", readVersion=-1), PROTOCOL, metadata())
-    (commit,) = log.read_commits()
+    (commit,) = commits()
     assert commit.read_version == -1
     assert commit.problems == ()
 
 
-def test_it_counts_files_bytes_and_rows(writer, log):
+def test_it_counts_files_bytes_and_rows(writer, commits):
     writer.create(add("a", rows=10, size=100), add("b", rows=5, size=50))
     writer.commit(
         1,
@@ -59,54 +60,26 @@ def test_it_counts_files_bytes_and_rows(writer, log):
         remove("a", size=100, stats='{"numRecords":10}'),
         add("a", rows=10, size=100, deletionVector=vector("x", 3)),
     )
-    first, second = log.read_commits()
+    first, second = commits()
     assert (first.num_added_files, first.added_bytes, first.rows_added) == (2, 150, 15)
     assert (second.num_removed_files, second.removed_bytes, second.rows_removed, second.rows_added) == (1, 100, 10, 7)
 
 
-def test_an_unknown_part_makes_the_sum_unknown(writer, log):
+def test_an_unknown_part_makes_the_sum_unknown(writer, commits):
     writer.create(add("a", rows=10), add("b", rows=None))
-    (commit,) = log.read_commits()
+    (commit,) = commits()
     assert commit.rows_added is None
     assert commit.added_bytes == 200
 
 
-def test_times_rise_as_delta_reports_them(writer, log):
+def test_times_rise_as_delta_reports_them(writer, commits):
     start = 1_700_000_000_000
     writer.commit(0, info(), PROTOCOL, metadata(), modified_ms=start)
     writer.commit(1, info(), modified_ms=start - 5000)
     writer.commit(2, info(), modified_ms=start + 1)
     writer.commit(3, info(), modified_ms=start + 60_000)
-    times = [commit.committed_at - BASE for commit in log.read_commits()]
+    times = [commit.committed_at - BASE for commit in commits()]
     assert times == [timedelta(milliseconds=n) for n in (0, 1, 2, 60_000)]
-
-
-def test_in_commit_timestamps_win_over_file_times(writer, log):
-    writer.create()
-    writer.commit(1, info(inCommitTimestamp=1_600_000_000_000))
-    commits = list(log.read_commits())
-    assert commits[0].in_commit_timestamp is None
-    assert commits[1].committed_at == datetime(2020, 9, 13, 12, 26, 40, tzinfo=UTC)
-    assert commits[1].modified_at == BASE + timedelta(seconds=1)
-
-
-def test_a_schema_change_is_seen(writer, log):
-    writer.create()
-    writer.commit(1, info(), metadata(delta__appendOnly="true"))
-    writer.commit(2, info(), metadata(schema=SCHEMA.replace("long", "string")))
-    assert [commit.schema_changed for commit in log.read_commits()] == [True, False, True]
-
-
-def test_a_schema_change_is_unknown_when_the_past_is(writer, log):
-    writer.commit(5, info(), metadata())
-    (commit,) = log.read_commits()
-    assert commit.schema_changed is None
-
-
-def test_only_newer_commits_are_read(writer, log):
-    for version in range(5):
-        writer.commit(version, info())
-    assert [commit.version for commit in log.read_commits(since=1, until=3)] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +108,9 @@ def test_an_empty_commit_is_said_and_harms_nothing(writer, log, target):
     assert snapshot.complete
 
 
-def test_an_unknown_action_is_shown_by_name(writer, log):
+def test_an_unknown_action_is_shown_by_name(writer, commits):
     writer.create({"futureAction": {"x": 1}})
-    (commit,) = log.read_commits()
+    (commit,) = commits()
     assert commit.unknown_actions == ("futureAction",)
     assert commit.problems[0].code is Code.UNSUPPORTED
 

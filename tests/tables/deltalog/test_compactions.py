@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from tables.deltalog import Code
+from tables.deltalog.read.problems import Code
 from tests.tables.deltalog.conftest import paths
-from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
 
 
 def compact(writer, start: int, end: int, *actions) -> None:
@@ -95,3 +95,28 @@ def test_a_broken_compaction_is_said(gapped, read):
     snapshot = read()
     assert not snapshot.complete
     assert [problem.code for problem in snapshot.problems] == [Code.CORRUPT]
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        (add("d"), add("d")),
+        (add("d"), remove("d")),
+        (add("d"), add("d", deletionVector=vector("ab^-aqEH.-t@S}K{vb[*k^", 4))),
+        (remove("d"), remove("d")),
+    ],
+    ids=["added", "added and removed", "with a vector", "removed"],
+)
+def test_a_compaction_that_names_a_file_twice_is_said(gapped, read, twice):
+    compact(gapped, 1, 3, add("c"), remove("a"), *twice)
+    snapshot = read()
+    assert not snapshot.complete
+    assert "names a file twice" in snapshot.problems[0].reason
+
+
+def test_a_new_vector_of_a_file_names_it_once(gapped, read):
+    old, new = vector("ab^-aqEH.-t@S}K{vb[*k^", 4), vector("cd^-aqEH.-t@S}K{vb[*k^", 5)
+    compact(gapped, 1, 3, add("c"), remove("a", deletionVector=old), add("a", deletionVector=new), remove("a"))
+    snapshot = read()
+    assert snapshot.complete
+    assert paths(snapshot).count("a") == 1

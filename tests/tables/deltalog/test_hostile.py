@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tables.deltalog import Problems, open_log
-from tables.deltalog.properties import settings as property_settings
-from tables.deltalog.schema import SchemaError, parse_schema, type_text, walk
-from tables.deltalog.schema_changes import compare_schemas
+from tables.deltalog.read.problems import Problems
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.rules.properties import settings as property_settings
+from tables.deltalog.rules.schema import SchemaError, parse_schema, type_text, walk
+from tables.deltalog.rules.schema_changes import compare_schemas
 from tests.tables.deltalog.writing import CHECKPOINT, PROTOCOL, LogWriter, add, info, metadata, remove
 
 JSON: st.SearchStrategy[Any] = st.recursive(

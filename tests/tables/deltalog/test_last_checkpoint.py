@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from tables.deltalog import Code, load
+from tables.deltalog.read.problems import Code
+from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tables.deltalog import Code, StorageError
+from tables.deltalog.read.problems import Code
+from tables.deltalog.read.storage import StorageError
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
 
@@ -80,6 +81,47 @@ def test_a_broken_line_is_named_and_all_others_are_read(writer, log, target, nam
     assert "first" not in paths(snapshot)
     assert reason in reasons(commits[1].problems)
     assert all(problem.file == writer.file(1).name for problem in commits[1].problems)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        info(isBlindAppend="true"),
+        info(readVersion="3"),
+        info(timestamp="2020-01-01"),
+        info(timestamp=-5),
+        info(inCommitTimestamp="x"),
+        add("b", stats="no JSON"),
+        add("b", stats="[1]"),
+        add("b", stats=7),
+        add("b", **{"size": "7"}),  # type: ignore[arg-type]
+        add("b", modificationTime=-1),
+        add("b", dataChange="yes"),
+        add("b", baseRowId=-1, tags=[1], clusteringProvider=5),
+        remove("x", deletionTimestamp=-1, partitionValues=[], size=-1, stats="no JSON"),
+        {"txn": {"appId": "a", "version": 1, "lastUpdated": -1}},
+        {"cdc": {"path": "c", "partitionValues": [], "size": "x"}},
+    ],
+)
+def test_an_odd_value_that_the_state_can_do_without_is_odd_and_nothing_is_lost(writer, log, target, action):
+    writer.create(add("a"))
+    writer.commit(1, action)
+    commits, snapshot = read(log, target)
+    assert {problem.code for problem in commits[1].problems} == {Code.ODD}
+    assert snapshot.complete
+    assert "a" in paths(snapshot)
+    assert log.snapshot(1, target).complete
+
+
+def test_a_first_metadata_without_a_schema_matters_until_another_comes(writer, log, target):
+    bare = metadata()
+    del bare["metaData"]["schemaString"]
+    writer.commit(0, info(), PROTOCOL, bare, add("a"))
+    _, snapshot = read(log, target)
+    assert not snapshot.complete
+    assert "no schema" in reasons(snapshot.problems)
+    writer.commit(1, info(), metadata())
+    assert read(log, target)[1].complete
 
 
 @pytest.mark.parametrize(
@@ -329,7 +371,7 @@ PROGRAM = """
 import json, re, sys
 from pathlib import Path
 import pyarrow.compute as pc
-from tables.deltalog import open_log
+from tables.deltalog.replay.log import open_log
 
 def peak():  # of this program alone: ru_maxrss would begin with its parent's
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])

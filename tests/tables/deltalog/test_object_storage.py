@@ -10,9 +10,12 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from tables.deltalog import Code, DeltaLog, Entry, LocalStorage, NoTable, StorageError, load, open_log
-from tables.deltalog.object_storage import ObjectStorage
-from tables.deltalog.readahead import LARGEST, reading_ahead
+from tables.deltalog.read.object_storage import ObjectStorage
+from tables.deltalog.read.problems import Code
+from tables.deltalog.read.readahead import LARGEST, reading_ahead
+from tables.deltalog.read.storage import Entry, LocalStorage, StorageError
+from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
+from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metadata, remove
 
@@ -248,13 +251,13 @@ def test_a_large_commit_is_not_held_whole(writer, store, target):
     assert b"".join(ahead) == b"".join(writer.file(version).read_bytes() for version in range(3))
 
 
-def test_reading_that_ends_early_ends_its_fetches(writer, store):
+def test_reading_that_ends_early_ends_its_fetches(writer, store, target):
     writer.create()
     for version in range(1, 40):
         writer.commit(version, info())
     upload(store, writer)
     storage = watched(store)
-    commits = DeltaLog(storage).read_commits()
+    commits = DeltaLog(storage).sync(target).commits()
     next(commits)
     del commits
     assert len(storage.read) <= storage.ahead + 2

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from tables.deltalog.reachability import Files, Reach, Vacuum, VersionFacts, reachability
+from tables.deltalog.rules.reachability import Files, Reach, Vacuum, VersionFacts, reachability
 
 NOW = datetime(2026, 6, 30, tzinfo=UTC)
 WEEK = timedelta(weeks=1)

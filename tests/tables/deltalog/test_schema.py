@@ -3,8 +3,18 @@ from typing import Any
 
 import pytest
 
-from tables.deltalog.schema import Array, Map, Primitive, SchemaError, Struct, dotted, parse_schema, type_text, walk
-from tables.deltalog.schema_changes import Change, compare_schemas
+from tables.deltalog.rules.schema import (
+    Array,
+    Map,
+    Primitive,
+    SchemaError,
+    Struct,
+    dotted,
+    parse_schema,
+    type_text,
+    walk,
+)
+from tables.deltalog.rules.schema_changes import Change, compare_schemas
 
 
 def column(name: str, kind="long", nullable: bool = True, **metadata: Any):

@@ -4,7 +4,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tables.deltalog import Code, LocalStorage, NoTable, load, open_log
+from tables.deltalog.read.problems import Code
+from tables.deltalog.read.storage import LocalStorage
+from tables.deltalog.replay.log import NoTable, open_log
+from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
 
@@ -115,15 +118,38 @@ def test_a_file_can_come_back(writer, log, target):
     assert paths(sync(log, target, base)[1]) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("added", "removed", "live"),
+    [
+        ("/t/a", "file:/t/a", False),
+        ("file:/t/a", "file:///t/a", False),
+        ("/t//a", "FILE:/t/x/../a", False),
+        ("/t/a%20b", "file:/t/a%20b", False),
+        ("/t/%C3%A9", "file:/t/\u00e9", False),
+        ("./p=1/a", "p=1/a", False),
+        ("caf%c3%a9", "caf%C3%A9", False),
+        ("s3://b//a", "s3://b/a", False),
+        ("%41", "A", True),
+        ("a", "file:/t/a", True),
+        ("s3://b/a", "s3://c/a", True),
+    ],
+)
+def test_spellings_of_one_path_are_one_file(writer, log, target, added, removed, live):
+    """In one replay, over a saved snapshot, and over a checkpoint."""
+    writer.create(add(added))
+    _, base = sync(log, target)
+    writer.commit(1, info(), remove(removed))
+    assert paths(sync(log, target, base)[1]) == ([added] if live else [])
+    assert paths(log.snapshot(1, target)) == ([added] if live else [])
+    writer.checkpoint(0, PROTOCOL, metadata(), add(added))
+    assert paths(log.snapshot(1, target)) == ([added] if live else [])
+
+
 def test_partition_values_are_columns(writer, log, target):
-    writer.create(
-        add("a", partition={"day": "x"}),
-        add("b", partition={"day": ""}),
-        add("c", partition={"day": None}),
-        partition=["day"],
-    )
+    texts = ["x", "", None, "__HIVE_DEFAULT_PARTITION__"]
+    writer.create(*(add(f"f{at}", partition={"day": text}) for at, text in enumerate(texts)), partition=["day"])
     _, snapshot = sync(log, target)
-    assert snapshot.files().sort_by("path").column("partition.day").to_pylist() == ["x", None, None]
+    assert snapshot.files().sort_by("path").column("partition.day").to_pylist() == texts
 
 
 def test_partition_values_are_found_by_their_physical_name(writer, log, target):
@@ -320,7 +346,7 @@ def test_a_file_with_a_very_long_name_is_told_apart_and_removed(writer, log, tar
 
 
 def test_too_much_text_of_domains_is_said_and_not_kept(writer, log, target, monkeypatch):
-    monkeypatch.setattr("tables.deltalog.state.MOST_BYTES", 10_000)
+    monkeypatch.setattr("tables.deltalog.state.state.MOST_BYTES", 10_000)
     domain = {"domain": "a", "configuration": "x" * 6000, "removed": False}
     writer.create({"domainMetadata": domain})
     writer.commit(1, info(), {"domainMetadata": domain | {"domain": "b"}}, {"txn": {"appId": "app", "version": 1}})
@@ -338,7 +364,7 @@ def test_too_much_text_of_domains_is_said_and_not_kept(writer, log, target, monk
 
 
 def test_an_abandoned_sync_leaves_nothing_behind(writer, log, target, monkeypatch):
-    monkeypatch.setattr("tables.deltalog.tail._BATCH", 1)
+    monkeypatch.setattr("tables.deltalog.state.tail._BATCH", 1)
     writer.create(add("a"), add("b"))
     writer.commit(1, info())
     commits = log.sync(target).commits()
@@ -349,7 +375,7 @@ def test_an_abandoned_sync_leaves_nothing_behind(writer, log, target, monkeypatc
 
 
 def test_a_spilled_tail_gives_the_same_files(writer, log, target, monkeypatch):
-    monkeypatch.setattr("tables.deltalog.tail._BATCH", 2)
+    monkeypatch.setattr("tables.deltalog.state.tail._BATCH", 2)
     writer.create(*(add(f"f{n}") for n in range(7)))
     writer.commit(1, info(), remove("f0"), remove("f6"), add("g"))
     assert paths(sync(log, target)[1]) == ["f1", "f2", "f3", "f4", "f5", "g"]

@@ -1,0 +1,160 @@
+"""Who appointed whom: the database decides who is independent (`accounts_may_judge`), this module explains why a person isn't."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from console.accounts.authority import Scope, root_of
+from console.accounts.models import Appointment, Grant, Person
+from console.accounts.roles import Role
+
+_LINE = """
+with recursive line(id, via, role) as (
+    select %s::uuid, null::uuid, ''::varchar
+    union
+    select a.by_id, a.person_id, a.role from line join accounts_appointment a on a.person_id = line.id
+    where a.by_id is not null and a.vouched_at is null and a.role in ('', 'admin')
+)
+select line.id, line.via, line.role, p.name from line join accounts_person p on p.id = line.id
+order by line.role, p.name
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One appointment in words: who did what for whom."""
+
+    by: str
+    person: str
+    role: str
+
+    def __str__(self) -> str:
+        if not self.role:
+            return f"{self.by} added {self.person}"
+        return f"{self.by} gave {self.person} the role {self.role}"
+
+
+Chain = tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why one person's decision on another's request doesn't count, and whom to vouch for on the machine to change that."""
+
+    chain: Chain
+    vouch_for: str
+
+    @property
+    def why(self) -> str:
+        """The appointments, from the top down, as one sentence."""
+        return f"{', and '.join(map(str, self.chain))}."
+
+    @property
+    def remedy(self) -> str:
+        """How to resolve it, shown before the command."""
+        return f"If {self.vouch_for} is an independent person, vouch for them once on the machine that runs Levee:"
+
+    @property
+    def command(self) -> str:
+        return f"manage.py person vouch {self.vouch_for}"
+
+
+def may_judge(judge: Person, author: Person, role: Role, scope: Scope) -> bool:
+    """Whether the judge may decide the author's requests on the scope, answered by the database."""
+    with connection.cursor() as cursor:
+        sql = "select accounts_may_judge(%s, %s, %s, %s, %s)"
+        cursor.execute(sql, [judge.pk, author.pk, role.value, root_of(scope), scope.table_id])
+        return bool(cursor.fetchone()[0])
+
+
+def doubt_about(judge: Person, author: Person, role: Role, scope: Scope) -> Doubt | None:
+    """Why the judge's decision doesn't count; None if it does, or if they don't hold the role at all."""
+    if judge.pk == author.pk or may_judge(judge, author, role, scope):
+        return None
+    return Doubts(judge).about(author, role, scope)
+
+
+class Doubts:
+    """Why one judge's decisions on many people's requests don't count; queries each person's line once."""
+
+    def __init__(self, judge: Person) -> None:
+        self.judge = judge
+        self.chains: Callable[[Person], dict[uuid.UUID, Chain]] = cache(chains_to)
+        self._known: dict[tuple[uuid.UUID, Role, Scope], Doubt | None] = {}
+
+    def about(self, author: Person, role: Role, scope: Scope) -> Doubt | None:
+        """The doubt about an author whom the judge may not judge; None if the judge doesn't hold the role at all."""
+        case = (author.pk, role, scope)
+        if case not in self._known:
+            self._known[case] = _common(self, author) or _by_role(self, author, role, scope)
+        return self._known[case]
+
+
+def _common(doubts: Doubts, author: Person) -> Doubt | None:
+    """The person above both, with the shortest way down to each."""
+    ours, theirs = doubts.chains(doubts.judge), doubts.chains(author)
+    shared = sorted(ours.keys() & theirs.keys(), key=lambda pk: (len(ours[pk]) + len(theirs[pk]), str(pk)))
+    if not shared:
+        return None
+    top = shared[0]
+    # The person at the top needs no vouching; if that is the judge, the other one does.
+    return Doubt((*theirs[top], *ours[top]), (ours[top][-1] if ours[top] else theirs[top][-1]).person)
+
+
+def _by_role(doubts: Doubts, author: Person, role: Role, scope: Scope) -> Doubt | None:
+    """The doubt from the role's giver: a person of the author's line, or one who shares that line."""
+    judge, theirs = doubts.judge, doubts.chains(author)
+    held = judge.grants.filter(_covering(scope), role=role.value).values("id")
+    for given in appointments_of([judge.pk]).filter(grant_id__in=held, by__isnull=False, vouched_at=None):
+        giver = given.by
+        if giver is not None and (tops := theirs.keys() & doubts.chains(giver).keys()):
+            above = min((theirs[top] for top in tops), key=len)
+            return Doubt((*above, Link(giver.name, judge.name, role.value)), judge.name)
+    return None
+
+
+def _covering(scope: Scope) -> Q:
+    """Grants on the scope or above it."""
+    root_id = root_of(scope)
+    on_root = Q(root_id=root_id) if root_id else Q(pk__in=())
+    on_table = Q(table_id=scope.table_id) if scope.table_id else Q(pk__in=())
+    return Q(scope=Grant.Scope.EVERYTHING) | on_root | on_table
+
+
+def appointments_of(people: Iterable[uuid.UUID]) -> QuerySet[Appointment]:
+    """The recorded appointments of these people, oldest first."""
+    return Appointment.objects.filter(person__in=people).select_related("by", "person").order_by("id")
+
+
+def chains_to(person: Person) -> dict[uuid.UUID, Chain]:
+    """Everyone above a person, with the shortest way down to that person, who is included with an empty way."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LINE, [person.pk])
+        rows = cursor.fetchall()
+    names = {pk: name for pk, _, _, name in rows}
+    chains: dict[uuid.UUID, Chain] = {person.pk: ()}
+    below = [person.pk]
+    for via in below:  # grows while it is walked: breadth first
+        for pk, under, role, _ in rows:
+            if under == via and pk not in chains:
+                chains[pk] = (Link(names[pk], names[via], role), *chains[via])
+                below.append(pk)
+    return chains
+
+
+def appointed_by(given: Iterable[Appointment]) -> str:
+    """How a person came to decide here, from their recorded appointments: who added them, and who gave them which role."""
+    texts = (_in_words(a) for a in given if a.role in ("", Role.APPROVER.value, Role.ADMIN.value))
+    return ", ".join(dict.fromkeys(texts))
+
+
+def _in_words(given: Appointment) -> str:
+    by = given.by.name if given.by else "a command on the machine"
+    words = f"made {given.role} by {by}" if given.role else f"added by {by}"
+    return f"{words} and vouched for" if given.vouched_at else words

@@ -1,0 +1,91 @@
+"""Changes of roles and rules, shown to all admins and auditors of their scope until one of the others acknowledges them.
+
+One of the others: not the person who did it, not the person it is about, and no one appointed by the same people as who did it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models.functions import Now
+from django.http import Http404
+
+from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.models import Notice, Person
+from console.accounts.roles import Permission, TokenScope
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.models import Event
+from console.audit.refusals import refusals_on_record
+from console.audit.services import record
+from console.base.errors import Problem
+
+SHOWN_TO = (Permission.PEOPLE_MANAGE, Permission.AUDIT_READ)
+
+
+def tell(actor: Actor, event: Event, text: str, *, about: Person | None = None, scope: Scope = EVERYTHING) -> None:
+    """Notifies the others of an act. Part of the act's transaction, after its event."""
+    Notice.objects.create(
+        event=event.pk, text=text, by=actor.person, about=about, root_id=scope.root_id, table_id=scope.table_id
+    )
+
+
+def open_for(person: Person) -> QuerySet[Notice]:
+    """Notices that await acknowledgement in the scopes where this person manages people or audits, newest first.
+
+    `independent` says whether the person may be the one, as far as who stands above whom is concerned.
+    """
+    where = Q(pk__in=())
+    for scopes in map(person.scopes, SHOWN_TO):
+        if scopes.everything:
+            where = Q()
+            break
+        if scopes:
+            places = Q(root__in=scopes.roots) | Q(table__in=scopes.tables) | Q(table__root__in=scopes.roots)
+            where |= places | Q(root=None, table=None)
+    own = Func(Value(person.pk), F("by"), function="accounts_independent", output_field=BooleanField())
+    found = Notice.objects.filter(where, acknowledged_at=None).select_related("by", "about")
+    return found.annotate(independent=own).order_by("-at", "id")
+
+
+def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:
+    """The newest ones, for the home page; no query for a person who is neither admin nor auditor."""
+    if not any(person.may(permission) for permission in SHOWN_TO):
+        return []
+    return [{"notice": notice, "why_not": why_not(person, notice)} for notice in open_for(person)[:limit]]
+
+
+def why_not(person: Person, notice: Notice) -> str:
+    """Why another person has to acknowledge it; empty if this person can."""
+    if notice.by_id == person.pk:
+        return "You did this, so another admin or auditor has to acknowledge it."
+    if notice.about_id == person.pk:
+        return "This is about you, so another admin or auditor has to acknowledge it."
+    if notice.by is not None and not notice.independent:  # type: ignore[attr-defined]  # annotated by open_for
+        return f"The same person appointed {notice.by.name} and you, so another admin or auditor has to acknowledge it."
+    return ""
+
+
+def acknowledge(actor: Actor, notice_id: uuid.UUID) -> None:
+    """Acknowledges a notice as one of the others; it leaves the home page.
+
+    Raises Http404 if the person can't see it or it is already acknowledged; Problem 403 `forbidden`, `not_independent`, 503.
+    """
+    person = actor.person
+    found = None if person is None else open_for(person).filter(pk=notice_id).first()
+    if person is None or found is None:
+        raise Http404
+    with (
+        refusals_on_record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, found.event, ""),
+        transaction.atomic(),
+    ):
+        if actor.token is not None and not actor.token.allows(TokenScope.ADMIN):
+            raise Problem(403, "forbidden", "This token lacks the scope admin.")
+        why = why_not(person, found)
+        if why:
+            raise Problem(403, "not_independent", f"{why} Nothing was changed.")
+        record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, found.event, "", reason=found.text)
+        Notice.objects.filter(pk=found.pk, acknowledged_at=None).update(acknowledged_by=person, acknowledged_at=Now())

@@ -1,0 +1,65 @@
+"""The audit's pages: the filtered list of events, and one event in full. The audit records each opening."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from console.accounts.models import Person
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit import presenters, queries
+from console.audit.actor import Actor
+from console.audit.queries import Filter
+from console.audit.readings import chain_context, record_reading
+from console.base.pagination import pager
+from console.pages.audit.forms import AuditForm
+from tables.models import Table
+
+ROWS = 50
+
+
+@requires(Permission.AUDIT_READ, Permission.TABLE_READ)
+@require_GET
+def event_list(request: HttpRequest) -> HttpResponse:
+    """Events, newest first, with the state of the chain for auditors."""
+    person, form = person_of(request), AuditForm(request.GET)
+    wanted = form.wanted()
+    record_reading(Actor.of(request), wanted)
+    found = queries.event_page(person, wanted, ROWS, request.GET.get("cursor", ""))
+    context = {
+        "lines": presenters.lines(found.rows),
+        "page": pager(request.GET, found, "Older", text="newest first"),
+        "form": form,
+        "about": _about(person, wanted),
+        "is_narrowed": bool(wanted.given()),
+        "query": request.GET.urlencode(),
+        **chain_context(request),
+    }
+    return render(request, "audit/list.html", context)
+
+
+def _about(person: Person, wanted: Filter) -> str:
+    """The subject of a filtered list."""
+    if wanted.table and (known := queries.uuid_of(wanted.table)):
+        return Table.objects.filter(pk=known).values_list("name", flat=True).first() or wanted.table
+    return wanted.table or wanted.object or wanted.actor
+
+
+@requires(Permission.AUDIT_READ, Permission.TABLE_READ)
+@require_GET
+def event_detail(request: HttpRequest, event_id: uuid.UUID) -> HttpResponse:
+    """One event: the full record, its link in the chain, and related links."""
+    person = person_of(request)
+    event = queries.event_for(person, event_id)
+    record_reading(Actor.of(request), Filter(object=str(event_id)))
+    context = {
+        "line": presenters.line(event),
+        "facts": presenters.facts(event, origins=queries.sees_origins(person)),
+        "follow": presenters.follow(event),
+        "link": getattr(event, "seal", None),
+    }
+    return render(request, "audit/event.html", context)

@@ -1,0 +1,111 @@
+"""The home page, the banners, and the frame of every page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import SimpleLazyObject
+from django.views.decorators.http import require_GET
+
+from console.accounts import notices, step_up
+from console.accounts.models import Person
+from console.accounts.permissions import Open, person_of, requires
+from console.audit import chain
+from console.audit.readings import last_verification
+from console.base.disks import Room, disks, fullest
+from console.pages.health import redis_answers
+from jobs.domain.states import State
+from jobs.lifecycle.worker_states import DOWN, HUNG, worker_state
+from jobs.models import Worker
+from jobs.web.approvals import queries as approval_queries
+from jobs.web.jobs import queries
+from tables.catalog import attributions, facets
+
+SPARK_TROUBLES = {
+    DOWN: {
+        "title": "No Spark worker responds.",
+        "text": "Levee accepts and keeps jobs; they start when a worker is back. You can still read tables and history.",
+    },
+    HUNG: {
+        "title": "The Spark worker hangs.",
+        "text": "Levee replaces it within two minutes. Jobs are accepted and kept; tables and history can be read.",
+    },
+}
+
+
+@requires(Open.SIGNED_IN)
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """The decisions that wait for you, the running jobs, and the state of the catalog."""
+    person = person_of(request)
+    waiting, unended = approval_queries.waiting_rows(person), queries.unended(person)
+    mine = {job["id"] for job in waiting}
+    context = {
+        "waiting": waiting,
+        "running": [job for job in unended if job["state"] != State.AWAITING_APPROVAL],
+        "undecided": [job for job in unended if job["state"] == State.AWAITING_APPROVAL and job["id"] not in mine],
+        "recent": queries.ended_lately(person),
+        "commits": queries.destructive_lately(person),
+        "notices": notices.rows_for(person),
+        "unexplained": attributions.open_lately(person),
+        "catalog": facets.totals_for(person),
+        "only_person": Person.objects.count() == 1,
+        "spark_state": worker_state(Worker.Kind.SPARK),
+    }
+    return render(request, "home.html", context)
+
+
+@requires(Open.SIGNED_IN)
+@require_GET
+def banners(request: HttpRequest) -> HttpResponse:
+    """Only the banners, which open pages poll."""
+    return render(request, "parts/banners.html")
+
+
+def chrome(request: HttpRequest) -> dict[str, Any]:
+    """The banners of every page: what doesn't work now, and what still does; and how many requests wait for the person.
+
+    Computed only when a template uses them.
+    """
+    person = getattr(request, "user", None)
+    if not isinstance(person, Person):
+        return {}
+    waiting = SimpleLazyObject(lambda: approval_queries.count_waiting(person))
+    first = SimpleLazyObject(lambda: "" if step_up.is_recent(request) else step_up.confirm_url(request.get_full_path()))
+    return {"banners": SimpleLazyObject(lambda: _troubles(request)), "waiting_count": waiting, "confirm_first": first}
+
+
+def _troubles(request: HttpRequest) -> list[dict[str, str]]:
+    banners = _disk_troubles()
+    if not redis_answers():
+        text = "Levee accepts and keeps jobs; they start when Redis is back. You can still read tables and history."
+        banners.append({"level": "warning", "title": "Redis doesn’t respond.", "text": text})
+    if trouble := SPARK_TROUBLES.get(worker_state(Worker.Kind.SPARK)):
+        banners.append({"level": "warning", **trouble})
+    if chain.is_behind():
+        text = "Levee records events but doesn’t chain them yet; check the dispatcher’s log."
+        banners.append({"level": "warning", "title": "The audit isn’t being sealed.", "text": text})
+    broken = last_verification(request)
+    if broken is not None and broken.problem_count:
+        text = f"{broken.problems[0]['text']} An auditor must look into it; the Audit page lists the differences."
+        banners.append({"level": "error", "title": "The audit is not what was recorded.", "text": text})
+    return banners
+
+
+def _disk_troubles() -> list[dict[str, str]]:
+    disk = fullest(disks(settings.ENV))
+    if disk is None or disk.room is Room.ENOUGH:
+        return []
+    title = f"{disk.words[0].upper()}{disk.words[1:]} is {'full' if disk.room is Room.FULL else 'nearly full'}."
+    if disk.room is Room.LOW:
+        return [{"level": "warning", "title": title, "text": f"{disk.left.capitalize()}. Free some space on it."}]
+    if not disk.records:
+        text = f"{disk.left.capitalize()}. Programs that Levee starts may fail there; free some space on it."
+    else:
+        text = (
+            f"{disk.left.capitalize()}. Levee accepts no new work until there is space; then it continues on its own."
+        )
+    return [{"level": "error", "title": title, "text": text}]

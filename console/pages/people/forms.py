@@ -1,0 +1,77 @@
+"""Forms of people, grants and tokens."""
+
+from __future__ import annotations
+
+from django import forms
+
+from console.accounts.roles import Role, TokenScope
+
+
+class ConfirmForm(forms.Form):
+    """The password of the person who is signed in."""
+
+    password = forms.CharField(
+        strip=False,
+        label="Your password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+
+
+class ChangePasswordForm(forms.Form):
+    """The old password and a new one, twice."""
+
+    old_password = forms.CharField(
+        strip=False, label="Current password", widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+    new_password = forms.CharField(
+        strip=False,
+        label="New password",
+        help_text="At least 12 characters. Not a common password, not digits only, not a few characters repeated.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    new_password_again = forms.CharField(
+        strip=False,
+        label="Confirm the new password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def clean_new_password_again(self) -> str:
+        again = str(self.cleaned_data["new_password_again"])
+        if again != self.cleaned_data.get("new_password"):
+            raise forms.ValidationError("The two new passwords differ.")
+        return again
+
+
+class TokenForm(forms.Form):
+    """A new token's label and scopes."""
+
+    label = forms.CharField(max_length=100, label="What it is for")
+    scopes = forms.MultipleChoiceField(
+        choices=[(s.value, s.value) for s in TokenScope],
+        initial=["read", "request"],
+        help_text="With approve it expires after 90 days, otherwise after a year. You need your password again to create one.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class NewPersonForm(forms.Form):
+    """A new person; Levee creates their first password."""
+
+    name = forms.CharField(
+        max_length=64,
+        help_text="Letters, digits and . _ @ + -",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+
+
+class GrantForm(forms.Form):
+    """A role and its scope."""
+
+    role = forms.ChoiceField(choices=[(r.value, r.value) for r in Role], initial=Role.VIEWER.value)
+    on = forms.CharField(
+        label="Where",
+        initial="everything",
+        max_length=4200,
+        help_text="everything, root:NAME or table:PATH",
+        widget=forms.TextInput(attrs={"list": "places", "autocomplete": "off"}),
+    )

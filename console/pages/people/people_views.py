@@ -1,0 +1,156 @@
+"""Administration, people: their roles and scopes, and whether their accounts are open. The services decide."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from console.accounts import services
+from console.accounts.appointments import appointed_by, appointments_of
+from console.accounts.models import Grant, Person
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission, Role
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from console.pages.people import queries
+from console.pages.people.forms import GrantForm, NewPersonForm
+from tables.catalog.listing import roots_of
+from tables.catalog.scopes import scope_of
+
+MOST = 500
+SHOWN_IN_PLACE = frozenset({400, 403, 409})
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@require_GET
+def people(request: HttpRequest) -> HttpResponse:
+    """All people and their roles."""
+    return _people_page(request, NewPersonForm())
+
+
+def _people_page(request: HttpRequest, form: NewPersonForm, status: int = 200) -> HttpResponse:
+    context = {
+        "people": queries.people(person_of(request)).order_by("name")[:MOST],
+        "form": form,
+        "may_add": _manages_everybody(request),
+    }
+    return render(request, "accounts/people.html", context, status=status)
+
+
+def _manages_everybody(request: HttpRequest) -> bool:
+    return person_of(request).scopes(Permission.PEOPLE_MANAGE).everything
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@never_cache
+@require_POST
+def person_add(request: HttpRequest) -> HttpResponse:
+    """Adds a person. Only this response shows the first password; the person must change it at the first sign-in."""
+    form = NewPersonForm(request.POST)
+    if not form.is_valid():
+        return _people_page(request, form, status=400)
+    password = secrets.token_urlsafe(12)
+    try:
+        made = services.add_person(Actor.of(request), form.cleaned_data["name"], password, must_change_password=True)
+    except Problem as problem:
+        form.add_error("name", _shown(problem))
+        return _people_page(request, form, status=problem.status)
+    return _person_page(request, made.pk, first_password=password)
+
+
+def _shown(problem: Problem) -> str:
+    """The refusal's words for the page it happened on; what is no refusal is raised on."""
+    if problem.status not in SHOWN_IN_PLACE:
+        raise problem
+    return problem.detail
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@require_GET
+def person(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+    """One person: roles, tokens, account."""
+    return _person_page(request, person_id)
+
+
+def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, **more: Any) -> HttpResponse:
+    found = get_object_or_404(queries.people(person_of(request)), pk=person_id)
+    manager = person_of(request)
+    context = {
+        "person": found,
+        "grants": [{"grant": held, "may_remove": _may_remove(manager, held)} for held in found.granted],
+        "form": GrantForm(),
+        "places": ["everything", *(f"root:{root.name}" for root in roots_of(manager, Permission.PEOPLE_MANAGE)[:MOST])],
+        "may_close": _manages_everybody(request),
+        "appointed": appointed_by(appointments_of([found.pk])),
+        **more,
+    }
+    return render(request, "accounts/person.html", context, status=status)
+
+
+def _may_remove(manager: Person, held: Grant) -> bool:
+    """The service's own rule, from what the row has loaded."""
+    own = manager.scopes(Permission.PEOPLE_MANAGE)
+    if held.table is not None:
+        return own.covers_table(held.table.root_id, held.table.pk)
+    return own.covers_root(held.root_id) if held.root_id else own.everything
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@require_POST
+def person_access(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+    """Closes an account at once, or opens it again."""
+    target = get_object_or_404(Person, pk=person_id)
+    wish = request.POST.get("active")
+    if wish not in {"true", "false"}:
+        raise Problem(400, "invalid", "Choose whether to open or to close the account.")
+    return _done(request, target, lambda: services.set_active(Actor.of(request), target, wish == "true"))
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@require_POST
+def grant_add(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+    """Gives a role on a scope."""
+    target = get_object_or_404(Person, pk=person_id)
+    form = GrantForm(request.POST)
+    if not form.is_valid():
+        return _person_page(request, target.pk, status=400, form=form)
+
+    def give() -> None:
+        scope = scope_of(form.cleaned_data["on"].strip(), person_of(request))
+        services.grant(Actor.of(request), target, Role(form.cleaned_data["role"]), scope)
+
+    return _done(request, target, give, form)
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@require_POST
+def grant_remove(request: HttpRequest, person_id: uuid.UUID, grant_id: uuid.UUID) -> HttpResponse:
+    """Removes a role."""
+    grants = queries.grants_for(person_of(request))
+    held = get_object_or_404(grants, pk=grant_id, person=person_id)
+    return _done(request, held.person, lambda: services.remove_grant(Actor.of(request), held))
+
+
+def _done(
+    request: HttpRequest, target: Person, act: Callable[[], object], form: forms.Form | None = None
+) -> HttpResponse:
+    """Runs the act and returns to the person's page, which shows a refusal."""
+    try:
+        act()
+    except Problem as problem:
+        if form is None:
+            return _person_page(request, target.pk, status=problem.status, refused=_shown(problem))
+        form.add_error("on", _shown(problem))
+        return _person_page(request, target.pk, status=problem.status, form=form)
+    if target == request.user and target.is_active:
+        update_session_auth_hash(request, target)  # your own session continues; the others have ended
+    return redirect("accounts:person", target.pk)

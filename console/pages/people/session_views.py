@@ -1,0 +1,150 @@
+"""Signing in and out, giving the password again, and changing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from console.accounts import attempts, devices, services, step_up
+from console.accounts.models import PasswordAttempt, Person
+from console.accounts.permissions import Open, person_of, requires
+from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from console.base.logs import request_address, request_id
+from console.pages.people.forms import ChangePasswordForm, ConfirmForm
+
+GET_OR_POST = require_http_methods(["GET", "POST"])
+
+
+@method_decorator(sensitive_post_parameters("password"), name="dispatch")
+class SignIn(LoginView):
+    """Name and password. The attempt is counted before the password is looked at, the event written before the session is."""
+
+    template_name = "accounts/sign_in.html"
+    redirect_authenticated_user = True
+    requires = (Open.PUBLIC,)
+    attempt: PasswordAttempt
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        name = _name_given(request)
+        try:
+            self.attempt = attempts.admit(name, attempts.source_of_sign_in(request, name))
+        except Problem as problem:
+            return self._closed(name, problem)
+        return super().post(request, *args, **kwargs)
+
+    def _closed(self, name: str, problem: Problem) -> HttpResponse:
+        form = AuthenticationForm(self.request, initial={"username": name})
+        return _too_early(self.render_to_response(self.get_context_data(form=form, problem=problem)), problem)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
+        person = form.get_user()
+        attempts.succeeded(self.attempt)  # whatever comes next: the password was right
+        with transaction.atomic():
+            record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
+            login(self.request, person)
+            step_up.confirm(self.request)
+        response = HttpResponseRedirect(self.get_success_url())
+        devices.remember(self.request, response, person)
+        return response
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        actor = Actor(ActorKind.SYSTEM, "sign-in", address=request_address.get(), request_id=request_id.get())
+        reason = "wrong name or password"
+        name = _name_given(self.request)
+        record(actor, Action.SIGN_IN, ObjectKind.PERSON, "unknown", name, outcome=Outcome.REFUSED, reason=reason)
+        return super().form_invalid(form)
+
+
+def _name_given(request: HttpRequest) -> str:
+    """The name as the database can hold it, of whatever was typed."""
+    return request.POST.get("username", "")[:64].replace("\x00", "\ufffd")
+
+
+def _signing_in(person: Person) -> Actor:
+    return Actor(
+        ActorKind.PERSON, person.name, person=person, address=request_address.get(), request_id=request_id.get()
+    )
+
+
+def _too_early(response: HttpResponse, problem: Problem) -> HttpResponse:
+    response.status_code = problem.status
+    if problem.retry_after is not None:
+        response["Retry-After"] = str(problem.retry_after)
+    return response
+
+
+@requires(Open.SIGNED_IN)
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Ends the session."""
+    person = person_of(request)
+    record(Actor.of(request), Action.SIGN_OUT, ObjectKind.PERSON, person.id, person.name)
+    logout(request)
+    return redirect("accounts:sign_in")
+
+
+@requires(Open.SIGNED_IN)
+@never_cache
+@sensitive_post_parameters("password")
+@GET_OR_POST
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Asks for the password again; then on to where the person was."""
+    form = ConfirmForm(request.POST or None)
+    back = next_page(request)
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.confirm_password(Actor.of(request), person_of(request), form.cleaned_data["password"])
+        except Problem as problem:
+            return _confirm_page(request, form, back, problem)
+        request.session.cycle_key()
+        step_up.confirm(request)
+        return redirect(back)
+    return _confirm_page(request, form, back)
+
+
+def _confirm_page(request: HttpRequest, form: ConfirmForm, back: str, problem: Problem | None = None) -> HttpResponse:
+    if problem is not None:
+        form.add_error("password", problem.detail)
+    context = {"form": form, "next": back, "recent": step_up.is_recent(request)}
+    response = render(request, "accounts/confirm.html", context, status=400 if form.errors else 200)
+    return _too_early(response, problem) if problem else response
+
+
+def next_page(request: HttpRequest) -> str:
+    """Where `next` says to go on: an address of this console without a host, else the home page."""
+    back = request.POST.get("next") or request.GET.get("next") or "/"
+    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/"
+
+
+@requires(Open.SIGNED_IN)
+@sensitive_post_parameters("old_password", "new_password", "new_password_again")
+@GET_OR_POST
+def change_password(request: HttpRequest) -> HttpResponse:
+    """A new password; the first one must be changed before anything else. The other sessions end, this one goes on."""
+    person = person_of(request)
+    form = ChangePasswordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            services.change_own_password(Actor.of(request), person, given["old_password"], given["new_password"])
+        except Problem as problem:
+            form.add_error("new_password" if problem.status == 400 else "old_password", problem.detail)
+            return _too_early(render(request, "accounts/change_password.html", {"form": form}), problem)
+        update_session_auth_hash(request, person)
+        step_up.confirm(request)
+        return redirect("home")
+    return render(request, "accounts/change_password.html", {"form": form}, status=400 if form.errors else 200)

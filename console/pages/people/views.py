@@ -1,0 +1,60 @@
+"""One's own theme and tokens."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from console.accounts import services, step_up
+from console.accounts.models import Person, Token
+from console.accounts.permissions import Open, person_of, requires
+from console.accounts.roles import TokenScope
+from console.audit.actor import Actor
+from console.pages.people.forms import TokenForm
+from console.pages.people.session_views import next_page
+
+
+@requires(Open.SIGNED_IN)
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    """Light, dark, or as the system has it; back to where the person was."""
+    person = person_of(request)
+    if request.POST.get("theme") in Person.Theme.values:
+        person.theme = request.POST["theme"]
+        person.save(update_fields=["theme"])
+    return redirect(next_page(request))
+
+
+@requires(Open.SIGNED_IN)
+@require_http_methods(["GET", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """One's own tokens; a new one is shown once, and making it asks for the password again."""
+    form = TokenForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        return _tokens_page(request, form, status=400 if form.errors else 200)
+    scopes = [TokenScope(s) for s in form.cleaned_data["scopes"]]
+    if not step_up.is_recent(request):
+        confirm_url = step_up.confirm_url(reverse("accounts:tokens"))
+        return _tokens_page(request, form, status=403, confirm_url=confirm_url)
+    label = form.cleaned_data["label"]
+    token, text = services.add_token(Actor.of(request), person_of(request), label, scopes)
+    return _tokens_page(request, TokenForm(), new_token=token, new_token_text=text)
+
+
+def _tokens_page(request: HttpRequest, form: TokenForm, status: int = 200, **more: Any) -> HttpResponse:
+    own = person_of(request).tokens.filter(revoked_at=None)[:200]
+    return render(request, "accounts/tokens.html", {"form": form, "tokens": own, **more}, status=status)
+
+
+@requires(Open.SIGNED_IN)
+@require_POST
+def revoke_token(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
+    """Ends one of one's own tokens."""
+    token = get_object_or_404(Token, pk=token_id, person=person_of(request))
+    services.revoke_token(Actor.of(request), token)
+    return redirect("accounts:tokens")

@@ -1,0 +1,151 @@
+"""What each command defines around its Spark part: request, preview, drift check, edit and undo."""
+
+from __future__ import annotations
+
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.domain.commands import Command
+from jobs.domain.engine import UNCHECKED, Checked
+from jobs.domain.errors import Refusal
+from jobs.domain.measures import Measure
+from jobs.models import Job
+from jobs.targets.subject import Subject
+from tables.models import Table
+
+C = TypeVar("C", bound=Command)
+# Spark's measure of the job's command at a version of its table.
+Measured = Callable[[int | None], Measure]
+REWRITTEN = (
+    "Version {version:,} of the table was rewritten in its place: it no longer names the files that the preview saw."
+)
+
+
+class Verdict(StrEnum):
+    """How far a table has moved since the version that a preview measured."""
+
+    UNMOVED = "unmoved"
+    SAME_FILES = "same_files"  # newer commits, but the files that may match are the same
+    SAME_ROWS = "same_rows"  # other files, but Spark counted and hashed the matching rows again and they are the same
+    MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The drift check's answer. `why` is a sentence for people; `checked` is what the run may rely on.
+
+    `spark_decides`: the log alone can't tell; Spark may still find that the job may run.
+    """
+
+    verdict: Verdict
+    head_version: int | None
+    why: str
+    checked: Checked = UNCHECKED
+    spark_decides: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {"head_version": self.head_version, "verdict": self.verdict.value, "why": self.why}
+
+    @property
+    def moved(self) -> bool:
+        return self.verdict is Verdict.MOVED
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finished preview: the values to store, the version they hold for, a sentence if there is nothing to do, and the
+    refusals if the command must not run."""
+
+    preview: Mapping[str, Any]
+    base_version: int | None
+    nothing_to_do: str | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that this person may make: the command filled in from Levee's catalog, its location, and the log's preview.
+
+    `table` returns the catalog's entry. Call it in the request's transaction, since it may create the entry.
+    """
+
+    command: Command
+    location: str
+    table: Callable[[], Table]
+    preview: dict[str, Any] | None = None
+    undoes: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """An edited request. `before` and `after` hold what changed, by the names of the API's fields."""
+
+    command: Command
+    preview: dict[str, Any]
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+class Handling(ABC, Generic[C]):
+    """How Levee handles one command. Any method may also raise CommandRefused; those given `measured`, the engine's errors too."""
+
+    editable: bool = False
+    not_undone: str = ""  # why a restore can't undo its commit; empty if it can
+
+    def check(self, command: C) -> None:
+        """Refuses what the command's text alone rules out. Raises Problem 400."""
+
+    @abstractmethod
+    def asked(self, command: C) -> Mapping[str, Any]:
+        """The values that the requester gave: two requests with equal ones are the same request."""
+
+    @abstractmethod
+    def prepare(self, actor: Actor, command: C, seen: Subject | None) -> Prepared:
+        """Checks and fills in the person's request; audits a refusal. Raises Http404, Problem.
+
+        `seen` is the table as the requesting page showed it. Given, the table isn't read again, so that page and job are about
+        one version.
+        """
+
+    @abstractmethod
+    def preview(self, job: Job, measured: Measured) -> Found:
+        """What the command would do: Levee stores this preview, and people approve it."""
+
+    def unmeasured(self, job: Job, seconds: float) -> Found | None:
+        """The preview if Spark's measure took longer than `seconds`; None for a command that has none without it."""
+        return None
+
+    def drift(self, job: Job, measured: Measured) -> Drift | None:
+        """How far the table has moved since the preview; None for a command whose run checks this itself."""
+        return None
+
+    def look(self, job: Job) -> Drift | None:
+        """The same from the log alone, for pages: MOVED where only Spark could tell."""
+        return None
+
+    def sample(self, job: Job) -> Mapping[str, Any] | None:
+        """The read that returns some of the rows it affects; None for a command that isn't about single rows."""
+        return None
+
+    def edited(self, job: Job, change: Mapping[str, Any]) -> Edited:
+        """The request with its requester's change. Raises Problem; 409 `wrong_state` for a command that can't be edited."""
+        raise Problem(409, "wrong_state", f"You can’t edit a {job.command}: withdraw it and request it again.")
+
+    def clean_up(self, job: Job) -> None:
+        """Removes what a run left behind when it died without a commit. Its JVM is dead; the caller still holds the lease."""
+
+
+def stored(value: type[C], job: Job) -> C:
+    """The command stored in a job. Raises TypeError for another command's job, ValueError for another schema version."""
+    if job.command != value.kind:
+        raise TypeError(f"job {job.pk} isn't a {value.kind}")
+    if job.schema_version != value.schema_version:
+        text = f"{value.kind}: schema version {job.schema_version}, this build knows {value.schema_version}"
+        raise ValueError(text)
+    return value(**job.parameters)

@@ -1,0 +1,343 @@
+"""What CONVERT would find in a directory, and every reason why Levee or Delta would refuse to convert it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import posixpath
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.commands.convert.spark.schemas import Footers, has_invalid_character, invalid_names, merge_footers
+from jobs.domain.engine import Report
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
+from jobs.domain.results import Inspection, Note, PartitionProposal
+from jobs.engine import storage
+from jobs.engine.directory import Directory, keeping
+from jobs.engine.survey import is_table, survey
+from jobs.engine.walk import DELTA_LOG, Findings, holds_table
+
+CHANGES_WHILE_RUNNING = (FileNotFoundError, NotADirectoryError)
+
+
+def inspect(
+    session: SparkSession, path: str, report: Report, *, schema: Sequence[PartitionField] | None = None
+) -> Inspection:
+    """Inspects the directory `path` (canonical, or a URI). With `schema` it checks the directories against it.
+
+    Raises CommandRefused (`not_found`) when there is no such directory.
+    """
+    directory = Directory(path)
+    if is_table(path):
+        return _already_delta(path)
+    report.stage("listing files")
+    with keeping(directory.check_place):
+        found = look(session, path, schema or (), footers=True)
+        report.stage("reading footers")
+        directory.check_place()
+        footers = merge_footers(session, path, found.schemas)
+    directory.check_place()
+    refusals = [*table_refusals(path), *directory_refusals(path, found)]
+    refusals += layout_refusals(path, found, schema)
+    refusals += _schema_refusals(path, footers, found)
+    return _inspection(path, found, footers, refusals)
+
+
+def look(
+    session: SparkSession,
+    path: str,
+    schema: Sequence[PartitionField],
+    *,
+    footers: bool,
+    only: Iterable[tuple[str, int, int]] | None = None,
+    expected: int | None = None,
+) -> Findings:
+    """Lists the directory (and reads its footers) as `survey` does."""
+    try:
+        return survey(session, path, fields=schema, footers=footers, only=only, expected=expected)
+    except CHANGES_WHILE_RUNNING as error:
+        text = f"{_uri(path)} doesn't exist" if isinstance(error, FileNotFoundError) else f"{path} isn't a directory"
+        raise CommandRefused(Refusal("not_found", text, place=path)) from error
+
+
+def table_refusals(path: str) -> list[Refusal]:
+    """The refusal for a directory inside a Delta table: Delta would silently nest a second table there."""
+    place, above = path, posixpath.dirname(path)
+    while above not in (place, "") and not above.endswith(":/"):
+        if holds_table(storage.opened(above), DELTA_LOG):
+            return [
+                Refusal(
+                    code="inside_table",
+                    message=f"the directory is inside the Delta table {above}; converting it would nest a second table there",
+                    place=above,
+                    remedy=f"Don't convert anything below {above}: its files belong to that table.",
+                )
+            ]
+        place, above = above, posixpath.dirname(above)
+    return []
+
+
+def directory_refusals(path: str, found: Findings) -> list[Refusal]:
+    """Refusals from the listing alone: links, nested tables, half pairs, stray files, no files at all."""
+    refusals = [
+        _placed(
+            "outside_roots",
+            found,
+            "links",
+            "is a link; its target may be outside your roots",
+            "Replace links with real files.",
+        ),
+        _placed("nested_table", found, "nested", "is a Delta table of its own", "Move the nested table elsewhere."),
+        _placed(
+            "partition_mismatch",
+            found,
+            "half pairs",
+            "is an incomplete partition (its name or value is empty); Delta fails on it without a message",
+            "Rename the directory to name=value, or to name=__HIVE_DEFAULT_PARTITION__ for NULL.",
+        ),
+        _placed(
+            "missing_files", found, "missing", "is named but doesn't exist", "Restore the file, or remove its entry."
+        ),
+        _stray(path, found),
+    ]
+    if not found.total("files"):
+        text = f"No file found in the directory: {path}."
+        engine = EngineFailure("DELTA_EMPTY_DIRECTORY", "42K03", text)
+        refusals.append(
+            Refusal("no_files", text, place=path, remedy="Choose a directory that holds parquet files.", engine=engine)
+        )
+    return [refusal for refusal in refusals if refusal is not None]
+
+
+def layout_refusals(path: str, found: Findings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
+    """Refusals for directories that disagree with each other or with the given partition schema, in Delta's own words."""
+    layouts = [
+        Layout(columns, files, f"{_uri(path)}/{example}") for columns, (files, example) in sorted(found.layouts.items())
+    ]
+    refusals = _mixed(layouts)
+    if schema is not None:
+        by_name = {field.name.lower(): field for field in schema}
+        misfits = [
+            Misfit(by_name[column], value, f"{path}/{example}")
+            for column, (value, example) in sorted(found.misfits.items())
+            if column in by_name
+        ]
+        refusals += check_layout(schema, layouts, misfits)
+    return refusals
+
+
+def proposals(found: Findings) -> tuple[PartitionProposal, ...]:
+    """The partition columns of the most common layout, outermost first, each with a proposed type and the evidence for it."""
+    if not found.layouts:
+        return ()
+    columns = max(found.layouts.items(), key=lambda item: (item[1][0], item[0]))[0]
+    return tuple(_proposal(found, column) for column in columns)
+
+
+def _proposal(found: Findings, column: str) -> PartitionProposal:
+    values = found.values[column]
+    proposed, evidence = values.propose()
+    return PartitionProposal(column, proposed, evidence, len(values.seen), values.nulls, values.examples())
+
+
+def digest(found: Findings) -> str:
+    """sha256 over the sum of every file's own sha256 (path, size, modification time): the same in any order."""
+    total = found.digest.to_bytes(32, "big") + found.total("files").to_bytes(8, "big")
+    return hashlib.sha256(total).hexdigest()
+
+
+def packed_manifest(lines: list[str] | None) -> str | None:
+    """The file list as base64 of zlib of lines `path TAB size TAB changed_ns`; None when there are too many to store."""
+    if lines is None:
+        return None
+    return base64.b64encode(zlib.compress("\n".join(sorted(lines)).encode("utf-8", "surrogatepass"), 6)).decode()
+
+
+def unpacked_manifest(manifest: str | None) -> set[str] | None:
+    """The lines of a packed manifest."""
+    if manifest is None:
+        return None
+    text = zlib.decompress(base64.b64decode(manifest)).decode("utf-8", "surrogatepass")
+    return set(text.split("\n")) if text else set()
+
+
+def _inspection(path: str, found: Findings, footers: Footers, refusals: list[Refusal]) -> Inspection:
+    columns = proposals(found)
+    return Inspection(
+        path=path,
+        num_files=found.total("files"),
+        size_bytes=found.total("bytes"),
+        num_records=None if found.total("stray") or found.total("missing") else found.total("rows"),
+        partition_columns=columns,
+        conflicts=footers.conflicts,
+        stray_files=tuple(found.first("stray")),
+        nested_tables=tuple(found.first("nested")),
+        hidden_files=found.total("hidden"),
+        schema=_without(footers.schema, {column.name.lower() for column in columns}),
+        refusals=tuple(refusals),
+        notes=tuple(_notes(found, footers, columns)),
+        empty_files=found.total("empty"),
+        from_metadata_log=bool(found.total("from metadata log")),
+        files_digest=digest(found),
+        layout=tuple(column.name for column in columns),
+        manifest=packed_manifest(found.lines),
+    )
+
+
+def _already_delta(path: str) -> Inspection:
+    note = Note("already_delta", "The directory is already a Delta table; converting it changes nothing.")
+    return Inspection(
+        path=path,
+        num_files=0,
+        size_bytes=0,
+        num_records=None,
+        partition_columns=(),
+        conflicts=(),
+        stray_files=(),
+        nested_tables=(),
+        hidden_files=0,
+        schema=None,
+        refusals=(),
+        notes=(note,),
+        already_delta=True,
+    )
+
+
+def _notes(found: Findings, footers: Footers, columns: Sequence[PartitionProposal]) -> list[Note]:
+    notes = []
+    if found.total("from metadata log"):
+        notes.append(
+            Note(
+                "metadata_log",
+                "A streaming query wrote this directory: only the files listed in its _spark_metadata count.",
+            )
+        )
+    if empty := found.total("empty"):
+        text = f"{empty:,} file{'s have' if empty > 1 else ' has'} no rows; with statistics Delta leaves such files out"
+        notes.append(Note("empty_files", f"{text} (for example {found.first('empty')[0]})."))
+    if footers.missing_columns:
+        names = ", ".join(footers.missing_columns)
+        notes.append(Note("missing_columns", f"Not every file has {names}; Spark reads missing values as NULL."))
+    if over := found.total("schemas beyond the limit"):
+        notes.append(
+            Note(
+                "many_schemas",
+                f"{over:,} files have schemas beyond the first few hundred kinds; Levee leaves their check to Delta.",
+            )
+        )
+    partitions = {column.name.lower() for column in columns}
+    for field in (footers.schema or {}).get("fields", ()):
+        if field["name"].lower() in partitions:
+            text = f"The partition column {field['name']} overrides the data column of that name."
+            notes.append(Note("overridden_column", text))
+    return notes
+
+
+def _schema_refusals(path: str, footers: Footers, found: Findings) -> list[Refusal]:
+    refusals = [
+        Refusal(
+            "schema_conflict",
+            f"Spark can't read the schema of {example}: {failure.message}",
+            place=f"{path}/{example}",
+            remedy="Rewrite the file with types that Spark supports.",
+            engine=failure,
+        )
+        for example, failure in footers.unreadable
+    ]
+    if footers.failure is not None:
+        fatal = [conflict for conflict in footers.conflicts if conflict.fatal]
+        refusals.append(
+            Refusal(
+                "schema_conflict",
+                "; ".join(conflict.text for conflict in fatal) or footers.failure.message,
+                place=", ".join(conflict.column for conflict in fatal) or path,
+                remedy="Rewrite the files of one type with the other type, or move them out of the directory.",
+                engine=footers.failure,
+            )
+        )
+    return refusals + _bad_names(footers, found)
+
+
+def _bad_names(footers: Footers, found: Findings) -> list[Refusal]:
+    names = [name for name in sorted(found.values) if has_invalid_character(name)]
+    names += invalid_names(footers.schema or {})
+    if not names:
+        return []
+    text = (
+        "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of your schema.\n"
+        f"Invalid column names: {', '.join(names)}.\nPlease use other characters and try again.\n"
+        "Alternatively, enable Column Mapping to keep using these characters."
+    )
+    return [
+        Refusal(
+            "bad_column_name",
+            f"Delta refuses column names that contain a space or one of ,;{{}}()=: {', '.join(names)}",
+            place=names[0],
+            remedy="Rewrite the files with other column names.",
+            engine=EngineFailure("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", text),
+        )
+    ]
+
+
+def _mixed(layouts: list[Layout]) -> list[Refusal]:
+    shapes = {tuple(column.lower() for column in layout.columns): layout for layout in layouts}
+    if len(shapes) < 2:
+        return []
+    most = max(layouts, key=lambda layout: layout.files)
+    schema = [PartitionField(name, "string") for name in most.columns]
+    other = next(
+        layout for layout in layouts if len(layout.columns) != len(most.columns) or check_layout(schema, [layout])
+    )
+    engine = check_layout(schema, [other])[0].engine
+    texts = [f"{layout.files:,} under {_text(layout.columns)}" for layout in layouts[:5]]
+    return [
+        Refusal(
+            "partition_mismatch",
+            f"files are in different partition layouts: {', '.join(texts)}",
+            place=other.example,
+            remedy="Move the files so that all are under the same partition columns, in the same order.",
+            engine=engine,
+        )
+    ]
+
+
+def _text(columns: tuple[str, ...]) -> str:
+    return "/".join(f"{column}=…" for column in columns) or "no partition"
+
+
+def _placed(code: str, found: Findings, kind: str, text: str, remedy: str) -> Refusal | None:
+    if not found.total(kind):
+        return None
+    first, more = found.first(kind)[0], found.total(kind) - 1
+    tail = f" (and {more:,} more)" if more else ""
+    return Refusal(code, f"{first} {text}{tail}", place=first, remedy=remedy)
+
+
+def _stray(path: str, found: Findings) -> Refusal | None:
+    refusal = _placed(
+        "stray_files",
+        found,
+        "stray",
+        "is not a parquet file, or its footer is damaged; one such file fails the whole conversion",
+        "Remove the files, or rename them to start with _ or a dot.",
+    )
+    if refusal is None:
+        return None
+    text = f"Could not read footer for file: {_uri(path)}/{found.first('stray')[0]}"
+    engine = EngineFailure("DELTA_FAILED_READ_FILE_FOOTER", "KD001", text)
+    return Refusal(refusal.code, refusal.message, refusal.place, refusal.remedy, engine)
+
+
+def _without(schema: Any, names: set[str]) -> Any:
+    if schema is None:
+        return None
+    return {**schema, "fields": [field for field in schema["fields"] if field["name"].lower() not in names]}
+
+
+def _uri(path: str) -> str:
+    """A path as Delta prints it."""
+    return path if "://" in path else f"file:{path}"

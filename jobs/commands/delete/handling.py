@@ -1,0 +1,157 @@
+"""Delete: the log shows at once what may match, Spark counts it, and the drift check compares both with the table before the run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from console.audit.actor import Actor
+from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.delete.log import LogPreview, from_log, uncounted, with_count
+from jobs.commands.delete.rules import Delete
+from jobs.domain.engine import Checked
+from jobs.domain.errors import CommandRefused
+from jobs.domain.measures import Matched
+from jobs.domain.policy import TableClass
+from jobs.domain.predicates.printing import to_text
+from jobs.domain.predicates.stored import from_json, to_json
+from jobs.domain.predicates.tree import Node
+from jobs.models import Job
+from jobs.targets.access import table_to_change
+from jobs.targets.problems import problem_of_refused
+from jobs.targets.subject import Subject, reread, subject_of
+from tables.models import Table
+
+NOTHING = "No row matches: Levee deleted nothing and committed nothing."
+AGAIN = "The files that may match are the same as in the preview."
+OTHER_FILES = "Other files may match by now: Spark counts and compares the matching rows before the run."
+
+
+class DeleteHandling(Handling[Delete]):
+    """Rule 4 of approvals: what runs is what people approved, with no drift in between."""
+
+    editable = True
+
+    def asked(self, command: Delete) -> Mapping[str, Any]:
+        return {"table": command.table, "predicate": command.predicate}
+
+    def prepare(self, actor: Actor, command: Delete, seen: Subject | None) -> Prepared:
+        """Returns with the log's preview; Spark's count follows.
+
+        Raises Http404; Problem 403 `forbidden`, 400 `predicate_refused`, 422 (`not_delta`, `append_only`, `unreadable`).
+        """
+        table = table_to_change(actor, uuid.UUID(command.table))
+        written, preview = _written(table, command.predicate, seen)
+        return Prepared(written, table.path, lambda: table, preview)
+
+    def preview(self, job: Job, measured: Measured) -> Found:
+        subject = subject_of(job.table_id)
+        log = from_log(subject, reread(subject, tree_of(job)))
+        if log.values["branch"] == "nothing":
+            exact = log.values | {"rows_matched": 0, "rows_matched_exact": True}
+            return Found(exact, subject.version, nothing_to_do=NOTHING)
+        found = _matched(measured, subject.version)
+        return Found(with_count(log, subject, found), subject.version, nothing_to_do=None if found.rows else NOTHING)
+
+    def unmeasured(self, job: Job, seconds: float) -> Found | None:
+        """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
+        subject = subject_of(job.table_id)
+        return Found(uncounted(from_log(subject, reread(subject, tree_of(job))), seconds), subject.version)
+
+    def drift(self, job: Job, measured: Measured) -> Drift | None:
+        subject = subject_of(job.table_id)
+        found = _by_log(job, subject)
+        return found if found is not None else _by_rows(job, subject.version, measured)
+
+    def look(self, job: Job) -> Drift | None:
+        try:
+            subject = subject_of(job.table_id)
+            found = _by_log(job, subject)
+        except CommandRefused as refused:
+            return Drift(Verdict.MOVED, None, str(refused))
+        return found or Drift(Verdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
+
+    def sample(self, job: Job) -> Mapping[str, Any] | None:
+        """Its predicate, at the previewed version."""
+        version = (job.preview or {}).get("measured_at_version")
+        asked = {"predicate": job.parameters.get("predicate"), "version": version}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def edited(self, job: Job, change: Mapping[str, Any]) -> Edited:
+        """With another `predicate` (None: every row). Raises Problem as `prepare` does."""
+        command, preview = _written(job.table, change["predicate"], None)
+        before, after = {"predicate": job.parameters.get("predicate")}, {"predicate": command.predicate}
+        return Edited(command, preview, before, after)
+
+
+def _written(table: Table, predicate: str | None, seen: Subject | None) -> tuple[Delete, dict[str, Any]]:
+    """The command and its preview from the log."""
+    try:
+        subject = seen or subject_of(table.pk)
+        node = None if predicate is None else subject.read(predicate)
+        preview = from_log(subject, node).values
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+    text, tree = (None, None) if node is None else (to_text(node), to_json(node))
+    return Delete(table=str(table.pk), predicate=text, path=table.path, tree=tree), preview
+
+
+def tree_of(job: Job) -> Node | None:
+    """The job's predicate; None for the whole table."""
+    command = stored(Delete, job)
+    return None if command.tree is None else from_json(command.tree)
+
+
+def is_strict(job: Job) -> bool:
+    """Whether any newer version makes the job stale: people approved the whole table as it was."""
+    return (job.preview or {}).get("class") == TableClass.WHOLE_TABLE
+
+
+def _by_log(job: Job, subject: Subject) -> Drift | None:
+    """The drift as far as the log alone decides; None where other files may match, so that Spark must compare rows."""
+    preview, head = job.preview or {}, subject.version
+    if subject.metadata.id != preview.get("table_id"):
+        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+    if subject.shape_sha256 != preview.get("shape_sha256"):
+        return Drift(Verdict.MOVED, head, "The table’s schema or partitioning has changed since the preview.")
+    same_files = _files_now(job, subject).values["files_sha256"] == preview.get("files_sha256")
+    if head == job.base_version and not same_files:
+        return Drift(Verdict.MOVED, head, REWRITTEN.format(version=head))
+    if head == job.base_version:
+        text = f"The table is still at version {head:,}, the previewed one."
+        return Drift(Verdict.UNMOVED, head, text, Checked(head, is_strict(job)))
+    if is_strict(job):
+        text = f"The whole table was previewed at version {job.base_version:,}; it is now at version {head:,}."
+        return Drift(Verdict.MOVED, head, text)
+    if same_files:
+        return Drift(Verdict.SAME_FILES, head, f"The table has moved to version {head:,}. {AGAIN}", Checked(head))
+    return None
+
+
+def _files_now(job: Job, subject: Subject) -> LogPreview:
+    return from_log(subject, reread(subject, tree_of(job)))
+
+
+def _by_rows(job: Job, head: int, measured: Measured) -> Drift:
+    """The drift where other files may match: Spark counts and hashes the rows again, and any difference makes the job stale."""
+    preview = job.preview or {}
+    if preview.get("rows_hash") is None:
+        text = f"Other files may match at version {head:,}, and the preview has no hash of its rows for a comparison."
+        return Drift(Verdict.MOVED, head, text)
+    found = _matched(measured, head)
+    if (found.rows, found.rows_hash) == (preview.get("rows_matched"), preview["rows_hash"]):
+        text = f"The table has moved to version {head:,}; the same {found.rows:,} rows match, in other files."
+        return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+    text = (
+        f"The matching rows differ: {found.rows:,} at version {head:,}, {preview.get('rows_matched'):,} at version"
+        f" {job.base_version:,}, the previewed one."
+    )
+    return Drift(Verdict.MOVED, head, text)
+
+
+def _matched(measured: Measured, version: int) -> Matched:
+    found = measured(version)
+    if not isinstance(found, Matched):
+        raise TypeError(f"a delete is measured by its rows, not by {type(found).__name__}")
+    return found

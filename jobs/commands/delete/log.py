@@ -1,0 +1,117 @@
+"""A delete's stored preview: the log's bounds at once, Spark's count afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from jobs.commands.delete.rules import consequences_of
+from jobs.domain.measures import Matched
+from jobs.domain.predicates.tree import Node
+from jobs.pruning.prediction import see
+from jobs.targets.file_sets import files_sha256
+from jobs.targets.subject import Subject
+from tables.deltalog.read.paths import canonical
+from tables.deltalog.rules.retention import deleted_file_retention
+from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of
+
+FOR_DRIFT = frozenset(["shape_sha256", "files_sha256", "target_sha256"])
+
+
+@dataclass(frozen=True, slots=True)
+class LogPreview:
+    """A preview from the log: its JSON, and the files that may hold matching rows."""
+
+    values: dict[str, Any]
+    files: pa.Table
+
+
+def from_log(subject: Subject, node: Node | None) -> LogPreview:
+    """The log's preview of a predicate (None: the whole table) at the subject's version. Raises CommandRefused (`append_only`)."""
+    prediction, files = see(subject.snapshot, subject.struct, subject.schema, node)
+    values = prediction.as_json() | {
+        "table_id": subject.metadata.id,
+        "shape_sha256": subject.shape_sha256,
+        "files_sha256": files_sha256(files),
+        "rows_total": _rows(subject.snapshot.files()),
+        "rows_copied": None if prediction.branch == "rewrite" else 0,
+        "rows_hash": None,
+        "consequences": consequences_of(
+            prediction.branch,
+            change_feed=subject.change_feed,
+            retention=deleted_file_retention(subject.configuration),
+            version=subject.version,
+        ),
+    }
+    return LogPreview(values, files)
+
+
+def with_count(preview: LogPreview, subject: Subject, found: Matched) -> dict[str, Any]:
+    """The preview with Spark's count in place of the log's bounds. If it counts every row, its class is the whole table."""
+    touched = _touched(preview.files, subject.table.path, found.files)
+    rewrites = preview.values["branch"] == "rewrite"
+    whole = preview.values["class"] == "whole_table" or found.rows >= found.rows_total
+    return preview.values | {
+        "class": "whole_table" if whole else "ordinary",
+        "files_candidates": preview.values["files_matched"],
+        "files_matched": len(found.files),
+        "bytes_matched": sum_of(touched, "size"),
+        "files_to_rewrite": len(found.files) if rewrites else 0,
+        "bytes_to_rewrite": sum_of(touched, "size") if rewrites else 0,
+        "rows_matched": found.rows,
+        "rows_matched_exact": True,
+        "rows_total": found.rows_total,
+        "rows_copied": _copied(touched, found) if rewrites else 0,
+        "rows_hash": found.rows_hash,
+        "partitions": _partitions(touched),
+        "notes": [],
+        "speed": "spark",
+    }
+
+
+def uncounted(preview: LogPreview, seconds: float) -> dict[str, Any]:
+    """The log's bounds if Spark couldn't count within `seconds`, in the whole-table class.
+
+    Without a count there is no hash of the rows, so the drift check couldn't tell later whether the same ones match.
+    """
+    note = (
+        f"Spark couldn’t count the matching rows within {seconds:,.0f} s. Their number is unknown, so this is reviewed as a"
+        " delete of the whole table: any newer version of the table before the run makes it stale."
+    )
+    return preview.values | {"class": "whole_table", "notes": [note, *preview.values["notes"]]}
+
+
+def _touched(files: pa.Table, location: str, counted: Mapping[str, int]) -> pa.Table:
+    """The files in which Spark found matching rows, by their decoded absolute paths."""
+    absolute = [_absolute(path, location) for path in files.column("path").to_pylist()]
+    return files.filter(pa.array([path in counted for path in absolute], pa.bool_()))
+
+
+def _absolute(path: str, location: str) -> str:
+    plain = unquote(canonical(path).removeprefix("file:"))
+    return plain if plain.startswith("/") or "://" in plain else f"{location.rstrip('/')}/{plain}"
+
+
+def _copied(touched: pa.Table, found: Matched) -> int | None:
+    """Rows that a rewrite must copy; None if the log doesn't record how many rows a file holds."""
+    rows = _rows(touched) if touched.num_rows == len(found.files) else None
+    return None if rows is None else max(0, rows - found.rows)
+
+
+def _rows(files: pa.Table) -> int | None:
+    physical, hidden = sum_of(files, "num_records"), deleted_rows(files)
+    return None if physical is None or hidden is None else max(0, physical - hidden)
+
+
+def _partitions(files: pa.Table) -> int | None:
+    names = [name for name in files.column_names if name.startswith(PARTITION)]
+    return int(files.group_by(names).aggregate([]).num_rows) if names else None
+
+
+def shown(preview: Mapping[str, Any]) -> dict[str, Any]:
+    """The preview without the values that only the drift check needs."""
+    return {name: value for name, value in preview.items() if name not in FOR_DRIFT}

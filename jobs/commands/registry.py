@@ -1,0 +1,202 @@
+"""The table of commands, one row each. Outside a command's own packages only this and the table of Spark runners name one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from console.base.errors import Problem
+from jobs.commands.base import Drift, Edited, Handling
+from jobs.commands.convert import wording as convert_wording
+from jobs.commands.convert.handling import ConvertHandling
+from jobs.commands.convert.rules import Convert
+from jobs.commands.delete import comparison as delete_comparison
+from jobs.commands.delete import wording as delete_wording
+from jobs.commands.delete.handling import DeleteHandling
+from jobs.commands.delete.rules import Delete
+from jobs.commands.restore import comparison as restore_comparison
+from jobs.commands.restore import wording as restore_wording
+from jobs.commands.restore.handling import RestoreHandling
+from jobs.commands.restore.rules import Restore
+from jobs.domain.commands import Command
+from jobs.domain.comparison import Line, Preview
+from jobs.domain.results import Result
+from jobs.domain.wording import Figure, Wording
+from jobs.models import Job
+
+Compare = Callable[[Preview, Result], Iterable[Line]]
+
+
+def no_lines(preview: Preview, result: Result) -> Iterable[Line]:
+    """The comparison of a command that predicts no metric: no lines."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command. `web` is the package of its pages, named and not imported, since they belong to a higher layer (empty: you can't
+    request it over HTTP). Its Spark runner is in `jobs.worker.runners`, which the web never loads.
+
+    `is_always_reviewed`: it has a review even if the policy requires no approval. `takes_tree`: it works on everything below its
+    directory, so only one job may run there.
+    """
+
+    value: type[Command]
+    wording: Wording
+    handling: Handling[Any]
+    web: str
+    compare: Compare = no_lines
+    is_always_reviewed: bool = True
+    takes_tree: bool = False
+
+    @property
+    def kind(self) -> str:
+        return self.value.kind
+
+
+ROWS: dict[str, Row] = {
+    row.kind: row
+    for row in (
+        Row(
+            Convert,
+            convert_wording,
+            ConvertHandling(),
+            web="jobs.web.commands.convert",
+            is_always_reviewed=False,
+            takes_tree=True,
+        ),
+        Row(
+            Delete,
+            delete_wording,
+            DeleteHandling(),
+            web="jobs.web.commands.delete",
+            compare=delete_comparison.compare,
+        ),
+        Row(
+            Restore,
+            restore_wording,
+            RestoreHandling(),
+            web="jobs.web.commands.restore",
+            compare=restore_comparison.compare,
+        ),
+    )
+}
+
+
+def handling_of(kind: str) -> Handling[Any]:
+    """The handling of a command. Raises KeyError for an unknown one."""
+    return ROWS[kind].handling
+
+
+def command_from_json(kind: str, schema_version: int, parameters: Mapping[str, Any]) -> Command:
+    """The command stored in a job. Raises KeyError for an unknown kind, ValueError for another schema version."""
+    value = ROWS[kind].value
+    if schema_version != value.schema_version:
+        raise ValueError(f"{kind}: schema version {schema_version}, this build knows {value.schema_version}")
+    return value(**parameters)
+
+
+def back_to(job: Job, version: int, accepted: Sequence[int]) -> Command:
+    """The command that undoes a job's commit: back to `version`; `accepted` are the later commits that it undoes as well."""
+    return Restore(str(job.table_id), version, undoes=str(job.pk), accepted_commits=accepted)
+
+
+def always_reviewed() -> frozenset[str]:
+    """The commands that have a review even if the policy requires no approval."""
+    return frozenset(kind for kind, row in ROWS.items() if row.is_always_reviewed)
+
+
+def tree_takers() -> list[str]:
+    """The commands that work on everything below their directory."""
+    return [kind for kind, row in ROWS.items() if row.takes_tree]
+
+
+# A newer Levee may have stored a job of a command that this one doesn't know: such a job gets a plain title and nothing more.
+
+
+def title_of(job: Job) -> str:
+    """A job's title, the same on every page."""
+    row = ROWS.get(job.command)
+    if row is None:
+        return f"{job.command.capitalize()} {job.table.name}"
+    return row.wording.title(job.table.name, job.parameters or {})
+
+
+def heading_of(job: Job) -> str:
+    """The title with its number of rows, once Spark has counted them."""
+    row = ROWS.get(job.command)
+    return row.wording.heading(job.table.name, job.parameters or {}, job.preview or {}) if row else title_of(job)
+
+
+def figures_of(job: Job) -> Sequence[Figure]:
+    """The numbers of its preview."""
+    row = ROWS.get(job.command)
+    return row.wording.figures(job.preview or {}) if row else ()
+
+
+def outcome_of(job: Job, result: Result) -> Sequence[Figure]:
+    """The numbers that lead its result."""
+    row = ROWS.get(job.command)
+    return row.wording.outcome(result) if row else ()
+
+
+def weight_of(job: Job) -> Figure | None:
+    """The one number that shows how much work it is."""
+    row = ROWS.get(job.command)
+    return row.wording.weight(job.preview or {}) if row else None
+
+
+def facts_of(job: Job) -> Mapping[str, str]:
+    """Further facts about it, by label, in a word or two each."""
+    row = ROWS.get(job.command)
+    return row.wording.facts(job.preview or {}) if row else {}
+
+
+def sample_of(job: Job) -> Mapping[str, Any] | None:
+    """The read that returns some of the rows it affects; None if it has none."""
+    row = ROWS.get(job.command)
+    return row.handling.sample(job) if row else None
+
+
+def drift_by_log(job: Job) -> Drift | None:
+    """How far its table has moved since its preview, by the log alone."""
+    row = ROWS.get(job.command)
+    return row.handling.look(job) if row else None
+
+
+def clean_up(job: Job) -> None:
+    """Removes what a worker left behind when it died without a commit; its processes are dead, the caller still holds the lease."""
+    row = ROWS.get(job.command)
+    if row is not None:
+        row.handling.clean_up(job)
+
+
+def is_editable(job: Job) -> bool:
+    """Whether its requester may edit it before it runs."""
+    row = ROWS.get(job.command)
+    return row is not None and row.handling.editable
+
+
+def edited(job: Job, change: Mapping[str, Any]) -> Edited:
+    """The request with its requester's change. Raises Problem; 409 `wrong_state` for a command that can't be edited or is unknown."""
+    row = ROWS.get(job.command)
+    if row is None:
+        raise Problem(
+            409, "wrong_state", f"This Levee doesn't know the command {job.command}: you can only withdraw the request."
+        )
+    return row.handling.edited(job, change)
+
+
+def not_undone(job: Job) -> str:
+    """Why a restore can't undo its commit; empty if it can."""
+    row = ROWS.get(job.command)
+    return row.handling.not_undone if row else f"A restore can’t undo a {job.command}."
+
+
+def compared(job: Job, result: Result) -> list[Line]:
+    """Its run compared with its prediction, metric by metric; empty for a run that committed nothing."""
+    row = ROWS.get(job.command)
+    if row is None or result.no_op or result.version is None:
+        return []
+    return list(row.compare(job.preview or {}, result))

@@ -1,0 +1,97 @@
+"""Restore: any newer version since the preview makes it stale, since it would undo a commit that no approver saw."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.restore.log import files_hash, from_log, gone, with_measure
+from jobs.commands.restore.rules import Restore
+from jobs.domain.engine import Checked
+from jobs.domain.errors import CommandRefused
+from jobs.domain.measures import Restorable
+from jobs.models import Job
+from jobs.targets.access import table_to_change
+from jobs.targets.problems import problem_of_refused
+from jobs.targets.subject import Subject, subject_of
+from tables.models import Table
+
+NEWEST = "The table is already at this version: nothing changed."
+
+
+class RestoreHandling(Handling[Restore]):
+    """Always strict: it may only run at the previewed version."""
+
+    def asked(self, command: Restore) -> Mapping[str, Any]:
+        undone = {"undoes": command.undoes} if command.undoes else {}
+        return {"table": command.table, "version": command.version, **undone}
+
+    def prepare(self, actor: Actor, command: Restore, seen: Subject | None) -> Prepared:
+        """Raises Http404; Problem 400 for a version that doesn't exist, 403 `forbidden`, 422."""
+        table = table_to_change(actor, uuid.UUID(command.table))
+        _check_version(table, command.version)
+        placed = replace(command, path=table.path, accepted_commits=sorted(command.accepted_commits))
+        undoes = uuid.UUID(command.undoes) if command.undoes else None
+        return Prepared(placed, table.path, lambda: table, undoes=undoes)
+
+    def preview(self, job: Job, measured: Measured) -> Found:
+        version, subject = version_of(job), subject_of(job.table_id)
+        values = from_log(subject, version)
+        if version == subject.version:
+            return Found(values, subject.version, nothing_to_do=NEWEST)
+        found = measured(subject.version)
+        if not isinstance(found, Restorable):
+            raise TypeError(f"a restore is measured by its version, not by {type(found).__name__}")
+        refusals = (gone(version, found.missing_count),) if found.missing_count else ()
+        return Found(with_measure(values, found), subject.version, refusals=refusals)
+
+    def drift(self, job: Job, measured: Measured) -> Drift | None:
+        return _by_log(job, subject_of(job.table_id))
+
+    def look(self, job: Job) -> Drift | None:
+        try:
+            return _by_log(job, subject_of(job.table_id))
+        except CommandRefused as refused:
+            return Drift(Verdict.MOVED, None, str(refused))
+
+
+def version_of(job: Job) -> int:
+    """The version that the job goes back to."""
+    return stored(Restore, job).version
+
+
+def _check_version(table: Table, version: int) -> None:
+    try:
+        head = subject_of(table.pk).version
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+    if not 0 <= version <= head:
+        text = f"The table has no version {version:,}: the latest is {head:,}. No job was created."
+        raise Problem(400, "invalid", text, fields={"version": text})
+
+
+def _by_log(job: Job, subject: Subject) -> Drift:
+    head, preview = subject.version, job.preview or {}
+    if subject.metadata.id != preview.get("table_id"):
+        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+    if head != job.base_version:
+        text = (
+            f"The table was previewed at version {job.base_version:,} and is now at version {head:,}: a restore would also undo"
+            " the commits since the preview."
+        )
+        return Drift(Verdict.MOVED, head, text)
+    for version, field in ((head, "files_sha256"), (version_of(job), "target_sha256")):
+        # Previews stored by an earlier Levee have no such hash.
+        if field in preview and files_hash(subject, version) != preview[field]:
+            return Drift(Verdict.MOVED, head, REWRITTEN.format(version=version))
+    return Drift(
+        Verdict.UNMOVED,
+        head,
+        f"The table is still at version {head:,}, the previewed one.",
+        Checked(head, strict=True),
+    )

@@ -1,0 +1,215 @@
+"""A restore's preview: what it adds and removes between the newest version and an older one, by their live files."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from jobs.commands.restore.rules import consequences_of
+from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.measures import Restorable
+from jobs.models import Job
+from jobs.targets.file_sets import files_sha256
+from jobs.targets.subject import Subject
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.replay.log import NoTable, open_log
+from tables.deltalog.rules.retention import deleted_file_retention
+from tables.deltalog.rules.schema import SchemaError, parse_schema
+from tables.deltalog.rules.schema_changes import compare_schemas
+from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, keys, sum_of
+from tables.deltalog.state.snapshot import Snapshot
+from tables.models import Commit
+
+NAMED_COMMITS = 200
+
+
+def from_log(subject: Subject, version: int) -> dict[str, Any]:
+    """What a restore to `version` would do, by the log alone. Raises CommandRefused `version_gone`, `unreadable`.
+
+    Rows are those that a reader sees, counted by files until Spark has compared them one by one: a rewritten file counts most of
+    its rows both as removed and as restored. None if the log doesn't record how many rows a file holds.
+    """
+    with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
+        target = _target(subject, version, Path(folder))
+        values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
+    commits = _commits_undone(subject, version)
+    return values | {
+        "class": "whole_table",
+        "to_version": version,
+        "table_id": subject.metadata.id,
+        "files_sha256": files_sha256(subject.snapshot.files()),
+        "commits_undone": commits,
+        "num_commits_undone": subject.version - version,
+        "measured_at_version": subject.version,
+        "missing_files": [],
+        "rows_exact": False,
+        "consequences": consequences_of(
+            change_feed=subject.change_feed,
+            retention=deleted_file_retention(subject.configuration),
+            head=subject.version,
+        ),
+        "speed": "log",
+    }
+
+
+def files_hash(subject: Subject, version: int) -> str:
+    """The hash of a version's live files by today's log. Raises CommandRefused `version_gone`, `unreadable`."""
+    if version == subject.version:
+        return files_sha256(subject.snapshot.files())
+    with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
+        return files_sha256(_target(subject, version, Path(folder)).files())
+
+
+def with_measure(values: dict[str, Any], found: Restorable) -> dict[str, Any]:
+    """The preview with Spark's measure: the rows that the restored table must have, and the files missing from storage."""
+    counted = {"rows_back": found.rows_back, "rows_gone": found.rows_gone} if found.rows_back is not None else {}
+    return values | {
+        **counted,
+        "rows_exact": bool(counted),
+        "missing_files": list(found.missing_files),
+        "num_missing_files": found.missing_count,
+        "rows_to": found.rows,
+        "rows_hash_to": found.rows_hash,
+        "unread_because": found.unread_because,
+        "speed": "spark",
+    }
+
+
+def gone(version: int, missing: int) -> Refusal:
+    """The refusal when VACUUM has removed files that the version needs."""
+    count = "1 file" if missing == 1 else f"{missing:,} files"
+    text = f"Storage no longer holds {count} of version {version:,}: VACUUM has removed {'it' if missing == 1 else 'them'}."
+    remedy = "Choose a newer version; the history shows which ones you can still restore."
+    return Refusal("version_gone", text, remedy=remedy)
+
+
+def _target(subject: Subject, version: int, folder: Path) -> Snapshot:
+    try:
+        found = open_log(subject.table.path).snapshot(version, folder / "files.arrow")
+    except NoTable:
+        raise _no_version(version) from None
+    except StorageError as error:
+        raise CommandRefused(Refusal("unreadable", f"The log can’t be read: {error}")) from None
+    if not found.complete:
+        raise _no_version(version)
+    return found
+
+
+def _no_version(version: int) -> CommandRefused:
+    text = f"The log no longer holds what version {version:,} is rebuilt from, so you can’t restore it."
+    return CommandRefused(Refusal("version_gone", text, remedy="Choose a newer version."))
+
+
+def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
+    head_files, target_files = subject.snapshot.files(), target.files()
+    back, going = _without(target_files, head_files), _without(head_files, target_files)
+    rows_back, rows_gone = _rows_moved(back, going)
+    return {
+        "files_back": back.num_rows,
+        "files_gone": going.num_rows,
+        "bytes_back": sum_of(back, "size"),
+        "bytes_gone": sum_of(going, "size"),
+        "rows_back": rows_back,
+        "rows_gone": rows_gone,
+        "schema_changes": _schema_changes(subject, target),
+        "property_changes": _property_changes(subject, target),
+    }
+
+
+def _without(files: pa.Table, others: pa.Table) -> pa.Table:
+    """The files, identified by path and deletion vector, that the others lack."""
+    return files.filter(pc.invert(pc.is_in(_keys(files), value_set=_keys(others))))
+
+
+def _keys(files: pa.Table) -> pa.Array:
+    batches = files.combine_chunks().to_batches()
+    return keys(batches[0]) if batches else pa.array([], pa.string())
+
+
+def _rows_moved(back: pa.Table, going: pa.Table) -> tuple[int | None, int | None]:
+    """Rows that the restore adds and removes. A file on both sides has two deletion vectors: only their difference counts."""
+    back, going = _by_canonical_path(back), _by_canonical_path(going)
+    both = pa.array(sorted(set(back.column("path").to_pylist()) & set(going.column("path").to_pylist())), pa.string())
+    only_back, only_gone = (_rows(_other_than(files, both)) for files in (back, going))
+    shared = _shared_rows(back, going, both)
+    if only_back is None or only_gone is None or shared is None:
+        return None, None
+    return only_back + shared[0], only_gone + shared[1]
+
+
+def _by_canonical_path(files: pa.Table) -> pa.Table:
+    paths = canonical_paths(files.column("path").combine_chunks())
+    return files.set_column(files.column_names.index("path"), "path", paths)
+
+
+def _other_than(files: pa.Table, paths: pa.Array) -> pa.Table:
+    return files.filter(pc.invert(pc.is_in(files.column("path"), value_set=paths)))
+
+
+def _shared_rows(back: pa.Table, going: pa.Table, paths: pa.Array) -> tuple[int, int] | None:
+    come = gone_rows = 0
+    before, after = _visible(going, paths), _visible(back, paths)
+    for path, rows in after.items():
+        now = before[path]
+        if rows is None or now is None:
+            return None
+        come, gone_rows = come + max(0, rows - now), gone_rows + max(0, now - rows)
+    return come, gone_rows
+
+
+def _visible(files: pa.Table, paths: pa.Array) -> dict[str, int | None]:
+    """Rows that a reader sees, by path."""
+    chosen = files.filter(pc.is_in(files.column("path"), value_set=paths))
+    return {
+        path: None if rows is None else rows - ((vector or {}).get("cardinality") or 0)
+        for path, rows, vector in zip(
+            chosen.column("path").to_pylist(),
+            chosen.column("num_records").to_pylist(),
+            chosen.column("deletion_vector").to_pylist(),
+            strict=True,
+        )
+    }
+
+
+def _rows(files: pa.Table) -> int | None:
+    physical, hidden = sum_of(files, "num_records"), deleted_rows(files)
+    return None if physical is None or hidden is None else max(0, physical - hidden)
+
+
+def _schema_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
+    if target.metadata is None:
+        return []
+    try:
+        struct = parse_schema(target.metadata.schema_json)
+    except SchemaError:
+        return []
+    return [asdict(change) | {"kind": change.kind.value} for change in compare_schemas(subject.struct, struct)]
+
+
+def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
+    now, then = dict(subject.configuration), dict(target.metadata.configuration) if target.metadata else {}
+    names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    return [{"property": name, "before": now.get(name), "after": then.get(name)} for name in names[:100]]
+
+
+def _commits_undone(subject: Subject, version: int) -> list[dict[str, Any]]:
+    """The later commits, newest first, at most NAMED_COMMITS of them."""
+    later = Commit.objects.filter(table=subject.table, incarnation=subject.table.incarnation, version__gt=version)
+    found = list(later.order_by("-version")[:NAMED_COMMITS])
+    jobs = Job.objects.filter(pk__in=[commit.job for commit in found if commit.job]).select_related("requested_by")
+    people = {(job.pk, job.version): job.requested_by.name for job in jobs}
+    return [
+        {
+            "version": commit.version,
+            "operation": commit.operation,
+            "committed_at": commit.committed_at.isoformat() if commit.committed_at else None,
+            "by": people.get((commit.job, commit.version)) if commit.job else commit.user_name or None,
+            "job": str(commit.job) if commit.job else None,
+        }
+        for commit in found
+    ]

@@ -1,0 +1,44 @@
+"""A restore as a value, and its consequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+from jobs.domain.consequences import Consequence, in_words, said
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """RESTORE of a Delta table to one of its versions.
+
+    `undoes` is the id of the job whose commit it undoes, None for a restore of its own; `accepted_commits` are the later versions
+    that its requester accepted to undo as well.
+    """
+
+    kind: ClassVar[str] = "restore"
+    schema_version: ClassVar[int] = 1
+
+    table: str
+    version: int
+    path: str = ""
+    undoes: str | None = None
+    accepted_commits: Sequence[int] = ()
+
+
+def consequences_of(*, change_feed: bool, retention: timedelta, head: int) -> list[Consequence]:
+    """`head` is the version before the restore, which you can restore in turn."""
+    found = [
+        said(
+            "reversible",
+            f"Version {head:,} stays in the history: you can restore it in turn until VACUUM removes its files, at the earliest"
+            f" {in_words(retention)} after the restore, but only until it is {in_words(retention)} old.",
+        ),
+        said("metadata_too", "Schema, partitioning and table properties go back to that version as well."),
+    ]
+    if change_feed:
+        text = "Readers of the change feed see restored rows as inserts and removed rows as deletes."
+        found.append(said("change_feed", text))
+    return found

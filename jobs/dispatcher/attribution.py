@@ -1,0 +1,158 @@
+"""Attributes each commit to an approved job, to a job that needed no approval, or to an unknown writer."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.logs import log
+from jobs.dispatcher.reconcile import WHO
+from jobs.dispatcher.turns import Turns
+from jobs.domain.states import OPEN
+from jobs.lifecycle.timeouts import timing
+from jobs.models import Decision, Job
+from tables.history.destructive_effects import words_of
+from tables.models import Commit, Explanation
+
+AT_ONCE = 500
+Verdict = Explanation.Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: Explanation.Verdict
+    why: str
+
+
+class Explaining:
+    """Judges the commits that wait for a verdict; audits each one without an approved job, once.
+
+    Commits whose job may still claim them come after all others, and each group takes turns: however many name an open job, they
+    hold up none that Levee can judge now.
+    """
+
+    def __init__(self) -> None:
+        self._ready, self._open = Turns[Explanation](), Turns[Explanation]()
+
+    def __call__(self) -> int:
+        """One round. Returns how many commits it judged."""
+        waiting = Explanation.objects.filter(verdict=Verdict.WAITING).select_related("table")
+        waiting = waiting.annotate(may_come=_job_may_come())
+        looked = judged = 0
+        for turns, may_come in ((self._ready, False), (self._open, True)):
+            for explanation in turns.take(waiting.filter(may_come=may_come), AT_ONCE - looked):
+                looked += 1
+                judged += _judge(explanation)
+        return judged
+
+
+explain_commits = Explaining()
+
+
+def _job_may_come() -> Exists:
+    """Whether the job that the commit names is open, or ended so recently that Levee may still find its commit."""
+    late = Now() - timedelta(seconds=timing().late_commit)
+    lately = Q(finished_at=None) | Q(finished_at__gt=late)
+    jobs = Job.objects.filter(lately, pk=OuterRef("job"), table=OuterRef("table"), version=None)
+    named = Commit.objects.filter(
+        table=OuterRef("table"), incarnation=OuterRef("incarnation"), version=OuterRef("version")
+    )
+    return Exists(named.filter(Exists(jobs)))
+
+
+def _judge(explanation: Explanation) -> bool:
+    commit = Commit.objects.filter(
+        table_id=explanation.table_id, incarnation=explanation.incarnation, version=explanation.version
+    ).first()
+    if commit is None:
+        log.error("explained_commit_missing", table=str(explanation.table_id), version=explanation.version)
+        return False
+    judged = judgement(commit)
+    if judged.verdict is Verdict.WAITING:
+        return False
+    with transaction.atomic():
+        rows = Explanation.objects.filter(pk=explanation.pk, verdict=Verdict.WAITING)
+        if not rows.update(verdict=judged.verdict, why=judged.why, judged_at=Now()):
+            return False  # another dispatcher was first
+        if judged.verdict in Explanation.UNEXPLAINED:
+            _say(explanation, commit, judged)
+    return True
+
+
+def judgement(commit: Commit) -> Judgement:
+    """The verdict on a commit; WAITING while its job is open."""
+    if commit.job is None:
+        return Judgement(Verdict.NOBODY, "It names no job.")
+    job = Job.objects.filter(pk=commit.job).first()
+    if job is None:
+        return Judgement(Verdict.FORGED, f"It names the job {commit.job}, which Levee doesn't have.")
+    if job.table_id != commit.table_id:
+        return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which is about another table.")
+    # Any writer can copy a job's id out of the log; the digest ties the commit to the request that people approved.
+    if digest_in(commit.user_metadata) != job.digest:
+        return Judgement(Verdict.FORGED, f"It names the job {job.pk} with a digest that isn't that job's.")
+    if job.version != commit.version:
+        return _of_no_version(job)
+    return _approved(job)
+
+
+def _of_no_version(job: Job) -> Judgement:
+    """The verdict for a job without this version: WAITING while it may still get it; FORGED if it has another one, or can't get any."""
+    late = timezone.now() - timedelta(seconds=timing().late_commit)
+    may_come = job.version is None and job.claimed_at is not None
+    if may_come and (job.state in OPEN or job.finished_at is None or job.finished_at > late):
+        return Judgement(Verdict.WAITING, "")
+    which = "has committed nothing" if job.version is None else f"has committed version {job.version:,}"
+    return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which {which}.")
+
+
+def _approved(job: Job) -> Judgement:
+    required = int(job.policy.get("required_approvals") or 0)
+    if not required:
+        return Judgement(Verdict.NEEDED_NONE, "Its job needed no approval.")
+    valid = Decision.objects.filter(job=job, digest=job.digest, decision=Decision.Kind.APPROVE, voided_at=None)
+    count = valid.exclude(person=F("job__requested_by")).values("person").distinct().count()
+    if count < required:
+        return Judgement(Verdict.UNAPPROVED, f"The job {job.pk} needed {required} approvals and has {count}.")
+    return Judgement(Verdict.APPROVED, f"Its job was approved by {count}.")
+
+
+def digest_in(user_metadata: str) -> str | None:
+    """The digest in a commit's mark; None if it has none."""
+    try:
+        found = json.loads(user_metadata).get("digest")
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _say(explanation: Explanation, commit: Commit, judged: Judgement) -> None:
+    who = (
+        " ".join(filter(None, (commit.engine_info, commit.user_name and f"as {commit.user_name}")))
+        or "an unnamed engine"
+    )
+    done = words_of(explanation.effects) or "names a job of Levee's"
+    record(
+        Actor.system(WHO), Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, explanation.table_id, explanation.table.name,
+        outcome=Outcome.FAILED if judged.verdict is Verdict.FORGED else Outcome.ALLOWED,
+        reason=f"Version {commit.version:,} {done}, by {who}. {judged.why}",
+        after={"verdict": judged.verdict.value, "operation": commit.operation, "effects": explanation.effects},
+        job=_job_of(commit), table_version=commit.version,
+    )  # fmt: skip
+
+
+def _job_of(commit: Commit) -> uuid.UUID | None:
+    """The named job if it is about this table: another table's job has nothing to do with this commit."""
+    if commit.job is None:
+        return None
+    return Job.objects.filter(pk=commit.job, table=commit.table_id).values_list("pk", flat=True).first()

@@ -1,0 +1,113 @@
+"""Finds commits that appear after their job has ended without one."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.logs import log
+from jobs.dispatcher.reconcile import WHO
+from jobs.dispatcher.turns import Turns
+from jobs.domain.results import Result
+from jobs.domain.states import State
+from jobs.lifecycle import endings
+from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.transitions import note
+from jobs.models import Job
+from tables.sync import log_access
+
+AT_ONCE = 1_000  # jobs of a round
+COMMITS = 100  # of one job's table in a round
+SECONDS = 1.0  # of a round: the other rounds wait for it
+_FIELDS = ("command", "location", "base_version", "finished_at", "digest", "table_id", "attempt", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How far a round has searched a job's table. The commit's mark shows when another log has taken the table's place."""
+
+    version: int
+    mark: str
+    until: datetime
+
+
+class LateCommits:
+    """Looks for the marks of jobs that ran and ended without a commit; reports each late commit once, on job, table and audit.
+
+    It remembers its place between rounds: no round reads a commit twice, and the next one continues where the last one stopped.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[uuid.UUID, Seen] = {}
+        self._turns = Turns[Job]()
+
+    def __call__(self) -> int:
+        """One round. Returns how many commits it found."""
+        ends, found = time.monotonic() + SECONDS, 0
+        self._forget()
+        for job in self._turns.take(_lost().only(*_FIELDS), AT_ONCE):
+            found += self._look(job)
+            if time.monotonic() >= ends:
+                break
+        return found
+
+    def _forget(self) -> None:
+        now = timezone.now()
+        self._seen = {pk: seen for pk, seen in self._seen.items() if seen.until > now}
+
+    def _look(self, job: Job) -> bool:
+        since = self._since(job)
+        try:
+            found, reached = endings.committed_after(job, since, COMMITS)
+        except endings.Unreadable as error:
+            log.warning("late_commit_unknown", job=str(job.pk), error=str(error))
+            return False
+        if found is not None:
+            return _late_commit(job, found)
+        if reached > since:
+            mark = log_access.commit_mark(job.location, reached)
+            self._seen[job.pk] = Seen(reached, mark, timezone.now() + timedelta(seconds=timing().late_commit))
+        return False
+
+    def _since(self, job: Job) -> int:
+        seen = self._seen.get(job.pk)
+        if seen and seen.mark == log_access.commit_mark(job.location, seen.version):
+            return seen.version
+        return -1 if job.base_version is None else job.base_version
+
+
+find_late_commits = LateCommits()
+
+
+def _lost() -> QuerySet[Job]:
+    """Jobs that ran and ended recently without a commit. Once Levee finds its commit, a job has a version."""
+    return Job.objects.filter(
+        state__in=[State.STALE, State.FAILED, State.CANCELLED],
+        version=None,
+        finished_at__gt=Now() - timedelta(seconds=timing().late_commit),
+        claimed_at__isnull=False,
+    )
+
+
+def _late_commit(job: Job, found: Result) -> bool:
+    text = f"Levee found a commit of this job after its end: version {found.version:,}. The table has changed."
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, version=None).update(version=found.version):
+            return False  # another dispatcher was first
+        record(
+            Actor.system(WHO), Action.JOB_LATE_COMMIT, ObjectKind.JOB, job.pk, str(job),
+            reason=text, job=job.pk, digest=job.digest, table_version=found.version,
+        )  # fmt: skip
+        note(job, WHO, "late_commit", text, f"Committed as version {found.version:,}.")
+        log_access.sync_soon(job.table_id)
+    return True

@@ -1,0 +1,199 @@
+"""Reconciles lost claims: kills the old JVM, then looks for its commit, then ends or requeues the job. Needs only the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
+
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from console.base.logs import log
+from jobs.commands.registry import clean_up
+from jobs.dispatcher.fencing import proven_dead
+from jobs.domain.results import Result
+from jobs.domain.states import MAX_ATTEMPTS, Cause, State
+from jobs.lifecycle import endings, wakeups
+from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.transitions import Fenced, move, note, release
+from jobs.models import Attempt, Job, JobEvent, Worker
+from jobs.worker.claims import LOST_PREVIEW
+from tables.sync import log_access
+
+WHO = "dispatcher"
+LOST = Q(lease_until=None) | Q(lease_until__lt=Now())
+
+
+def reconcile() -> int:
+    """One round over every claim whose lease has lapsed. Returns how many jobs it changed."""
+    return (
+        _each(_take_over, Job.objects.filter(LOST, state=State.RUNNING))
+        + _each(_decide, _unknown())
+        + _each(_give_preview_up, _hopeless_previews())
+        + _each(_end_unheeded, _unheeded_cancels())
+    )
+
+
+def _each(act: Callable[[uuid.UUID], bool], jobs: QuerySet[Job]) -> int:
+    """Acts on each job. A failure for one (an audit that can't be written, a lost race) doesn't hold up the others."""
+    done = 0
+    for pk in list(jobs.values_list("pk", flat=True)[:500]):
+        try:
+            done += act(pk)
+        except Fenced:
+            continue
+        except Problem as problem:
+            log.error("not_reconciled", job=str(pk), error=problem.detail)
+    return done
+
+
+def _unknown() -> QuerySet[Job]:
+    return Job.objects.filter(Q(state=State.RECONCILING) | Q(LOST, state=State.CANCELLING))
+
+
+def _take_over(pk: uuid.UUID) -> bool:
+    """Moves a running job whose worker is gone or frozen to `reconciling`, under a new token so that the old worker can't write."""
+    text = (
+        "The worker stopped renewing its lease. Levee makes sure that it is dead, then looks for a commit of this job."
+    )
+    with transaction.atomic():
+        if not Job.objects.filter(LOST, pk=pk, state=State.RUNNING).update(token=_new_token()):
+            return False
+        move(Job.objects.get(pk=pk), State.RECONCILING, Cause.DISPATCHER, WHO, text=text, lease_until=None)
+    return True
+
+
+def _new_token() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("select nextval('jobs_fencing_token')")
+        return int(cursor.fetchone()[0])
+
+
+def _decide(pk: uuid.UUID) -> bool:
+    """Decides the outcome of a lost run: first proves its processes dead, then reads the history."""
+    job = Job.objects.select_related("table").get(pk=pk)
+    attempt = _last_run(job)
+    if attempt is None:
+        return False
+    # The old worker of a cancelled run must not write any more either, whatever it learns later.
+    if job.state == State.CANCELLING and not _fence_cancelled(job):
+        return False
+    # Before the look into the history: a JVM that still lives could commit right after it.
+    dead = proven_dead(attempt)
+    if dead is False:
+        return False
+    try:
+        found = endings.committed(job)
+    except endings.Unreadable as error:
+        log.warning("history_unreadable", job=str(pk), error=str(error))
+        return _stale_in_time(job, attempt, endings.UNREADABLE)
+    if found is not None:
+        return _succeed(job, found)
+    return _without_commit(job, attempt) if dead else _stale_in_time(job, attempt, endings.UNPROVEN)
+
+
+def _last_run(job: Job) -> Attempt | None:
+    return Attempt.objects.filter(job=job, kind=Attempt.Kind.RUN).order_by("-claimed_at").first()
+
+
+def _fence_cancelled(job: Job) -> bool:
+    return bool(Job.objects.filter(LOST, pk=job.pk, state=State.CANCELLING).update(token=_new_token()))
+
+
+def _succeed(job: Job, found: Result) -> bool:
+    found = endings.judged(job, found)
+    text = f"The worker was lost after its commit, which Levee found in the history as version {found.version:,}."
+    with transaction.atomic():
+        move(
+            job, State.SUCCEEDED, Cause.DISPATCHER, WHO,
+            only_from=_now(job), text=text, result=found.as_json(), version=found.version, attempt_outcome="lost, committed",
+        )  # fmt: skip
+        # The light worker syncs the catalog later: no trouble with one table may hold up this round.
+        log_access.sync_soon(job.table_id)
+    wakeups.wake(Worker.Kind.LIGHT)
+    return True
+
+
+def _now(job: Job) -> frozenset[State]:
+    """The state that the decision was made on: of several dispatchers only one can then write."""
+    return frozenset({State(job.state)})
+
+
+def _without_commit(job: Job, attempt: Attempt) -> bool:
+    clean_up(job)
+    if job.state == State.CANCELLING or job.cancel_requested_at:
+        _end(job, State.CANCELLED, "lost", text="Levee ended the worker. Nothing was committed.")
+    elif attempt.outcome == "limit":
+        _end(job, State.FAILED, "lost", error=endings.limit_reached("a run", timing().run_limit))
+    elif attempt.outcome == "stopping":
+        text = "The worker was stopped on purpose before it committed anything. This doesn’t count as an attempt."
+        release(job, Cause.DISPATCHER, WHO, text)
+        wakeups.wake(Worker.Kind.SPARK)
+    elif job.attempt >= MAX_ATTEMPTS:
+        _end(job, State.FAILED, "lost", error=endings.ATTEMPTS_EXHAUSTED)
+    else:
+        _try_again(job)
+    return True
+
+
+def _end(job: Job, target: State, attempt_outcome: str, **changes: object) -> None:
+    move(
+        job, target, Cause.DISPATCHER, WHO,
+        only_from=_now(job), attempt_outcome=attempt_outcome, **changes,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _try_again(job: Job) -> None:
+    text = "The worker was lost before it committed anything. Levee tries again."
+    with transaction.atomic():
+        record(Actor.system(WHO), Action.JOB_RETRY, ObjectKind.JOB, job.pk, str(job), reason=text, job=job.pk)
+        _end(job, State.QUEUED, "lost", text=text, release=True)
+    wakeups.wake(Worker.Kind.SPARK)
+
+
+def _stale_in_time(job: Job, attempt: Attempt, error: dict[str, object]) -> bool:
+    """Ends a job without proof (a process on another host, an unreadable log) as stale, after `unproven` s of the database's clock."""
+    long_ago = Now() - timedelta(seconds=timing().unproven)
+    last = JobEvent.objects.filter(job=job, target=job.state).order_by("-id").first()
+    waited = last is None or JobEvent.objects.filter(pk=last.pk, at__lt=long_ago).exists()
+    lapsed = Job.objects.filter(Q(lease_until=None) | Q(lease_until__lt=long_ago), pk=job.pk).exists()
+    if not (waited and lapsed):
+        return False
+    _end(job, State.STALE, "lost, unproven", error=error)
+    return True
+
+
+def _hopeless_previews() -> QuerySet[Job]:
+    lost = Count("attempts", filter=Q(attempts__kind=Attempt.Kind.PREVIEW) & LOST_PREVIEW)
+    return Job.objects.filter(LOST, state=State.PREVIEWING).annotate(lost=lost).filter(lost__gte=MAX_ATTEMPTS)
+
+
+def _give_preview_up(pk: uuid.UUID) -> bool:
+    move(Job.objects.get(pk=pk), State.FAILED, Cause.DISPATCHER, WHO,
+         only_from=frozenset({State.PREVIEWING}), attempt_outcome="lost", error=endings.PREVIEW_LOST)  # fmt: skip
+    return True
+
+
+def _unheeded_cancels() -> QuerySet[Job]:
+    """Jobs whose worker keeps its lease but hasn't reacted to a cancel in time."""
+    patience = timedelta(seconds=timing().cancel_grace + timing().reconcile)
+    return Job.objects.filter(state=State.CANCELLING, cancel_requested_at__lt=Now() - patience, lease_until__gte=Now())
+
+
+def _end_unheeded(pk: uuid.UUID) -> bool:
+    """Kills the worker and its JVM; the next round reconciles."""
+    job = Job.objects.get(pk=pk)
+    attempt = _last_run(job)
+    if attempt is None or attempt.ended_at is not None or not proven_dead(attempt):
+        return False
+    if not Job.objects.filter(pk=pk, state=State.CANCELLING).update(lease_until=None):
+        return False
+    text = f"The worker didn't react to the cancel within {timing().cancel_grace:.0f} s, so Levee ended it."
+    note(job, WHO, "note", text)
+    return True

@@ -1,0 +1,29 @@
+"""Gives every row a turn when more are waiting than one round takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+
+M = TypeVar("M", bound=Model)
+
+
+class Turns(Generic[M]):
+    """Remembers where the last round stopped, so that the next one continues after it, even if a row made it fail."""
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def take(self, rows: QuerySet[M], most: int) -> Iterator[M]:
+        """The rows after the last one taken, then those from the start; `most` at most."""
+        rows = rows.order_by("pk")
+        if self._last is None:
+            found = list(rows[:most])
+        else:
+            found = list(rows.filter(pk__gt=self._last)[:most])
+            found += rows.filter(pk__lte=self._last)[: most - len(found)]
+        for row in found:
+            self._last = row.pk
+            yield row

@@ -1,0 +1,66 @@
+"""A command in words and numbers, as values: pages and lists format them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from jobs.domain.comparison import Unit
+from jobs.domain.results import Result
+
+Parameters = Mapping[str, Any]
+Preview = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a request. None is unknown, for the reason in `why_unknown`; `at_most` says that it is a bound.
+
+    `noun` follows the number in the singular (`file`, `commit`); `sub` is a word of explanation below it.
+    """
+
+    label: str
+    value: int | None
+    sub: str | None = None
+    unit: Unit = Unit.COUNT
+    why_unknown: str = ""
+    at_most: bool = False
+    noun: str = ""
+    unknown: str = "unknown"  # the word for None
+
+
+class Wording(Protocol):
+    """One command's words: a command's module `wording` has these functions."""
+
+    def title(self, table: str, parameters: Parameters) -> str:
+        """The sentence that names the job everywhere: `Convert orders to Delta`."""
+        ...
+
+    def heading(self, table: str, parameters: Parameters, preview: Preview) -> str:
+        """The title with the number in it, once that is counted."""
+        ...
+
+    def figures(self, preview: Preview) -> Sequence[Figure]:
+        """What the preview counted, the one that the request is about first; empty before there is one."""
+        ...
+
+    def weight(self, preview: Preview) -> Figure | None:
+        """The one number that says how heavy the request is; None before there is one."""
+        ...
+
+    def outcome(self, result: Result) -> Sequence[Figure]:
+        """The numbers that lead a run's result, beside the version it committed."""
+        ...
+
+    def facts(self, preview: Preview) -> Mapping[str, str]:
+        """Further facts about the request, each in a word, by label."""
+        ...
+
+
+def percent(part: int, whole: int) -> str:
+    """A share in at most three digits, never rounded to nothing or to all."""
+    share = 100 * part / whole
+    if part and share < 0.001:
+        return "< 0.001%"
+    return "> 99.9%" if part < whole and share > 99.9 else f"{share:.3g}%"

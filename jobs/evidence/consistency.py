@@ -1,0 +1,76 @@
+"""Checks that jobs, tables and audit agree: each marked commit has its job, approvals and events; each succeeded job its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+
+from console.audit.verification import Finding
+from jobs.lifecycle.timeouts import timing
+
+MOST = 100  # of one kind
+
+# The commit's mark names a job that doesn't exist or has another commit. An open or just ended job may still get its version.
+_STRANGE_STAMP = """
+    select c.job, t.name, c.version from tables_commit c join tables_table t on t.id = c.table_id left join jobs_job j on j.id = c.job
+    where c.job is not null
+      and (j.id is null or (j.finished_at < now() - make_interval(secs => %s)
+           and (j.table_id <> c.table_id or j.version is distinct from c.version)))
+    order by c.committed_at limit %s
+"""
+_NO_COMMIT = """
+    select j.id, t.name, j.version from jobs_job j join tables_table t on t.id = j.table_id
+    join tables_synctimes s on s.table_id = t.id
+    where j.state = 'succeeded' and j.version is not null and s.synced_at > j.finished_at and t.sync_error = ''
+      and not exists (select from tables_commit c where c.table_id = j.table_id and c.version = j.version and c.job = j.id)
+    order by j.finished_at limit %s
+"""
+_NO_APPROVAL = """
+    select j.id, t.name, j.version from jobs_job j join tables_table t on t.id = j.table_id
+    where j.version is not null and coalesce((j.policy->>'required_approvals')::integer, 0) > (
+        select count(distinct d.person_id) from jobs_decision d
+        where d.job_id = j.id and d.digest = j.digest and d.decision = 'approve' and d.voided_at is null
+          and d.person_id <> j.requested_by_id)
+    order by j.finished_at limit %s
+"""
+_NO_EVENT = """
+    select j.id, t.name, a.action from jobs_job j join tables_table t on t.id = j.table_id,
+        lateral (values ('job.request'), ('job.start'), ('job.end')) as a(action)
+    where j.version is not null and j.finished_at is not null
+      and not exists (select from audit.event e where e.job = j.id and e.action = a.action)
+    order by j.finished_at limit %s
+"""
+_NO_DECISION_EVENT = """
+    select d.job_id, p.name, d.decision from jobs_decision d join accounts_person p on p.id = d.person_id
+    where not exists (select from audit.event e where e.job = d.job_id and e.action = 'job.' || d.decision
+        and e.actor_id = d.person_id and e.digest = d.digest and e.outcome = 'allowed')
+    order by d.decided_at limit %s
+"""
+
+
+def differences() -> Iterator[Finding]:
+    """The discrepancies found now, at most MOST of each kind."""
+    for job, table, version in _rows(_STRANGE_STAMP, timing().late_commit):
+        yield _finding("strange_stamp", f"Version {version} of {table} names job {job}, which isn't its job.")
+    for job, table, version in _rows(_NO_COMMIT):
+        yield _finding(
+            "commit_missing", f"Job {job} succeeded as version {version} of {table}, whose history lacks it."
+        )
+    for job, table, version in _rows(_NO_APPROVAL):
+        yield _finding("approval_missing", f"Job {job} committed version {version} of {table} without its approvals.")
+    for job, table, action in _rows(_NO_EVENT):
+        yield _finding("event_missing", f"Job {job} on {table} has no event {action}.")
+    for job, person, decision in _rows(_NO_DECISION_EVENT):
+        yield _finding("event_missing", f"{person}'s {decision} of job {job} has no event.")
+
+
+def _rows(sql: str, *values: float) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*values, MOST])
+        return list(cursor.fetchall())
+
+
+def _finding(kind: str, text: str) -> Finding:
+    return Finding(kind, None, text)

@@ -1,0 +1,210 @@
+"""The errors and results that jobs end with, and the search for a job's commit in its table's history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal
+from jobs.domain.results import Result, affected_rows
+from jobs.domain.storage_causes import cause_led_by
+from jobs.models import Job
+from tables.deltalog.read.commits import Commit
+from tables.deltalog.read.storage import StorageError
+from tables.sync import log_access
+
+NOTHING = "Nothing was committed."
+ALREADY_DELTA = "This is already a Delta table: nothing changed."
+_AGAIN = "Request it again."
+
+
+class Unreadable(LeveeError):
+    """The table's log can't be read now, so Levee doesn't know whether the job has committed."""
+
+
+DIGEST_CHANGED: dict[str, Any] = {
+    "code": "stale",
+    "message": "The stored request is no longer the one that Levee accepted: its digest differs.",
+    "engine": None,
+    "table_state": NOTHING,
+    "what_to_do": "Have an auditor check the audit, then request it again.",
+}
+ATTEMPTS_EXHAUSTED: dict[str, Any] = {
+    "code": "attempts_exhausted",
+    "message": "Two attempts were lost with their workers; neither committed anything.",
+    "engine": None,
+    "table_state": NOTHING,
+    "what_to_do": "Check the workers' logs for the cause, then request it again.",
+}
+UNPROVEN: dict[str, Any] = {
+    "code": "stale",
+    "message": "The worker was lost on another host, where Levee can't prove its end. Levee found no commit of this job.",
+    "engine": None,
+    "table_state": "Levee found no commit of this job; a late one would appear here.",
+    "what_to_do": "Check that host and the table's history, then request it again if you still want it.",
+}
+
+UNREADABLE: dict[str, Any] = {
+    "code": "stale",
+    "message": "The worker was lost, and Levee could not read the table's log to look for a commit of this job.",
+    "engine": None,
+    "table_state": "Unknown: a commit would appear here as soon as Levee can read the log.",
+    "what_to_do": "Make the table's location readable again, check its history, then request it again if you still want it.",
+}
+PREVIEW_LOST: dict[str, Any] = {
+    "code": "attempts_exhausted",
+    "message": "Two attempts at the preview were lost with their workers.",
+    "engine": None,
+    "table_state": NOTHING,
+    "what_to_do": "Check the interactive worker's log for the cause, then request it again.",
+}
+
+
+def refused(refusals: Sequence[Refusal]) -> dict[str, Any]:
+    """The job's `error` for refusals before any change: the first one leads, and all are listed."""
+    first = refusals[0]
+    more = f" ({len(refusals) - 1} more)" if len(refusals) > 1 else ""
+    return {
+        "code": first.code,
+        "message": first.message + more,
+        "engine": first.engine.as_json() if first.engine else None,
+        "place": first.place,
+        "refusals": [r.as_json() for r in refusals],
+        "table_state": NOTHING,
+        "what_to_do": first.remedy or _AGAIN,
+    }
+
+
+def engine_failed(failure: EngineFailure, table_state: str) -> dict[str, Any]:
+    """The job's `error` for a failure of Spark or Delta."""
+    return {
+        "code": "engine_failed",
+        "message": failure.message.splitlines()[0][:1000] if failure.message else "Spark failed without a message.",
+        "engine": failure.as_json(),
+        "table_state": table_state,
+        "what_to_do": _remedy(failure),
+    }
+
+
+def _remedy(failure: EngineFailure) -> str:
+    if failure.retryable:
+        return "Your request is fine: submit it again."
+    cause = cause_led_by(failure.message)
+    return cause.remedy if cause else "Fix what the message names, then request it again."
+
+
+def swapped(job: Job, found: DirectorySwapped) -> dict[str, Any]:
+    """The job's `error` when its directory was swapped while Spark changed it: reading there now proves nothing."""
+    return {
+        "code": "directory_swapped",
+        "message": str(found),
+        "engine": None,
+        "place": job.location,
+        "table_state": (
+            f"Unknown: a commit with this job's id may be in the log of the directory that was approved, wherever it is now,"
+            f" or of the one that was at {job.location} in its place."
+        ),
+        "what_to_do": "Find out who writes there, look for the commit in both places, and put the directory back before a new request.",
+    }
+
+
+def limit_reached(what: str, seconds: float) -> dict[str, Any]:
+    """The job's `error` for a run or preview past its time limit."""
+    return {
+        "code": "time_limit",
+        "message": f"The job reached the limit of {seconds:.0f} s for {what}, and Levee stopped Spark.",
+        "engine": None,
+        "table_state": NOTHING,
+        "what_to_do": "Request less at once, or ask an administrator to raise the limit.",
+    }
+
+
+def broken(job: Job, worker: str, error: Exception) -> dict[str, Any]:
+    """The job's `error` for an unexpected error in Levee before any commit."""
+    return {
+        "code": "broken",
+        "message": f"Something went wrong in Levee ({type(error).__name__}). The log of {worker} has the details under job {job.pk}.",
+        "engine": None,
+        "table_state": NOTHING,
+        "what_to_do": "Your request is fine. Ask an administrator to look at the error first: the same request may fail again.",
+    }
+
+
+def broken_afterwards(found: Result, worker: str, error: Exception) -> Result:
+    """The job's result when Levee failed after the commit, with a text that says which checks are missing."""
+    text = (
+        f"Committed as version {found.version}. Then something went wrong in Levee ({type(error).__name__};"
+        f" the log of {worker} has the details), so it skipped its checks after the commit."
+    )
+    return replace(found, details={**found.details, "text": text})
+
+
+def moved(why: str) -> dict[str, Any]:
+    """The job's `error` when its table has moved since the approved preview."""
+    return {
+        "code": "stale",
+        "message": why,
+        "engine": None,
+        "table_state": NOTHING,
+        "what_to_do": "Request it again: Levee previews the new request on the current table.",
+    }
+
+
+def judged(job: Job, result: Result) -> Result:
+    """The result, with `drifted` if the commit followed another version than the drift check saw."""
+    checked = (job.drift or {}).get("head_version")
+    drifted = None not in (checked, result.read_version) and result.read_version != checked
+    return replace(result, drifted=drifted) if drifted else result
+
+
+def success_text(result: Result) -> str:
+    """The sentence for a run that succeeded. The table's own sentence beside it names the committed version."""
+    if result.no_op:
+        return str(result.details.get("text") or "There was nothing to do.")
+    return f"{result.operation} finished." if result.version is not None else "Done."
+
+
+def committed(job: Job) -> Result | None:
+    """The job's commit, found by its mark in the table's own log after the previewed version; None if there is none.
+
+    Raises Unreadable. A missing directory proves nothing: its file system may not be mounted.
+    """
+    with _readable(job):
+        commit = log_access.find_mark(job.location, job.pk, job.base_version)
+    return _result(commit) if commit else None
+
+
+def committed_after(job: Job, since: int, most: int) -> tuple[Result | None, int]:
+    """As `committed`, but in at most `most` commits after `since`; also returns the last version it read."""
+    with _readable(job):
+        commit, reached = log_access.look_for_mark(job.location, job.pk, since, most)
+    return _result(commit) if commit else None, reached
+
+
+@contextmanager
+def _readable(job: Job) -> Iterator[None]:
+    if job.location.startswith("/") and not Path(job.location).is_dir():
+        raise Unreadable(f"{job.location} is not there now.")
+    try:
+        yield
+    except (StorageError, OSError) as error:
+        raise Unreadable(f"The table's log can't be read now: {error}") from error
+
+
+def _result(commit: Commit) -> Result:
+    return Result(
+        version=commit.version,
+        operation=commit.operation,
+        operation_parameters=_texts(commit.operation_parameters),
+        operation_metrics=_texts(commit.operation_metrics),
+        read_version=commit.read_version,
+        num_affected_rows=affected_rows(commit.operation_metrics or {}),
+        details={"text": f"Levee found it in the table's history as version {commit.version}."},
+    )
+
+
+def _texts(values: Mapping[str, str | None] | None) -> dict[str, str]:
+    return {name: value for name, value in (values or {}).items() if value is not None}

@@ -1,0 +1,23 @@
+"""The rows of jobs, by subject; the database refuses what can't be."""
+
+from jobs.models.approval import Decision, Edit
+from jobs.models.attempt import Attempt, JobEvent, LogLine, TableLease
+from jobs.models.job import Job
+from jobs.models.policy import PolicyChange, PolicyRule
+from jobs.models.read import Read
+from jobs.models.worker import DispatcherRound, Worker
+
+__all__ = [
+    "Attempt",
+    "Decision",
+    "DispatcherRound",
+    "Edit",
+    "Job",
+    "JobEvent",
+    "LogLine",
+    "PolicyChange",
+    "PolicyRule",
+    "Read",
+    "TableLease",
+    "Worker",
+]

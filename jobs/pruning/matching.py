@@ -1,0 +1,164 @@
+"""A predicate against the live files of a version: which can't, may and must match. Vectorised; sound by "may"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import pyarrow as pa
+
+from jobs.domain.predicates import patterns, tree
+from jobs.domain.predicates.casting import Fails, Undecided
+from jobs.domain.predicates.tree import Literal, Node, columns
+from jobs.domain.predicates.typenames import INTEGERS
+from jobs.domain.predicates.values import worth
+from jobs.pruning import bounds as bounded
+from jobs.pruning.bounds import Bounds
+from jobs.pruning.outcomes import Outcome, anything, both, either, filled, negated
+from jobs.pruning.partitions import Exactly, PartitionColumn, partition_bounds
+from jobs.pruning.statistics import LONGEST_TEXT, Path, Wanted, bounds_of
+
+MANY_OPTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DataColumn:
+    """A column kept in the files: its path in predicates, its physical path in statistics, its type."""
+
+    path: Path
+    physical: Path
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The live files (livefiles.py) and the columns that a predicate may name."""
+
+    table: pa.Table
+    partitions: Sequence[PartitionColumn]
+    data: Sequence[DataColumn]
+    longest_text: int = LONGEST_TEXT
+
+    @property
+    def count(self) -> int:
+        return int(self.table.num_rows)
+
+
+def match(node: Node, files: Files) -> Outcome:
+    """What the predicate may be on the rows of each file."""
+    return _Matcher(node, files).outcome(node)
+
+
+@dataclass(slots=True)
+class _Matcher:
+    node: Node
+    files: Files
+    partitions: dict[Path, PartitionColumn] = field(init=False)
+    data: Mapping[Path, Bounds] = field(init=False)
+    exactly: Exactly = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exactly = Exactly(self.files.table)
+        self.partitions = {column.path: column for column in self.files.partitions}
+        named = columns(self.node)
+        wanted = {column.path: column for column in self.files.data if column.path in named}
+        found = bounds_of(
+            self.files.table.column("stats"),
+            self.files.table.column("num_records").combine_chunks(),
+            [Wanted(column.physical, column.type) for column in wanted.values()],
+            self.files.longest_text,
+        )
+        self.data = {path: found[column.physical] for path, column in wanted.items()}
+
+    def outcome(self, node: Node) -> Outcome:
+        named = columns(node)
+        if named and named <= self.partitions.keys():
+            exact = self.exactly.outcome(node, [self.partitions[path] for path in sorted(named)])
+            if exact is not None:
+                return exact
+        match node:
+            case tree.And(terms):
+                return reduce(both, (self.outcome(term) for term in terms))
+            case tree.Or(terms):
+                return reduce(either, (self.outcome(term) for term in terms))
+            case tree.Not(operand):
+                return negated(self.outcome(operand))
+            case tree.Between(operand, low, high):
+                ends = (tree.Comparison(">=", operand, low), tree.Comparison("<=", operand, high))
+                return both(*(self.outcome(end) for end in ends))
+        return self._test(node)
+
+    def _test(self, node: Node) -> Outcome:
+        match node:
+            case tree.IsNull(tree.Column(path), negated_):
+                found = self._bounds(path)
+                outcome = bounded.is_null(found) if found else anything(self.files.count)
+                return negated(outcome) if negated_ else outcome
+            case tree.Comparison(operator, tree.Column(path), other):
+                return self._compared(path, operator, other)
+            case tree.Comparison(operator, other, tree.Column(path)):
+                return self._compared(path, bounded.FLIPPED.get(operator, operator), other)
+            case tree.In(tree.Column(path), options):
+                return self._in(path, options)
+            case tree.Like(tree.Column(path), pattern, escape):
+                return self._like(path, pattern, escape)
+            case tree.Call("startswith", (tree.Column(path), Literal(_, str() as prefix))):
+                return self._begins(path, prefix)
+            case tree.Column(path) if found := self._bounds(path):
+                return bounded.some_value(found)
+        return anything(self.files.count)
+
+    def _bounds(self, path: Path) -> Bounds | None:
+        if path in self.partitions:
+            return partition_bounds(self.files.table, self.partitions[path])
+        return self.data.get(path)
+
+    def _compared(self, path: Path, operator: str, other: Node) -> Outcome:
+        found, constant = self._bounds(path), _constant(other)
+        if found is None or constant is None:
+            return anything(self.files.count)
+        return bounded.compared(found, operator, constant)
+
+    def _in(self, path: Path, options: Sequence[Node]) -> Outcome:
+        """Many options are ruled out by their ends, unless the values are known exactly."""
+        found = self._bounds(path)
+        constants = [constant for option in options if (constant := _constant(option)) is not None]
+        if found is None or len(constants) < len(options) or not _alike(constants):
+            return anything(self.files.count)
+        if (exact := bounded.among(found, constants)) is not None:
+            return exact
+        if len(options) <= MANY_OPTIONS:
+            return reduce(either, (bounded.compared(found, "=", constant) for constant in constants))
+        ordered = sorted(constants, key=lambda constant: constant.value)  # type: ignore[arg-type, return-value]  # of one type
+        ends = both(bounded.compared(found, ">=", ordered[0]), bounded.compared(found, "<=", ordered[-1]))
+        valued = bounded.some_value(found)
+        return Outcome(ends.true, valued.false, valued.null)
+
+    def _like(self, path: Path, pattern: str, escape: str) -> Outcome:
+        prefix, whole = patterns.prefix(pattern, escape)
+        return self._compared(path, "=", Literal("string", prefix)) if whole else self._begins(path, prefix)
+
+    def _begins(self, path: Path, prefix: str) -> Outcome:
+        found = self._bounds(path)
+        return bounded.begins(found, prefix) if found else anything(self.files.count)
+
+
+def _alike(constants: Sequence[Literal]) -> bool:
+    """Whether options meet in one type whatever the column's is."""
+    kinds = {constant.type for constant in constants}
+    return len(kinds) == 1 or kinds <= set(INTEGERS)
+
+
+def _constant(node: Node) -> Literal | None:
+    if columns(node):
+        return None
+    try:
+        return worth(node, {})
+    except (Undecided, Fails):
+        return None
+
+
+def everything(files: Files) -> Outcome:
+    """The whole table: every row of every file."""
+    return Outcome(filled(files.count, True), filled(files.count, False), filled(files.count, False))

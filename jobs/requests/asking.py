@@ -1,0 +1,147 @@
+"""Requests for jobs: the one way in for a command. It checks, acts and records in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from jobs.commands.base import Prepared
+from jobs.commands.registry import handling_of
+from jobs.domain.commands import Command, command_to_json
+from jobs.domain.digest import sha256_of
+from jobs.domain.states import OPEN, SENTENCE, State
+from jobs.lifecycle import wakeups
+from jobs.lifecycle.cancelling import require_person
+from jobs.lifecycle.fault_points import Point, reached
+from jobs.models import Job, JobEvent, Worker
+from jobs.targets.access import job_for
+from jobs.targets.subject import Subject
+from tables.models import Table
+
+EXPIRES_AFTER = timedelta(days=7)
+REASON_LENGTH = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """A job, and whether this call made it (False: an earlier call with the same idempotency key did)."""
+
+    job: Job
+    fresh: bool
+
+
+def request(
+    actor: Actor, command: Command, reason: str, idempotency_key: str | None = None, *, seen: Subject | None = None
+) -> Requested:
+    """Requests a command: job, event and audit in one transaction, the wake-up after commit.
+
+    `seen` is the table that the requesting page was built from; it saves another read. Raises Problem: 400 (the reason, or what
+    the command refuses from its text alone), 409 `already_open` or `idempotency_conflict`, 503 `audit_unavailable`; and what the
+    command's `prepare` raises for this person and place.
+    """
+    check_reason(reason)
+    handling = handling_of(command.kind)
+    handling.check(command)
+    request_sha = sha256_of({**handling.asked(command), "command": command.kind, "reason": reason})
+    known = _known_request(actor, idempotency_key, request_sha) if idempotency_key else None
+    if known is not None:
+        return Requested(known, fresh=False)
+    prepared = handling.prepare(actor, command, seen)
+    return _open(actor, _new_job(actor, prepared, reason, idempotency_key, request_sha), prepared.table)
+
+
+def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
+    """Job, event and audit in one transaction, the wake-up after commit."""
+    try:
+        with transaction.atomic():
+            _write(actor, job, table)
+            wakeups.wake_after_commit(Worker.Kind.INTERACTIVE)
+            written = Job.objects.select_related("table", "requested_by").get(pk=job.pk)
+    except IntegrityError as error:
+        return _lost_race(actor, job, job.request_sha256, error)
+    # No reads after the commit: a failure there would hide that the request was recorded.
+    return Requested(written, fresh=True)
+
+
+def check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Problem(
+            400, "invalid", "A job needs a reason; nothing was requested.", fields={"reason": "Enter a reason."}
+        )
+    if len(reason) > REASON_LENGTH:
+        text = f"A reason can have at most {REASON_LENGTH} characters."
+        raise Problem(400, "invalid", text, fields={"reason": text})
+
+
+def _known_request(actor: Actor, key: str, request_sha: str) -> Job | None:
+    """The job that this key made. Raises Http404 if the person may no longer see it, Problem 409 `idempotency_conflict`."""
+    person = require_person(actor)
+    known = Job.objects.filter(requested_by=person, idempotency_key=key).first()
+    job = job_for(person, known.pk) if known else None
+    if job is not None and job.request_sha256 != request_sha:
+        detail = "This Idempotency-Key was used for another request; nothing was requested. Use a fresh key."
+        raise Problem(409, "idempotency_conflict", detail, job=str(job.pk))
+    return job
+
+
+def _new_job(actor: Actor, prepared: Prepared, reason: str, idempotency_key: str | None, request_sha: str) -> Job:
+    command = prepared.command
+    parameters = command_to_json(command)
+    return Job(
+        command=command.kind,
+        schema_version=command.schema_version,
+        parameters=parameters,
+        parameters_sha256=sha256_of(parameters),
+        location=prepared.location,
+        state=State.PREVIEWING,
+        requested_by=require_person(actor),
+        reason=reason,
+        expires_at=timezone.now() + EXPIRES_AFTER,
+        idempotency_key=idempotency_key,
+        request_sha256=request_sha,
+        preview=prepared.preview,
+        undoes_id=prepared.undoes,
+    )
+
+
+def _write(actor: Actor, job: Job, table: Callable[[], Table]) -> None:
+    """Writes the table's entry, which a convert may add and record; then audit, row and first event."""
+    job.table = table()
+    after: Mapping[str, Any] = {"command": job.command, "parameters": job.parameters, "location": job.location}
+    record(
+        actor, Action.JOB_REQUEST, ObjectKind.JOB, job.pk, str(job),
+        reason=job.reason, after=after, job=job.pk, table=job.table_id,
+    )  # fmt: skip
+    job.save(force_insert=True)
+    JobEvent.objects.create(
+        job=job,
+        kind="requested",
+        who=actor.name,
+        target=job.state,
+        text=f"Requested: {job.reason}",
+        table_text=SENTENCE[State.PREVIEWING],
+    )
+    reached(Point.REQUEST_WRITTEN)
+
+
+def _lost_race(actor: Actor, job: Job, request_sha: str, error: IntegrityError) -> Requested:
+    if "job_idempotency" in str(error) and job.idempotency_key:
+        known = _known_request(actor, job.idempotency_key, request_sha)
+        if known is not None:
+            return Requested(known, fresh=False)
+    if "job_already_open" not in str(error):
+        raise error
+    same = Job.objects.filter(
+        location=job.location, command=job.command, parameters_sha256=job.parameters_sha256, state__in=OPEN
+    ).first()
+    detail = "The same request is already open; nothing was requested. Follow that one, or withdraw it first."
+    raise Problem(409, "already_open", detail, job=str(same.pk) if same else None)

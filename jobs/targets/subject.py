@@ -1,0 +1,111 @@
+"""A Delta table at its newest version, with what it takes to parse and preview a predicate."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.predicates.printing import to_text
+from jobs.domain.predicates.schema import Schema
+from jobs.domain.predicates.tree import Node
+from jobs.predicates.reading import parse
+from jobs.predicates.table_schema import schema_of
+from tables.deltalog.read.actions import Metadata
+from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema
+from tables.deltalog.state.snapshot import Snapshot
+from tables.models import Table
+from tables.record.live_files import live_files
+from tables.sync import log_access
+
+CHANGE_FEED = "delta.enableChangeDataFeed"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The catalog's entry, the version's live files and its schema (`struct` as in Delta, `schema` as predicates use it)."""
+
+    table: Table
+    snapshot: Snapshot
+    metadata: Metadata
+    struct: Struct
+    schema: Schema
+
+    @property
+    def version(self) -> int:
+        return self.snapshot.version
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return self.metadata.configuration
+
+    @property
+    def change_feed(self) -> bool:
+        """Whether the table has the change data feed on."""
+        return self.configuration.get(CHANGE_FEED, "").lower() == "true"
+
+    @property
+    def shape_sha256(self) -> str:
+        """A hash of schema and partitioning, which a predicate was parsed with."""
+        shape = "\n".join([compact(self.metadata.schema_json), *self.metadata.partition_columns])
+        return hashlib.sha256(shape.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def read(self, text: str) -> Node:
+        """The tree of a predicate on this table. Raises CommandRefused (`predicate_refused`)."""
+        return parse(text, self.schema)
+
+
+def subject_of(table_id: uuid.UUID) -> Subject:
+    """The table as its log has it now; syncs the catalog.
+
+    Raises CommandRefused: `not_delta`, or `unreadable` if the live files aren't certain, since a file missing from the list
+    could hold matching rows.
+    """
+    table = log_access.glance(table_id)
+    snapshot = _snapshot(table)
+    metadata = snapshot.metadata
+    if metadata is None:
+        raise _unreadable("it holds no metadata")
+    try:
+        struct = parse_schema(metadata.schema_json)
+    except SchemaError as error:
+        raise _unreadable(str(error)) from None
+    return Subject(table, snapshot, metadata, struct, schema_of(struct))
+
+
+def reread(subject: Subject, node: Node | None) -> Node | None:
+    """An earlier tree, resolved with the current schema. Raises CommandRefused if it no longer means the same."""
+    if node is None:
+        return None
+    current = subject.read(to_text(node))
+    if current != node:
+        text = "The table’s schema has changed so that the predicate would mean something else."
+        raise CommandRefused(Refusal("stale", text, remedy="Request it again on the table as it is now."))
+    return current
+
+
+def _snapshot(table: Table) -> Snapshot:
+    if table.missing_since is not None:
+        raise _refused("unreadable", "The table’s directory is gone, so Levee can’t read its rows.")
+    if table.sync_error:
+        raise _unreadable(table.sync_error)
+    if not table.is_delta:
+        raise _refused("not_delta", "This isn’t a Delta table: Levee deletes rows from Delta tables only.")
+    snapshot = live_files(table)
+    if snapshot is None:
+        raise _unreadable("its live files aren’t known")
+    if not snapshot.complete:
+        raise _unreadable("a part of it is missing or corrupt")
+    if needs := snapshot.understanding.needs:
+        raise _unreadable(f"it needs {', '.join(needs)}, which Levee doesn’t support")
+    return snapshot
+
+
+def _unreadable(why: str) -> CommandRefused:
+    return _refused("unreadable", f"The log can’t be read with certainty: {why.rstrip('.')}.")
+
+
+def _refused(code: str, message: str) -> CommandRefused:
+    return CommandRefused(Refusal(code, message))

@@ -1,0 +1,46 @@
+"""How long you can undo a change: Delta refuses a version once its own commit is older than the table keeps removed files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from jobs.domain.states import IN_REVIEW
+from jobs.models import Job
+from tables.history.reachability import Reach
+from tables.models import Commit, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The version to go back to, whether that is possible now, and the moment when it stops to be (None: unknown)."""
+
+    version: int
+    possible: bool
+    until: datetime | None
+    why: str | None
+
+
+def undo_to(table: Table, version: int) -> Undo:
+    """The undo window of a version, once it is no longer the newest. Four queries."""
+    now = timezone.now()
+    commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
+    if commit is None or commit.committed_at is None:
+        return Undo(version, possible=False, until=None, why="The catalog doesn’t know this version; sync the table.")
+    reach = Reach(table, now)
+    reachable = reach.of(commit)
+    until = commit.committed_at + reach.retention
+    if reachable.restorable and until <= now:
+        why = "Delta refuses to restore a version that is older than delta.deletedFileRetentionDuration."
+        return Undo(version, possible=False, until=until, why=why)
+    return Undo(version, reachable.restorable, until, reachable.why)
+
+
+def version_before(job: Job) -> int | None:
+    """The version that an undo of the job restores: the one before its commit, or, while it waits, the newest known one."""
+    if job.version is not None:
+        return job.version - 1
+    base = (job.preview or {}).get("measured_at_version")
+    return None if base is None or job.state not in IN_REVIEW else max(int(base), job.table.version or 0)

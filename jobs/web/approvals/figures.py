@@ -1,0 +1,65 @@
+"""The numbers of a request as pages show them: the main one first, unknown ones as a word."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.templatetags.levee import number, size, unknown
+from jobs.commands import registry
+from jobs.domain.comparison import Unit
+from jobs.domain.results import Result
+from jobs.domain.wording import Figure
+from jobs.models import Job
+from jobs.targets.undo_window import Undo
+
+Shown = dict[str, Any]
+
+
+def figures_of(job: Job, undo: Undo | None) -> list[Shown]:
+    """The preview's counts, and how long you could undo it; empty before there is a preview."""
+    figures = [_shown(figure) for figure in registry.figures_of(job)]
+    return figures if not figures or undo is None or undo.until is None else [*figures, _undo(undo)]
+
+
+def outcome_of(job: Job, result: Result) -> list[Shown]:
+    """The numbers that lead a result."""
+    return [_shown(figure) for figure in registry.outcome_of(job, result)]
+
+
+def weight_of(job: Job) -> Shown | None:
+    """The one number that shows how much the request affects."""
+    weight = registry.weight_of(job)
+    return None if weight is None else _shown(weight)
+
+
+def _shown(figure: Figure) -> Shown:
+    return {"label": figure.label, "value": _value(figure), "sub": figure.sub}
+
+
+def _value(figure: Figure) -> str:
+    if figure.value is None:
+        return unknown(figure.why_unknown, figure.unknown)
+    text = size(figure.value) if figure.unit is Unit.BYTES else number(figure.value)
+    noun = f" {figure.noun}{'' if figure.value == 1 else 's'}" if figure.noun else ""
+    return f"{'≤ ' if figure.at_most else ''}{text}{noun}"
+
+
+def _undo(undo: Undo) -> Shown:
+    if not undo.possible or undo.until is None:
+        return {"label": "Undo", "value": "not possible", "sub": "once it has run"}
+    return {"label": "Undo until", "value": day_and_time(undo.until), "sub": "UTC, if it runs before then"}
+
+
+def day_and_time(moment: datetime) -> SafeString:
+    """A moment short enough for a figure (`27 Nov, 08:00`); in full on hover."""
+    utc = moment.astimezone(UTC)
+    year = "" if utc.year == timezone.now().year else f" {utc.year}"
+    text = f"{utc.day} {utc:%b}{year}, {utc:%H:%M}"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
+    )

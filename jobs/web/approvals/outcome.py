@@ -1,0 +1,104 @@
+"""A run on its job's page: who approved it, its result beside the prediction, and the undo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.templatetags.levee import duration, number, size
+from jobs.commands.registry import compared
+from jobs.domain import comparison
+from jobs.domain.comparison import Line, Unit, Verdict
+from jobs.domain.results import Result
+from jobs.domain.states import State
+from jobs.models import Job
+from jobs.web.approvals import figures
+from jobs.web.approvals.figures import figures_of
+from jobs.web.approvals.review_queries import decisions_of, request_of
+from jobs.web.parts import parts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A verdict as icon, tone and word."""
+
+    tone: str
+    icon: str
+    text: str
+
+
+WORDS = {
+    Verdict.SAME: Word("ok", "circle-check", "as predicted"),
+    Verdict.WITHIN: Word("ok", "circle-check", "within the bound"),
+    Verdict.DIFFERENT: Word("wait", "alert-triangle", "different"),
+    Verdict.UNKNOWN: Word("unknown", "help-circle", "not recorded"),
+    Verdict.MEASURED: Word("idle", "info-circle", "not predicted"),
+}
+
+
+def outcome_of(person: Person, job: Job) -> dict[str, Any]:
+    """The context of the job's page beside state and log."""
+    result = Result.from_json(job.result) if job.result else None
+    lines = compared(job, result) if result else []
+    return {
+        **request_of(job),
+        "approvers": [d.person.name for d in decisions_of(job) if d.decision == "approve" and d.voided_at is None],
+        "figures": figures_of(job, None),
+        "counted": figures.outcome_of(job, result) if result else [],
+        "lines": [shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
+        "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
+        "differing": len(comparison.differ(lines)),
+        "may_undo": job.version is not None and _may_ask(person, job),
+        "undone_by": _undone_by(job),
+        "again_url": _again_url(person, job),
+    }
+
+
+def _again_url(person: Person, job: Job) -> str | None:
+    """The page to request the same again on the table as it is now, if the job didn't succeed."""
+    if not job.is_ended or job.state == State.SUCCEEDED or not _may_ask(person, job):
+        return None
+    return parts_of(job).ask_again(job) or None
+
+
+def _may_ask(person: Person, job: Job) -> bool:
+    return person.scopes(Permission.JOB_REQUEST).covers_table(job.table.root_id, job.table_id)
+
+
+def _undone_by(job: Job) -> list[Job]:
+    """The jobs that were requested to undo this one, newest first."""
+    return [] if job.version is None else list(Job.objects.filter(undoes=job).order_by("-requested_at")[:5])
+
+
+def shown(line: Line) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "label": line.label,
+        "expected": _expected(line),
+        "actual": None if line.actual is None else _text(line.actual, line.unit),
+        "word": WORDS[line.verdict],
+        "why": line.why,
+    }
+
+
+def _expected(line: Line) -> str:
+    """The prediction in words; empty if there was none."""
+    expected = line.expected
+    if expected.value is not None:
+        return _text(expected.value, line.unit)
+    least = "" if expected.least is None else f"at least {_text(expected.least, line.unit)}"
+    most = "" if expected.most is None else f"at most {_text(expected.most, line.unit)}"
+    return ", ".join(filter(None, (least, most)))
+
+
+def _text(value: int | str, unit: Unit) -> str:
+    if isinstance(value, str):
+        return value
+    match unit:
+        case Unit.BYTES:
+            return size(value)
+        case Unit.MILLISECONDS:
+            return duration(value / 1000)
+    return number(value)

@@ -1,0 +1,96 @@
+"""The jobs behind a table's commits, for the catalog's pages (`tables.ports`)."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from django.db.models import Exists, F, OuterRef, Q
+from django.urls import reverse
+
+from console.accounts.models import Person
+from jobs.commands.registry import title_of
+from jobs.domain.states import OPEN
+from jobs.models import Decision, Job, Read, Worker
+from jobs.reads import queue
+from jobs.targets.access import visible_to
+from tables import ports
+from tables.models import Commit, Table
+
+
+class KnownJobs:
+    """Answers `tables.ports.Jobs`."""
+
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, ports.Job]:
+        """By version, in two queries, without jobs that the person may not see."""
+        visible = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
+        jobs = {job.pk: job for job in visible.only(*_FIELDS)}
+        approvals = _approvals(list(jobs))
+        return {
+            commit.version: _described(job, commit, approvals[job.pk])
+            for commit in commits
+            if commit.job is not None and (job := jobs.get(commit.job)) is not None
+        }
+
+    def asked_by(self, name: str) -> Q:
+        """The condition on commits that a job of the person made: a mark alone doesn't count."""
+        made = Job.objects.filter(pk=OuterRef("job"), table=OuterRef("table"), version=OuterRef("version"))
+        return Q(job__isnull=False) & Q(Exists(made.filter(requested_by__name__iexact=name)))
+
+    def open_on(self, person: Person, table: Table) -> Sequence[ports.Request]:
+        """One query; MOST_OPEN at most, newest first."""
+        jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
+        return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
+
+    def under_way(self, table: Table) -> bool:
+        """Whether a job of the table has not ended."""
+        return Job.objects.filter(table=table, state__in=OPEN).exists()
+
+    def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
+        """Never joins an earlier question, which may have read the log before this one."""
+        if not queue.is_ready(Worker.Kind.LIGHT):
+            return None
+        return queue.ask(person, "sync", Worker.Kind.LIGHT, {"table": str(table.pk)}, table, joins=False).pk
+
+    def await_sync(self, asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+        """Withdraws the read if no worker begins it within `patience` seconds."""
+        read = queue.until_answered(Read.objects.get(pk=asked), patience)
+        if read.state == Read.State.WAITING and queue.withdraw(read):
+            return None
+        read = queue.until_answered(read, seconds - patience)
+        if problem := queue.problem_of(read):
+            raise problem
+        return read.state == Read.State.ANSWERED
+
+
+MOST_OPEN = 5
+_FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")
+
+
+def _request(job: Job) -> ports.Request:
+    url = reverse("jobs:detail", args=[job.pk])
+    return ports.Request(url, title_of(job), job.state, job.requested_by.name, job.requested_at)
+
+
+def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[ports.Approval]]:
+    """The approvals that are valid for each job's current digest, oldest first."""
+    decisions = Decision.objects.filter(
+        job__in=jobs, decision=Decision.Kind.APPROVE, digest=F("job__digest"), voided_at=None
+    )
+    approvals: dict[uuid.UUID, list[ports.Approval]] = defaultdict(list)
+    for job, by, at, comment in decisions.values_list("job_id", "person__name", "decided_at", "comment"):
+        approvals[job].append(ports.Approval(by, at, comment))
+    return approvals
+
+
+def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval]) -> ports.Job:
+    return ports.Job(
+        id=job.pk,
+        url=reverse("jobs:detail", args=[job.pk]),
+        asked_by=job.requested_by.name,
+        asked_at=job.requested_at,
+        reason=job.reason,
+        approvals=tuple(approvals),
+        made_it=(job.table_id, job.version) == (commit.table_id, commit.version),
+    )

@@ -1,0 +1,152 @@
+"""The page that converts a directory: its inspection, then the request."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.models import Person
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit.actions import Action
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.convert.rules import Convert
+from jobs.domain.partitions import TYPE_NAMES
+from jobs.lifecycle.worker_states import worker_state
+from jobs.models import Read, Worker
+from jobs.policy.needs import needs_at
+from jobs.reads import queue
+from jobs.requests import asking
+from jobs.targets import access, places
+from jobs.web.commands.convert.serializers import InspectionSerializer
+from jobs.web.parts import Answer, Parts
+from tables.catalog.listing import roots_of, visible_to
+
+
+@requires(Permission.TABLE_READ)
+@require_http_methods(["GET", "POST"])
+def convert(request: HttpRequest) -> HttpResponse:
+    """Directory → inspection → request: the evidence first, then the decision."""
+    if request.method == "POST":
+        return _request_convert(request)
+    path = request.GET.get("path", "").strip()
+    if not path:
+        return render(request, "jobs/convert/page.html", _start_context(person_of(request)))
+    return _show_inspection(request, path)
+
+
+def _start_context(person: Person) -> dict[str, Any]:
+    candidates = visible_to(person).filter(format="parquet").order_by("name")[:50]
+    return {"path": "", "roots": roots_of(person)[:20], "candidates": candidates}
+
+
+def _show_inspection(request: HttpRequest, path: str, **extra: Any) -> HttpResponse:
+    try:
+        place = places.by_path(Actor.of(request), path, Action.CONVERSION_INSPECT)
+    except Problem as problem:
+        context = {**_start_context(person_of(request)), "path": path, "problem": problem}
+        return render(request, "jobs/convert/page.html", context, status=problem.status)
+    read = _inspection(person_of(request), place.path, fresh=False)
+    return render(request, "jobs/convert/page.html", {**_read_context(request, read, place), **extra})
+
+
+def _inspection(person: Person, path: str, *, fresh: bool) -> Read:
+    """The person's latest inspection of the directory, or a new one."""
+    latest = Read.objects.filter(person=person, kind="inspect", question={"path": path}).order_by("-asked_at").first()
+    if latest is not None and not fresh and not queue.is_over(latest):
+        return latest
+    return queue.ask(person, "inspect", Worker.Kind.INTERACTIVE, {"path": path})
+
+
+def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict[str, Any]:
+    state = {"waiting": "pending", "running": "pending"}.get(read.state, read.state)
+    table_id = place.table.pk if place.table else None
+    return {
+        "needs": needs_at(person_of(request), Convert.kind, place.root.pk, table_id, {}),
+        "path": place.path,
+        "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},
+        "inspection": _with_choices(read.answer, request),
+        "poll_url": reverse("jobs:inspection", args=[read.pk]) if state == "pending" else None,
+        "spark_state": worker_state(Worker.Kind.INTERACTIVE),
+        "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
+        "may_request": access.may_request_at(person_of(request), place),
+    }
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def inspection(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
+    """The part of the convert page that asks again until the inspection is there."""
+    read = get_object_or_404(Read, pk=read_id, person=person_of(request), kind="inspect")
+    place = places.by_path(Actor.of(request), read.question["path"], Action.CONVERSION_INSPECT)
+    return render(request, "jobs/convert/_inspection.html", _read_context(request, read, place))
+
+
+@requires(Permission.TABLE_READ)
+@require_POST
+def inspect_again(request: HttpRequest) -> HttpResponse:
+    """A fresh inspection of the same directory."""
+    place = places.by_path(Actor.of(request), request.POST.get("path", ""), Action.CONVERSION_INSPECT)
+    _inspection(person_of(request), place.path, fresh=True)
+    return redirect(f"{reverse('jobs:convert')}?{urlencode({'path': place.path})}")
+
+
+def _request_convert(request: HttpRequest) -> HttpResponse:
+    path, reason = request.POST.get("path", ""), request.POST.get("reason", "")
+    collect_stats = request.POST.get("collect_stats") != "false"
+    command = Convert(
+        path=path,
+        name=None,
+        source_format="parquet",
+        partition_schema=_partition_schema(request),
+        collect_stats=collect_stats,
+    )
+    try:
+        made = asking.request(Actor.of(request), command, reason)
+    except Problem as problem:
+        if problem.status not in {400, 409}:
+            raise
+        return _show_inspection(request, path, problem_request=problem, reason=reason, collect_stats=collect_stats)
+    return redirect("jobs:detail", made.job.pk)
+
+
+def _with_choices(found: dict[str, Any] | None, request: HttpRequest) -> dict[str, Any] | None:
+    """The inspection with the types that the person had chosen, when a request was refused."""
+    chosen = dict(zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False))
+    if found is None or not chosen:
+        return found
+    columns = [c | {"chosen": chosen.get(c["name"], c["proposed_type"])} for c in found["partition_columns"]]
+    return found | {"partition_columns": columns}
+
+
+def _partition_schema(request: HttpRequest) -> str | None:
+    columns = zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False)
+    return ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns) or None
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _shown(read: Read) -> Any:
+    return InspectionSerializer(read.answer).data
+
+
+def _check_place(actor: Actor, read: Read) -> None:
+    """The directory may still be seen."""
+    places.by_path(actor, read.question["path"], Action.CONVERSION_INSPECT)
+
+
+PARTS = Parts(
+    what="jobs/convert/what.html",
+    result="jobs/convert/result.html",
+    measured="jobs/convert/measured.html",
+    answers={"inspect": Answer(_shown, check=_check_place)},
+)

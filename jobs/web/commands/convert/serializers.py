@@ -1,0 +1,86 @@
+"""A convert over HTTP: what asks for it, and what an inspection finds. Unknown is null."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from console.base.rest import Body, Text
+from console.base.rest import Flag as StrictFlag
+from jobs.commands.convert.rules import Convert
+from jobs.web.parts import Shape
+from jobs.web.refusals import RefusalSerializer
+
+
+class ConvertBody(Body):
+    """CONVERT TO DELTA of a parquet directory, by path or by catalog name."""
+
+    command = serializers.ChoiceField([Convert.kind])
+    path = Text(required=False, allow_null=True, max_length=4096, help_text="Absolute and literal.")
+    name = Text(required=False, allow_null=True, max_length=500, help_text="A name of the catalog: db.orders.")
+    source_format = Text(max_length=100, help_text="parquet; delta does nothing.")
+    partition_schema = Text(
+        required=False,
+        allow_null=True,
+        max_length=20_000,
+        help_text="Spark DDL, `day date, country string`; null means unpartitioned.",
+    )
+    collect_stats = StrictFlag(required=False, default=True)
+    reason = Text(max_length=2000, allow_blank=True)
+
+
+def _convert(given: Mapping[str, Any]) -> Convert:
+    return Convert(
+        path=given.get("path"),
+        name=given.get("name"),
+        source_format=given["source_format"],
+        partition_schema=given.get("partition_schema"),
+        collect_stats=given["collect_stats"],
+    )
+
+
+class ProposalSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    proposed_type = serializers.CharField()
+    evidence = serializers.CharField()
+    distinct = serializers.IntegerField()
+    nulls = serializers.IntegerField()
+    examples = serializers.ListField(child=serializers.CharField())
+
+
+class ConflictSerializer(serializers.Serializer[Any]):
+    column = serializers.CharField()
+    types = serializers.DictField(child=serializers.IntegerField())
+    example_files = serializers.ListField(child=serializers.CharField())
+    fatal = serializers.BooleanField()
+    text = serializers.CharField()
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    text = serializers.CharField()
+
+
+class InspectionSerializer(serializers.Serializer[Any]):
+    """What a convert would find in a directory. Paths are relative to `path`; `num_records` is null when a footer can't be read."""
+
+    path = serializers.CharField()
+    num_files = serializers.IntegerField()
+    size_bytes = serializers.IntegerField()
+    num_records = serializers.IntegerField(allow_null=True)
+    partition_columns = ProposalSerializer(many=True)
+    conflicts = ConflictSerializer(many=True)
+    stray_files = serializers.ListField(child=serializers.CharField())
+    nested_tables = serializers.ListField(child=serializers.CharField())
+    hidden_files = serializers.IntegerField()
+    schema = serializers.JSONField(allow_null=True)
+    refusals = RefusalSerializer(many=True)
+    notes = NoteSerializer(many=True)
+    empty_files = serializers.IntegerField()
+    from_metadata_log = serializers.BooleanField()
+    already_delta = serializers.BooleanField()
+
+
+SHAPE = Shape(ConvertBody, _convert, InspectionSerializer)

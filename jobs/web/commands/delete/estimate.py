@@ -1,0 +1,115 @@
+"""What a delete would touch, asked before anything is asked for: from the log at once, or counted by Spark as a read."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from jobs.commands.delete.log import from_log, shown
+from jobs.domain.errors import CommandRefused
+from jobs.domain.predicates.printing import to_text
+from jobs.domain.predicates.stored import to_json
+from jobs.domain.predicates.tree import Node
+from jobs.lifecycle.cancelling import require_person
+from jobs.models import Read, Worker
+from jobs.reads import queue
+from jobs.reads.rows import table_with_rows
+from jobs.targets.problems import problem_of_refused
+from jobs.targets.subject import Subject, subject_of
+from tables.models import Table
+
+MATCHED = "matched"
+
+
+def preview(actor: Actor, table_id: uuid.UUID, text: str | None) -> dict[str, Any]:
+    """The log's answer at the newest version, as the API has it; `text` None is the whole table.
+
+    Statistics tell of values, so it takes the right to rows. Raises Http404; Problem 403 `forbidden`, 400 `predicate_refused`, 422
+    `append_only`, `not_delta`, `unreadable`.
+    """
+    subject, node = _asked(table_with_rows(actor, table_id), text)
+    return _previewed(subject, node)
+
+
+def preview_of(actor: Actor, subject: Subject, node: Node | None) -> dict[str, Any]:
+    """As `preview`, for a page that has looked at the table already: page and preview are of one version. Raises as it does."""
+    table_with_rows(actor, subject.table.pk)
+    return _previewed(subject, node)
+
+
+def ask_exact(actor: Actor, table_id: uuid.UUID, text: str | None) -> Read:
+    """The read by which Spark counts the matching rows at the newest version. Counting tells of rows: it is an event.
+
+    Raises as `preview` does, and Problem 503 `audit_unavailable`.
+    """
+    subject, node = _asked(table_with_rows(actor, table_id), text)
+    return ask_exact_of(actor, subject, node)
+
+
+def ask_exact_of(actor: Actor, subject: Subject, node: Node | None) -> Read:
+    """As `ask_exact`, at the version that a page shows."""
+    table = table_with_rows(actor, subject.table.pk)
+    log = _previewed(subject, node)
+    tree = None if node is None else to_json(node)
+    question = {"path": table.path, "tree": tree, "version": subject.version, "preview": log}
+    after = {"read": MATCHED, "predicate": log["predicate"]}
+    with transaction.atomic():
+        record(
+            actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table.pk, table.name,
+            after=after, table_version=subject.version,
+        )  # fmt: skip
+        person = require_person(actor)
+        return queue.ask(person, MATCHED, Worker.Kind.INTERACTIVE, question, table, subject.version)
+
+
+def answered(read: Read) -> dict[str, Any]:
+    """The log's preview with Spark's count in it, as the API has it."""
+    log: Mapping[str, Any] = read.question["preview"]
+    found = read.answer or {}
+    whole = log["class"] == "whole_table" or found["rows"] >= found["rows_total"]
+    rewrites = log["branch"] == "rewrite"
+    return {
+        **log,
+        "table": read.table_id,
+        "class": "whole_table" if whole else "ordinary",
+        "branch": log["branch"] if found["rows"] else "nothing",
+        "files_matched": found["files"],
+        "files_to_rewrite": found["files"] if rewrites else 0,
+        "bytes_matched": found["bytes"],
+        "bytes_to_rewrite": found["bytes"] if rewrites else 0,
+        "rows_matched": found["rows"],
+        "rows_matched_exact": True,
+        "rows_total": found["rows_total"],
+        "rows_hash": found["rows_hash"],
+        "notes": [],
+        "speed": "spark",
+    }
+
+
+def _asked(table: Table, text: str | None) -> tuple[Subject, Node | None]:
+    try:
+        subject = subject_of(table.pk)
+        return subject, None if text is None else subject.read(text)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+
+
+def _from_log(subject: Subject, node: Node | None) -> dict[str, Any]:
+    try:
+        return shown(from_log(subject, node).values)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+
+
+def _previewed(subject: Subject, node: Node | None) -> dict[str, Any]:
+    return _named(subject.table, node) | _from_log(subject, node)
+
+
+def _named(table: Table, node: Node | None) -> dict[str, Any]:
+    return {"table": str(table.pk), "predicate": None if node is None else to_text(node)}

@@ -1,0 +1,171 @@
+"""What somebody filled in on the delete page: a condition in rows and as text, kept in step, or every row by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.http import HttpRequest, QueryDict
+
+from jobs.domain.errors import CommandRefused
+from jobs.domain.predicates.schema import Schema
+from jobs.domain.predicates.tree import Node
+from jobs.predicates.reading import parse
+from jobs.targets.predicates import PredicateRefused, refused_predicate
+from jobs.web.commands.delete.condition_builder import Choice, Row, Unfilled, choices, rows_of, text_of, tree_of
+
+MAX_ROWS = 50
+NOT_BEGUN = "Enter a condition, or choose every row."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The form. `said` is the text that the page had shown: where `text` differs from it, the text was edited and leads.
+
+    `act` is the button: preview, add, drop (with `dropped`), clear, count or request. `shape` is which fields the page had shown.
+    """
+
+    rows: tuple[Row, ...] = ()
+    text: str = ""
+    said: str = ""
+    whole: bool = False
+    name: str = ""
+    reason: str = ""
+    act: str = "preview"
+    dropped: int | None = None
+    shape: str = ""
+
+    @property
+    def leads(self) -> str:
+        """The side that was changed last; without rows there is only the text."""
+        return "text" if self.text != self.said or not self.rows else "rows"
+
+
+def asked_in(request: HttpRequest) -> Asked:
+    """What was posted; a link may bring a condition along as `predicate`."""
+    if request.method != "POST":
+        return Asked(text=_lines(request.GET.get("predicate", "")))
+    given = request.POST
+    act, _, index = given.get("do", "preview").partition(":")
+    return Asked(
+        rows=tuple(_rows(given)),
+        text=_lines(given.get("text", "")),
+        said=_lines(given.get("said", "")),
+        whole=given.get("whole") == "on",
+        name=given.get("name", "").strip(),
+        reason=given.get("reason", ""),
+        act=act,
+        shape=given.get("shape", ""),
+        dropped=int(index) if index.isascii() and index.isdecimal() and len(index) < 5 else None,
+    )
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _rows(given: QueryDict) -> list[Row]:
+    columns = [given.getlist(name)[:MAX_ROWS] for name in ("column", "operator", "value", "until")]
+    return [Row(*filled) for filled in zip(*columns, strict=False)]
+
+
+WHOLE = "whole"  # the shape of a page that asks for every row
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row with what its fields offer; lines are numbered from 1."""
+
+    row: Row
+    number: int
+    operators: Sequence[str]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Both sides as the page shows them. `node` is None until the condition can be read; `rows` is None where rows can't say it.
+
+    `unfilled` says which row isn't a condition yet, `refused` why the text isn't one.
+    """
+
+    columns: Sequence[Choice]
+    rows: Sequence[Row] | None
+    text: str
+    node: Node | None = None
+    unfilled: str = ""
+    refused: PredicateRefused | None = None
+
+    @property
+    def lines(self) -> list[Line]:
+        """The rows with what their fields offer."""
+        known = {choice.name: choice for choice in self.columns}
+        return [_line(row, number, known.get(row.column)) for number, row in enumerate(self.rows or (), 1)]
+
+    @property
+    def shape(self) -> str:
+        """Which fields the rows have, whatever they hold."""
+        if self.rows is None:
+            return "refused" if self.refused else "text"
+        return " ".join(f"{row.column}:{row.operator}" for row in self.rows)
+
+    @property
+    def terms(self) -> int:
+        """How many conditions the rows hold."""
+        return sum(1 for row in self.rows or () if row.column)
+
+
+def _line(row: Row, number: int, choice: Choice | None) -> Line:
+    return Line(row, number, choice.operators if choice else ("=",), choice.type if choice else "")
+
+
+def condition_of(asked: Asked, schema: Schema) -> Condition:
+    """The condition that was asked for, with the other side brought in step."""
+    columns = choices(schema)
+    if asked.act == "clear":
+        return Condition(columns, [Row()], "")
+    return _by_text(asked, columns, schema) if asked.leads == "text" else _by_rows(asked, columns, schema)
+
+
+def _by_text(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Condition:
+    text = asked.text
+    if not text.strip():
+        return Condition(columns, _after_act(asked, [Row()]), text)
+    try:
+        node = parse(text, schema)
+    except CommandRefused as refused:
+        return Condition(columns, None, text, refused=refused_predicate(refused))
+    rows = rows_of(node, columns)
+    return Condition(columns, None if rows is None else _after_act(asked, rows), text, node)
+
+
+def _by_rows(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Condition:
+    rows = _after_act(asked, list(asked.rows)) or [Row()]
+    if asked.act != "request":
+        rows = _fitting(rows, columns)
+    try:
+        node = tree_of(rows, columns)
+    except Unfilled as unfilled:
+        return Condition(columns, rows, asked.said, unfilled=str(unfilled))
+    text = "" if node is None else text_of(node)
+    try:
+        return Condition(columns, rows, text, None if node is None else parse(text, schema))
+    except CommandRefused as refused:
+        return Condition(columns, rows, text, refused=refused_predicate(refused))
+
+
+def _fitting(rows: Sequence[Row], columns: Sequence[Choice]) -> list[Row]:
+    """A row whose column was changed keeps its comparison where the new column knows it."""
+    known = {choice.name: choice.operators for choice in columns}
+    return [
+        row if row.operator in known.get(row.column, (row.operator,)) else replace(row, operator=known[row.column][0])
+        for row in rows
+    ]
+
+
+def _after_act(asked: Asked, rows: list[Row]) -> list[Row]:
+    if asked.act == "add" and len(rows) < MAX_ROWS:
+        return [*rows, Row()]
+    if asked.act == "drop":
+        return [row for index, row in enumerate(rows) if index != asked.dropped]
+    return rows

@@ -1,0 +1,62 @@
+"""Forms of jobs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django import forms
+
+from jobs.domain.states import State
+
+
+class JobFilterForm(forms.Form):
+    """How the list of jobs is narrowed."""
+
+    state = forms.ChoiceField(
+        required=False,
+        choices=[("", "any"), ("open", "not ended"), *[(s.value, s.value.replace("_", " ")) for s in State]],
+        widget=forms.Select(attrs={"class": "form-control lv-select"}),
+    )
+    by = forms.CharField(
+        required=False, max_length=64, label="Requested by", widget=forms.TextInput(attrs={"class": "form-control"})
+    )
+    table = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+
+class TravelForm(forms.Form):
+    """How to load the live object; an empty form loads the latest version, as `GET /tables/{id}/deltatable` does."""
+
+    HINTS: ClassVar[dict[str, str]] = {
+        "version": "12",
+        "timestamp": "2026-11-20 12:00",
+        "at": "@v12 or @20261120120000000",
+        "partition": "day=2026-11-20/country=FR",
+        "starting_version": "0",
+        "ending_version": "newest",
+    }
+
+    version = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1, label="Version")
+    timestamp = forms.DateTimeField(required=False, label="Timestamp, UTC")
+    at = forms.RegexField(r"^@(v[0-9]{1,18}|[0-9]{17})$", required=False, label="Path with")
+    partition = forms.CharField(required=False, max_length=2000, label="Directory below")
+    by = forms.ChoiceField(
+        required=False,
+        label="Opened by",
+        choices=[("", "its name, if any"), ("path", "its path"), ("name", "its name")],
+    )
+    read_change_feed = forms.BooleanField(required=False, label="As the change feed")
+    starting_version = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1, label="from version")
+    ending_version = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1, label="to version")
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        for name, field in self.fields.items():
+            if name in self.HINTS:
+                hint = {"placeholder": self.HINTS[name], "autocomplete": "off"}
+                field.widget.attrs |= {"class": "form-control lv-mono", **hint}
+        self.fields["by"].widget.attrs["class"] = "form-control lv-select"
+        self.fields["read_change_feed"].widget.attrs["class"] = "lv-check"
+
+    def given(self) -> dict[str, object]:
+        """The form's values, as the read's question takes them."""
+        return {name: value for name, value in self.cleaned_data.items() if value not in (None, "", False)}

@@ -1,0 +1,189 @@
+"""Reads of jobs for pages and API: narrowed to what a person may see, a constant number of queries each."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.base.pagination import Key, Page, page
+from jobs.commands.registry import title_of
+from jobs.domain.results import Result, affected_rows
+from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
+from jobs.lifecycle.cancelling import may_cancel
+from jobs.lifecycle.endings import success_text
+from jobs.models import Attempt, Job, JobEvent, LogLine
+from jobs.targets.access import visible_to
+from tables.catalog.listing import visible_to as tables_visible_to
+from tables.history.version_links import commit_url
+from tables.models import Commit, Explanation
+from tables.rules.destruction import DESTRUCTIVE
+
+NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The filter of a list of jobs; empty texts filter nothing."""
+
+    state: str = ""
+    command: str = ""
+    table: str = ""
+    by: str = ""
+
+    def __bool__(self) -> bool:
+        return any((self.state, self.command, self.table, self.by))
+
+    def apply(self, jobs: QuerySet[Job]) -> QuerySet[Job]:
+        if self.state == "open":
+            jobs = jobs.filter(state__in=OPEN)
+        elif self.state:
+            jobs = jobs.filter(state=self.state)
+        if self.command:
+            jobs = jobs.filter(command=self.command)
+        if self.table:
+            jobs = jobs.filter(table_id=_uuid(self.table))
+        if self.by:
+            jobs = jobs.filter(requested_by__name__iexact=self.by)
+        return jobs
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return uuid.UUID(int=0)
+
+
+def job_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Job]:
+    """Jobs, newest first."""
+    jobs = wanted.apply(visible_to(person)).select_related("table", "requested_by")
+    return page(jobs.defer("preview"), NEWEST, limit, cursor)  # it can be long, and a list doesn't need it
+
+
+def row(job: Job) -> dict[str, Any]:
+    """A job as lists show it."""
+    return {
+        "id": job.pk,
+        "title": title_of(job),
+        "state": job.state,
+        "table_state_text": table_state(
+            State(job.state), job.version, no_op=job.no_op, committed="committed" in (job.progress or {})
+        ),
+        "requested_by": job.requested_by.name,
+        "requested_at": job.requested_at,
+        "finished_at": job.finished_at,
+        "progress": job.progress,
+    }
+
+
+def unended(person: Person, limit: int = 20) -> list[dict[str, Any]]:
+    """Jobs that haven't ended, newest first."""
+    jobs = visible_to(person).filter(state__in=OPEN).select_related("table", "requested_by")[:limit]
+    return [row(job) for job in jobs]
+
+
+def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
+    """Jobs that ended in the last week, newest first."""
+    since = timezone.now() - timedelta(days=7)
+    jobs = visible_to(person).filter(finished_at__gt=since).select_related("table", "requested_by")
+    return [row(job) for job in jobs.order_by("-finished_at")[:limit]]
+
+
+def events_of(job: Job) -> list[dict[str, Any]]:
+    """The job's events, oldest first."""
+    fields = ("at", "who", "kind", "source", "target", "attempt", "text", "table_text")
+    return list(JobEvent.objects.filter(job=job).order_by("id").values(*fields))
+
+
+def attempts_of(job: Job) -> list[dict[str, Any]]:
+    """The job's attempts at running it (previews aside), oldest first."""
+    fields = ("number", "worker", "claimed_at", "ended_at", "outcome")
+    return list(Attempt.objects.filter(job=job, kind=Attempt.Kind.RUN).order_by("claimed_at").values(*fields))
+
+
+def log_of(job: Job) -> list[dict[str, Any]]:
+    """The lines of all its attempts, oldest first."""
+    return [dict(line) for line in LogLine.objects.filter(attempt__job=job).order_by("id").values("at", "text")]
+
+
+def state_sentence(job: Job) -> str:
+    """The job's state in one sentence; the stage while it runs, the reason when it failed."""
+    stage = job.progress.get("stage") if job.progress else None
+    if job.state == State.RUNNING and stage:
+        done, total = job.progress.get("done"), job.progress.get("total")
+        return f"{stage.capitalize()}, {done:,} of {total:,} Spark tasks." if total else f"{stage.capitalize()}."
+    if job.state == State.SUCCEEDED and job.result:
+        return success_text(Result.from_json(job.result))
+    return SENTENCE[State(job.state)]
+
+
+def stages_of(job: Job) -> list[dict[str, Any]]:
+    """The stages of the run: done, now, or where it failed or was stopped."""
+    found: Sequence[dict[str, Any]] = (job.progress or {}).get("stages", [])
+    last = {State.SUCCEEDED: "done", State.FAILED: "failed", State.STALE: "failed"}.get(
+        State(job.state), "stopped" if job.is_ended else "now"
+    )
+    return [
+        {"name": s["name"], "state": "done" if s["seconds"] is not None else last, "seconds": s["seconds"], "what": ""}
+        for s in found
+    ]
+
+
+def details(person: Person, job: Job) -> dict[str, Any]:
+    """The context of a job's page."""
+    state = State(job.state)
+    return {
+        **row(job),
+        "short_id": str(job.pk)[:8],
+        "command": job.command,
+        "state_text": state_sentence(job),
+        "table": {"id": job.table_id, "name": job.table.name, "url": reverse("tables:overview", args=[job.table_id])},
+        "reason": job.reason,
+        "digest": job.digest,
+        "base_version": job.base_version,
+        "preview": job.preview,
+        "progress": {**(job.progress or {}), "stages": stages_of(job)},
+        "attempts": attempts_of(job),
+        "events": events_of(job),
+        "result": job.result,
+        "error": job.error,
+        "finished_at": job.finished_at,
+        "can_cancel": state in CANCELLABLE and may_cancel(person, job),
+        "log": log_of(job),
+    }
+
+
+def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
+    """Commits of the last week that removed or replaced rows, newest first, with the person whose job made each."""
+    since = timezone.now() - timedelta(days=7)
+    commits = Commit.objects.filter(DESTRUCTIVE, table__in=tables_visible_to(person), committed_at__gt=since)
+    found = list(commits.select_related("table").order_by("-committed_at")[:limit])
+    jobs = Job.objects.filter(pk__in=[c.job for c in found if c.job]).select_related("requested_by")
+    known = {(job.pk, job.location, job.version): job.requested_by.name for job in jobs}
+    asked = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    open_ones = set(
+        asked.filter(table__in=[c.table_id for c in found]).values_list("table_id", "incarnation", "version")
+    )
+    return [
+        {
+            "table_name": commit.table.name,
+            "version": commit.version,
+            "url": commit_url(commit.table, commit.version, commit.incarnation),
+            "operation": commit.operation,
+            # A rewritten file counts with all of its rows: a delete's own metric is closer to the truth.
+            "rows": commit.rows_removed if (told := affected_rows(commit.operation_metrics)) is None else told,
+            "files": commit.files_removed,
+            "behind": known.get((commit.job, commit.table.path, commit.version)) if commit.job else None,
+            "is_open": (commit.table_id, commit.incarnation, commit.version) in open_ones,
+            "at": commit.committed_at,
+        }
+        for commit in found
+    ]

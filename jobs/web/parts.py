@@ -1,0 +1,116 @@
+"""The parts of a command's pages and API, and how shared pages find them: one package for each row of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from django import forms
+from django.urls import URLPattern
+from rest_framework import serializers
+
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.rest import Body
+from jobs.commands.registry import ROWS
+from jobs.domain.commands import Command
+from jobs.models import Job, Read
+
+CLASSES = ["whole_table", "ordinary"]
+
+
+class ConsequenceSerializer(serializers.Serializer[Any]):
+    """A consequence of a change beyond its numbers; `code` is stable."""
+
+    code = serializers.CharField()
+    text = serializers.CharField()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A command over HTTP: the request's body and how its values become the command, its preview, and an edit's body.
+
+    `SHAPE` of the package's `serializers`.
+    """
+
+    body: type[Body]
+    as_command: Callable[[Mapping[str, Any]], Command]
+    preview: type[serializers.Serializer[Any]]
+    edit: type[Body] | None = None
+
+
+def _seen_by_all(actor: Actor, read: Read) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A read of the command: how its answer is shown, and the permission on the table that it requires.
+
+    `check` raises Problem or Http404 if the person may no longer see a read without a table.
+    """
+
+    shown: Callable[[Read], Any]
+    permission: Permission = Permission.TABLE_READ
+    check: Callable[[Actor, Read], None] = _seen_by_all
+
+
+def _no_address(job: Job) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What shared pages use from a command: template names (empty: none), forms, addresses. `PARTS` of its `pages`.
+
+    `what` says what was asked for; `edit` holds the form that `edit_form` makes of what was typed and the job; `result` and
+    `measured` are of a job's page; `ask_again` is the page where the same is asked for on the table as it is now.
+    """
+
+    what: str = ""
+    edit: str = ""
+    result: str = "jobs/jobs/_outcome.html"
+    measured: str = ""
+    edit_form: Callable[[Mapping[str, Any] | None, Job], forms.Form] | None = None
+    ask_again: Callable[[Job], str] = _no_address
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+
+def shapes() -> dict[str, Shape]:
+    """Every command's shape, by its kind."""
+    return {kind: import_module(f"{row.web}.serializers").SHAPE for kind, row in ROWS.items() if row.web}
+
+
+def parts_of(job: Job) -> Parts:
+    """The parts of the job's command; plain ones for a command that only a later Levee knows."""
+    row = ROWS.get(job.command)
+    return _parts(row.web) if row else Parts()
+
+
+def answers() -> dict[str, Answer]:
+    """Every command's reads, by their kinds."""
+    return {kind: answer for row in ROWS.values() for kind, answer in _parts(row.web).answers.items()}
+
+
+def _parts(web: str) -> Parts:
+    if not web:
+        return Parts()
+    parts = import_module(f"{web}.pages").PARTS
+    if not isinstance(parts, Parts):
+        raise TypeError(f"{web}.pages.PARTS is no Parts")
+    return parts
+
+
+def pages() -> list[URLPattern]:
+    """The addresses of every command's own pages."""
+    return [path for urls in _urls() for path in urls.urlpatterns]
+
+
+def api() -> list[URLPattern]:
+    """The addresses of every command's own API."""
+    return [path for urls in _urls() for path in urls.api_urlpatterns]
+
+
+def _urls() -> list[Any]:
+    return [import_module(f"{row.web}.urls") for row in ROWS.values() if row.web]

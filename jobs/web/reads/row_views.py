@@ -1,0 +1,165 @@
+"""Pages of rows: a sample at any version, and the change feed. Opening one reads with Spark, and the audit log records it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.lifecycle.worker_states import worker_state
+from jobs.models import Read, Worker
+from jobs.reads import queue
+from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, table_with_rows
+from jobs.targets.predicates import PredicateRefused
+from jobs.web.reads import row_cells
+from jobs.web.reads.row_forms import ChangesForm, RowsForm
+from tables.catalog import listing
+from tables.history.reachability import Reach
+from tables.history.schemas import tree_of
+from tables.models import Table
+from tables.web.table import page_header
+
+TEMPLATES = {ROWS: "jobs/reads/_rows.html", CHANGES: "jobs/reads/_changes.html"}
+MOST_COLUMNS = 50  # shown unless you choose others
+NEWEST = 10  # versions whose changes the page shows by default
+
+
+@requires(Permission.TABLE_ROWS)
+@require_GET
+def rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """A sample of the table's rows at any version."""
+    actor = Actor.of(request)
+    table = table_with_rows(actor, table_id)
+    form = RowsForm(request.GET, _column_names(table))
+    asked = _asked_of(form, lambda: ask_rows(actor, table, form.given()))
+    return _page(request, table, "rows", form, asked)
+
+
+@requires(Permission.TABLE_ROWS)
+@require_GET
+def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """The table's change data feed."""
+    actor = Actor.of(request)
+    table = table_with_rows(actor, table_id)
+    if not page_header.has_change_feed(table):
+        raise Http404
+    readable_from = _readable_from(table)
+    form = ChangesForm(request.GET or _newest(table, readable_from))
+    asked = asked_now(lambda: ask_changes(actor, table, form.given())) if form.is_valid() else {}
+    return _page(request, table, "changes", form, asked | {"readable_from": readable_from})
+
+
+@requires(Permission.TABLE_ROWS)
+@require_GET
+def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
+    """The part of either page that polls for the answer, as long as the asker may see it."""
+    person = person_of(request)
+    try:
+        read = get_object_or_404(Read, pk=read_id, person=person, kind__in=KINDS)
+        if read.table_id is None or queue.is_over(read):
+            raise Http404
+        listing.table_for(person, read.table_id, Permission.TABLE_ROWS)
+    except (Http404, Problem) as error:
+        return gone(request, error)
+    return render(request, TEMPLATES[read.kind], _context(read))
+
+
+def gone(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Raises `error`, except for a polling part of a page, which would never stop: it gets a link to read again."""
+    if not request.htmx:  # type: ignore[attr-defined]  # set by its middleware
+        raise error
+    return render(request, "jobs/reads/_read_gone.html", {"again": request.htmx.current_url_abs_path})  # type: ignore[attr-defined]
+
+
+def _page(
+    request: HttpRequest, table: Table, tab: str, form: RowsForm | ChangesForm, asked: dict[str, Any]
+) -> HttpResponse:
+    context = {**page_header.header(person_of(request), table, tab), "form": form, **asked}
+    return render(request, f"jobs/reads/{tab}.html", context, status=400 if form.errors else 200)
+
+
+def asked_now(ask: Callable[[], Read]) -> dict[str, Any]:
+    """The context from the read so far; the page shows an unreadable location beside what the catalog has."""
+    try:
+        return _context(ask())
+    except Problem as problem:
+        if problem.status >= 500 or isinstance(problem, PredicateRefused):
+            raise
+        return {"error": refusal(problem)}
+
+
+def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
+    """As `asked_now`; shows a refused predicate at its field."""
+    if not form.is_valid():
+        return {}
+    try:
+        return asked_now(ask)
+    except PredicateRefused as refused:
+        form.add_error("predicate", refused.detail)
+        return {}
+
+
+def refusal(problem: Problem) -> dict[str, Any]:
+    """The error for an unreadable location, as pages show it beside what the catalog has."""
+    return {
+        "code": problem.code,
+        "message": problem.detail,
+        "engine": problem.engine,
+        "table_state": "Nothing was changed: Levee only read.",
+        "what_to_do": "Check the directory, then sync the table.",
+    }
+
+
+def _context(read: Read) -> dict[str, Any]:
+    found = read.answer
+    shown = _narrowed(read, found) if found else None
+    return {
+        "read": read,
+        "found": found,
+        "headings": row_cells.headings(shown) if shown else [],
+        "lines": row_cells.lines(shown) if shown else [],
+        "hidden": len(found["columns"]) - len(shown["columns"]) if found and shown else 0,
+        "error": queue.as_error(read),
+        "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if read.is_open else None,
+        "spark_state": worker_state(Worker.Kind.INTERACTIVE),
+    }
+
+
+def _narrowed(read: Read, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer's first columns unless you chose some: thousands of them would make a page of many megabytes."""
+    if read.kind != ROWS or read.question.get("columns") or len(found["columns"]) <= MOST_COLUMNS:
+        return found
+    return {
+        "columns": found["columns"][:MOST_COLUMNS],
+        "rows": [row[:MOST_COLUMNS] for row in found["rows"]],
+        "cut_cells": [cell for cell in found["cut_cells"] if cell[1] < MOST_COLUMNS],
+    }
+
+
+def _column_names(table: Table) -> list[str]:
+    tree = tree_of(table.schema)
+    return [column.name for column in tree.columns] if tree else []
+
+
+def _readable_from(table: Table) -> int | None:
+    """The oldest version from which you can read the feed up to the newest; None if you can't read it at all."""
+    found = None
+    for span in reversed(Reach(table).spans):
+        if not span.change_feed:
+            break
+        found = span.first
+    return found
+
+
+def _newest(table: Table, readable_from: int | None) -> dict[str, int]:
+    head = table.version or 0
+    return {"from_version": max(head - NEWEST + 1, readable_from if readable_from is not None else head, 0)}

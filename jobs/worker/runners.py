@@ -1,0 +1,47 @@
+"""The table of Spark runners: the functions that preview and run each command, and those that answer each kind of read.
+
+Separate from `jobs.commands.registry`, so that the web never loads Spark and an engine never loads Django.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.commands.convert.spark import run as convert
+from jobs.commands.delete import spark as delete
+from jobs.commands.restore import spark as restore
+from jobs.domain.engine import Report
+from jobs.engine.rows import read_changes, read_rows
+from jobs.engine.runner import Question, Read, Runner
+from jobs.engine.table_v2 import read_table
+
+RUNNERS: dict[str, Runner] = {
+    "convert": convert.RUNNER,
+    "delete": delete.RUNNER,
+    "restore": restore.RUNNER,
+}
+
+
+def _read_table(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading the table")
+    return read_table(session, question)
+
+
+def _read_rows(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading rows")
+    return read_rows(session, question)
+
+
+def _read_changes(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("reading the change feed")
+    return read_changes(session, question)
+
+
+READS: dict[str, Read] = {
+    "deltatable": _read_table,
+    "rows": _read_rows,
+    "changes": _read_changes,
+    **{kind: read for runner in RUNNERS.values() for kind, read in runner.reads.items()},
+}

@@ -1,0 +1,93 @@
+"""The engine that workers use: jobs.domain.engine.Engine on one Spark JVM."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from jobs.domain.commands import Command
+from jobs.domain.engine import Checked, Marks, Report
+from jobs.domain.measures import Measure
+from jobs.domain.results import Result
+from jobs.engine import progress
+from jobs.engine.errors import translate
+from jobs.engine.runtime import Runtime
+from jobs.engine.session import job_session
+from jobs.worker.runners import READS, RUNNERS
+from jobs.worker.warm import warm_up
+
+# PySpark would print every failed statement with its stack to the worker's output; the job already stores the error.
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
+
+
+class Silent:
+    """A Report that discards everything."""
+
+    def stage(self, name: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+    def point(self, name: str) -> None: ...
+
+
+class SparkEngine:
+    """Previews, runs and reads on `runtime`, each in a session of its own. Methods may be called from any thread."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def warm_up(self, report: Report | None = None) -> None:
+        """Starts the JVM and warms it up, so that its first job is as fast as its tenth. Raises EngineFailed or EngineLost."""
+        report = report or Silent()
+        report.stage("starting Spark")
+        self.runtime.start()
+        report.stage("warming up")
+        warm_up(self, self.runtime, report)
+
+    def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
+        with job_session(self.runtime, marks) as session:
+            return RUNNERS[command.kind].preview(session, command, version, report)
+
+    def run(
+        self, command: Command, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report
+    ) -> Result:
+        with job_session(self.runtime, marks) as session:
+            position = self.runtime.log_position()
+            try:
+                return RUNNERS[command.kind].run(session, command, preview, checked, report)
+            finally:
+                for line in self.runtime.warnings_since(position):
+                    report.log(line)
+
+    def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
+        with job_session(self.runtime, marks) as session:
+            return READS[kind](session, question, report)
+
+    def cancel(self, tag: str) -> None:
+        """Cancels the tag's Spark jobs. Not sticky: does nothing before such a job exists, or when the JVM is gone."""
+        if not self.runtime.alive():
+            return
+        try:
+            self.runtime.session.sparkContext.cancelJobsWithTag(tag)
+        except (Py4JError, ConnectionError):
+            return  # the JVM died between the two lines: nothing is left to cancel
+
+    def progress(self, tag: str) -> tuple[int, int] | None:
+        with translate():
+            return progress.tasks(self.runtime.session.sparkContext, tag)
+
+    def answers(self) -> None:
+        with translate():
+            progress.registered(self.runtime.session.sparkContext)
+
+    def busy(self, tag: str) -> bool:
+        with translate():
+            return progress.holds_slots(self.runtime.session.sparkContext, tag)
+
+    def has_executors(self) -> bool:
+        with translate():
+            return progress.has_executors(self.runtime.session.sparkContext)

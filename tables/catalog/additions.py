@@ -1,0 +1,155 @@
+"""Adding the table at a path to the catalog, in one act and one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from tables.catalog import listing
+from tables.catalog.listing import known_at
+from tables.catalog.requested_syncs import first_synced, place_to_wait
+from tables.catalog.rights import person_of, require_below
+from tables.models import Finding, Root, SyncTimes, Table
+from tables.record import table_fields
+from tables.rules import discovery
+from tables.rules.discovery import Kind
+from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, resolve
+
+MAX_TICKED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A table of the catalog, and whether this act brought it in."""
+
+    table: Table
+    is_new: bool
+
+
+def add_table(actor: Actor, path: str) -> Added:
+    """Brings the Delta table or parquet directory at a path into the catalog, already synced.
+
+    The light worker reads a log that takes longer than SYNC_SECONDS_WAITED after the request has been answered. Raises Problem: 403
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`, 503 `busy`.
+    """
+    person = person_of(actor)
+    location = locate(person, path)
+    known = known_at(person, location.path)
+    if known is not None:
+        return Added(known, is_new=False)
+    with place_to_wait(person):
+        table, is_new = enter(actor, location, _addable(person, location))
+        return Added(first_synced(person, table) if is_new else table, is_new)
+
+
+def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
+    """Adds the selected findings of a scan. The light worker reads their logs, since hundreds take a while.
+
+    All of them or none: raises Problem as `add_table` does.
+    """
+    if len(paths) > MAX_TICKED:
+        raise Problem(400, "invalid", f"You can add at most {MAX_TICKED} tables at once.")
+    found = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
+    if unknown := [path for path in paths if path not in found]:
+        raise Problem(400, "invalid", f"The scan didn’t find {unknown[0]}.")
+    person, roots = person_of(actor), list(Root.objects.all())
+    places = [
+        locate(person, path, roots) for path in sorted(set(paths))
+    ]  # in one order, so that two batches take turns
+    rows = listing.visible_to(person).select_related("root").filter(path__in=[place.path for place in places])
+    known = {table.path: table for table in rows}
+    kinds = {place.path: _addable(person, place) for place in places if place.path not in known}
+    with transaction.atomic():
+        entered = [Added(*enter(actor, place, kinds[place.path])) for place in places if place.path in kinds]
+        new = [added.table.pk for added in entered if added.is_new]
+        SyncTimes.objects.filter(pk__in=new).update(next_sync_at=Now())
+    return [*entered, *(Added(table, is_new=False) for table in known.values())]
+
+
+def _addable(person: Person, location: Location[Root]) -> Kind:
+    """The kind of table at a place that the person may add. Raises Problem as `add_table`."""
+    require_below(person, location.root)
+    refuse_inside_table(location)
+    return kind_at(location.path)
+
+
+def locate(person: Person, text: str, roots: Iterable[Root] | None = None) -> Location[Root]:
+    """The place, in a root that the person sees, or at a table that they see in another one: nothing else there is told.
+
+    `roots` are all there are, for whoever has read them already. Raises Problem 403 `outside_roots`, 404 `no_table`.
+    """
+    reads = person.scopes(Permission.TABLE_READ)
+    known = Root.objects.all() if roots is None else roots
+    try:
+        return resolve(text, known, lambda root: reads.covers_root(root.pk) or _own(person, text))
+    except LocationError as error:
+        code = "no_table" if isinstance(error, NoSuchDirectory) else error.code
+        raise Problem(error.status, code, str(error)) from None
+
+
+def _own(person: Person, text: str) -> bool:
+    """Whether the text is the path of a table that the person sees."""
+    try:
+        return known_at(person, canonical(text)) is not None
+    except LocationError:
+        return False
+
+
+def kind_at(path: str) -> Kind:
+    """The kind of table at a path. Raises Problem: 404 `no_table` if it is neither, 422 `unreadable` if Levee can't tell."""
+    try:
+        kind = discovery.kind_of(path)
+    except discovery.Unclear as error:
+        raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
+    if kind is None:
+        raise Problem(404, "no_table", f"{path} holds neither a Delta table nor parquet files.")
+    return kind
+
+
+def refuse_inside_table(location: Location[Root]) -> None:
+    """Raises Problem 409 `inside_table` for a place below a Delta table: a partition directory isn't a table."""
+    path = location.path
+    for _ in location.below:
+        path = path.rpartition("/")[0]
+        if discovery.is_delta(path):
+            detail = f"{location.path} is inside the Delta table {path}. Add that table; a partition isn’t a table of its own."
+            raise Problem(409, "inside_table", detail, table_path=path)
+
+
+def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bool]:
+    """The catalog's entry for a location, made when there is none; one per location, whoever comes first. Unsynced."""
+    table = Table(
+        root=location.root, path=location.path, name=name_of(location), format=kind.value, added_by=actor.person
+    )
+    table_fields.index_words(table)
+    with transaction.atomic():
+        found, fresh = _get_or_create(table)
+        if fresh or found.hidden_at is not None:
+            record(actor, Action.TABLE_ADD, ObjectKind.TABLE, found.id, found.name, after={"path": found.path})
+            if found.hidden_at is not None:
+                Table.objects.filter(pk=found.pk).update(hidden_at=None)
+            found.hidden_at, fresh = None, True
+    return found, fresh
+
+
+def _get_or_create(table: Table) -> tuple[Table, bool]:
+    try:
+        with transaction.atomic():
+            table.save(force_insert=True)
+        return table, True
+    except IntegrityError:
+        return Table.objects.select_related("root").get(path=table.path), False
+
+
+def name_of(location: Location[Root]) -> str:
+    """The name of a table without a catalog name: its path below the root."""
+    return "/".join(location.below) or location.path.rpartition("/")[2]

@@ -1,0 +1,211 @@
+"""Counts of tables by facet, for each person: the numbers beside a list's filters.
+
+Counted live for a catalog that a person can oversee. Beyond LIVE tables the counts of whole roots are kept in the roots' rows,
+refreshed by the light worker once a minute; tables that a person sees one by one are few, and counted live on top.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, F, Func, Q, QuerySet, Sum
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from tables.catalog import freshness
+from tables.catalog.listing import roots_of, visible_to
+from tables.models import Root, Table
+from tables.rules import health
+
+LIVE = 10_000
+REFRESH = timedelta(minutes=1)
+SHOWN = 8  # values of a facet that the list's page shows
+MOST_VALUES = 500  # of a facet on a page of its own
+LEGENDS = {
+    "format": "Format",
+    "root": "Root",
+    "health": "Health",
+    "age": "Last change",
+    "owner": "Owner",
+    "feature": "Feature",
+    "tag": "Tag",
+}
+SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
+MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
+
+Counts = dict[str, Counter[str]]
+
+
+def counts_for(person: Person) -> tuple[Counts, datetime | None]:
+    """Counts by facet and value of the tables that the person sees, and their time; None: they are current."""
+    tables = visible_to(person)
+    return (count(tables), None) if _few(tables) else _kept_for(person)
+
+
+def _kept_for(person: Person) -> tuple[Counts, datetime | None]:
+    """As `counts_for`, from what is kept of whole roots."""
+    found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
+    roots = list(roots_of(person).values_list("pk", "facets", "facets_at"))
+    for _, stored, _ in roots:
+        _add(found, stored or {})
+    if unknown := [pk for pk, _, at in roots if at is None]:  # registered a moment ago
+        _add(found, count(Table.objects.filter(root_id__in=unknown, hidden_at=None)))
+    single = person.scopes(Permission.TABLE_READ)
+    if not single.everything and single.tables:
+        _add(found, count(Table.objects.filter(pk__in=single.tables, hidden_at=None).exclude(root_id__in=single.roots)))
+    return found, min((at for _, _, at in roots if at is not None), default=None)
+
+
+def _few(tables: QuerySet[Table]) -> bool:
+    return tables.order_by()[: LIVE + 1].count() <= LIVE
+
+
+def _add(found: Counts, more: Mapping[str, Mapping[str, int]]) -> None:
+    for name, values in more.items():
+        found[name].update(values)
+
+
+def count(tables: QuerySet[Table]) -> Counts:
+    """Counts of these tables; one query per facet."""
+    rows = tables.order_by()
+    found: Counts = {name: _by(rows.values_list(column)) for name, column in SINGLE.items()}
+    for name, column in MANY.items():
+        found[name] = _by(rows.annotate(value=Func(F(column), function="unnest")).values_list("value"))
+    now = timezone.now()
+    ages = rows.aggregate(
+        day=Count("pk", filter=Q(last_commit_at__gte=now - timedelta(days=1))),
+        old=Count("pk", filter=Q(last_commit_at__lt=now - timedelta(days=90))),
+        late=Count("pk", filter=freshness.late()),
+    )
+    if late := ages.pop("late"):
+        found["health"][health.Code.STALE_SYNC.value] = late
+    found["age"] = Counter(ages)
+    found["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
+    return found
+
+
+def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
+    return rows.aggregate(
+        tables=Count("pk"),
+        size_bytes=Sum("size_bytes"),
+        warnings=Count("pk", filter=~Q(health_codes=[]) | freshness.late()),
+        stale=Count("pk", filter=freshness.out_of_sync()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many tables a person sees, their bytes, how many have findings, how many are not in sync.
+
+    `counted_at` says since when the numbers may be old; None: they are of this moment.
+    """
+
+    tables: int
+    size_bytes: int
+    warnings: int
+    stale: int
+    counted_at: datetime | None = None
+
+
+def totals_for(person: Person) -> Totals:
+    """The catalog in four numbers, as the person sees it."""
+    tables = visible_to(person).order_by()
+    if _few(tables):
+        return _as_totals({name: value or 0 for name, value in _totals(tables).items()}, None)
+    counts, counted_at = _kept_for(person)
+    return _as_totals(counts["totals"], counted_at)
+
+
+def _as_totals(found: Mapping[str, int], counted_at: datetime | None) -> Totals:
+    return Totals(found["tables"], found["size_bytes"], found["warnings"], found["stale"], counted_at)
+
+
+def _by(values: QuerySet[Table, Any]) -> Counter[str]:
+    return Counter({str(value): number for value, number in values.annotate(number=Count("pk")) if value})
+
+
+def refresh_next() -> bool:
+    """Counts the root whose counts are oldest, if they are older than REFRESH and in use; else False."""
+    root = next_late()
+    if root is not None:
+        refresh(root)
+    return root is not None
+
+
+def next_late() -> Root | None:
+    """The root to count next: none in a catalog small enough to count live."""
+    late = Q(facets_at=None) | Q(facets_at__lt=timezone.now() - REFRESH)
+    root = Root.objects.filter(late).order_by(F("facets_at").asc(nulls_first=True)).first()
+    return None if root is None or _few(Table.objects.filter(hidden_at=None)) else root
+
+
+def refresh(root: Root) -> None:
+    """Counts a root's tables and keeps the counts."""
+    found = count(Table.objects.filter(root=root, hidden_at=None))
+    Root.objects.filter(pk=root.pk).update(facets=found, facets_at=timezone.now())
+
+
+def groups(
+    counts: Counts, chosen: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """The facets of the list's page: each value with its text, its count, and whether it is chosen, and how many values there
+    are in all. Empty facets are left out.
+    """
+    found = []
+    for name, legend in LEGENDS.items():
+        options = _options(counts[name], chosen.get(name, []), _texts(name, counts, texts))
+        if options:
+            found.append({"name": name, "legend": legend, "options": options, "values": len(+counts[name])})
+    return found + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+
+
+def _texts(name: str, counts: Counts, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+    if name != "root":
+        return texts.get(name, {})
+    return {str(pk): text for pk, text in Root.objects.filter(pk__in=list(counts["root"])).values_list("pk", "name")}
+
+
+def values_of(
+    name: str, part: str, counts: Counts, chosen: list[str], texts: Mapping[str, Mapping[str, str]]
+) -> tuple[list[dict[str, Any]], int]:
+    """All values of one facet whose text holds `part`, by text, MOST_VALUES at most, chosen ones always; and how many there are."""
+    named, wanted = _texts(name, counts, texts), part.casefold()
+    matching = [value for value in +counts[name] if wanted in named.get(value, value).casefold()]
+    shown = sorted(matching, key=lambda value: named.get(value, value).casefold())[:MOST_VALUES]
+    shown += [value for value in chosen if value not in shown and value in counts[name]]
+    return _described(shown, counts[name], chosen, named), len(matching)
+
+
+def as_json(counts: Counts, counted_at: datetime | None) -> dict[str, Any]:
+    """The counts as the API gives them: `{counted_at, totals, facets: {name: [{value, text, count}]}}`, the commonest values first,
+    MOST_VALUES of each at most. The value is what narrows the list by it."""
+    facets = {}
+    for name in LEGENDS:
+        texts, values = _texts(name, counts, {}), (+counts[name]).most_common(MOST_VALUES)
+        facets[name] = [{"value": value, "text": texts.get(value, value), "count": number} for value, number in values]
+    totals = {name: counts["totals"][name] for name in ("tables", "size_bytes", "warnings", "stale")}
+    return {"counted_at": counted_at, "totals": totals, "facets": facets}
+
+
+def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
+    if not count and not checked:
+        return []
+    option = {"value": "true", "text": "Not in sync", "count": count, "checked": checked}
+    return [{"name": "stale", "legend": "Sync", "options": [option]}]
+
+
+def _options(counts: Counter[str], chosen: list[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    shown = [value for value, number in counts.most_common(SHOWN) if number]
+    shown += [value for value in chosen if value not in shown and value in {**counts, **texts}]
+    return _described(shown, counts, chosen, texts)
+
+
+def _described(
+    values: list[str], counts: Counter[str], chosen: list[str], texts: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    return [{"value": v, "text": texts.get(v, v), "count": counts[v], "checked": v in chosen} for v in values]

@@ -1,0 +1,40 @@
+"""The permissions that acts on the catalog require of their actor."""
+
+from __future__ import annotations
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from tables.models import Root, Table
+
+
+def require_everywhere(actor: Actor, permission: Permission) -> None:
+    """For acts on everything. Levee itself has no person and needs no permission."""
+    if actor.person is not None and not actor.person.scopes(permission).everything:
+        raise Problem(
+            403, "forbidden", f"This needs {permission.value} on everything, which none of your roles grants."
+        )
+
+
+def person_of(actor: Actor) -> Person:
+    """The person who acts. Raises Problem 403 `forbidden` for Levee itself."""
+    if actor.person is None:
+        raise Problem(403, "forbidden", "Only a person can ask for this.")
+    return actor.person
+
+
+def require_below(person: Person, root: Root) -> None:
+    """Raises Problem 403 `forbidden` unless the person may add tables below the root."""
+    if not person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
+        detail = f"Adding a table needs {Permission.TABLE_ADD.value} on the root {root.name}."
+        raise Problem(403, "forbidden", detail)
+
+
+def require_on(actor: Actor, table: Table, permission: Permission) -> None:
+    """Raises Problem 403 `forbidden` unless the actor has the permission on the table."""
+    if actor.person is None:
+        return
+    if not actor.person.scopes(permission).covers_table(table.root_id, table.pk):
+        detail = f"This needs {permission.value} on {table.name}, which none of your roles grants."
+        raise Problem(403, "forbidden", detail)

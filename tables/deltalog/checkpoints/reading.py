@@ -1,0 +1,198 @@
+"""Checkpoints: classic, multi-part and V2 (parquet or JSON, with sidecars), read batch by batch.
+
+Two passes: the small actions first, since they name the partition columns and the sidecars, then the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tables.deltalog.checkpoints.batches import small_batches, text_columns
+from tables.deltalog.checkpoints.rows import add_rows
+from tables.deltalog.read.actions import Action, AddFile, CheckpointMetadata, Sidecar
+from tables.deltalog.read.filenames import LOG, SIDECARS
+from tables.deltalog.read.lines import read_actions
+from tables.deltalog.read.parsing import parse_action
+from tables.deltalog.read.paths import decoded
+from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.storage import Entry, Storage, StorageError
+from tables.deltalog.state.listing import Checkpoint
+from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
+
+_SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
+
+
+class CheckpointError(Exception):
+    """A checkpoint that can't be used; the text says which file and why."""
+
+
+class CheckpointReader:
+    """One checkpoint of a log. Raises CheckpointError when a file of it can't be read to the end."""
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint, problems: Problems) -> None:
+        self.checkpoint = checkpoint
+        self._storage = storage
+        self._problems = problems
+        self._sidecars: list[Sidecar] = []
+
+    def small_actions(self) -> Iterator[Action]:
+        """Everything but files: protocol, metadata, transactions, domains. Notes the sidecars for `files`."""
+        for entry in self.checkpoint.files:
+            for action in self._small_of(entry):
+                if isinstance(action, Sidecar):
+                    self._sidecars.append(action)
+                elif isinstance(action, CheckpointMetadata):
+                    self._check_version(action, entry)
+                else:
+                    yield action
+
+    def _check_version(self, action: CheckpointMetadata, entry: Entry) -> None:
+        if action.version is not None and action.version != self.checkpoint.version:
+            reason = f"the checkpoint says it stands for version {action.version}"
+            self._problems.add(entry.name, reason, Code.DISAGREES)
+
+    def _small_of(self, entry: Entry) -> Iterator[Action]:
+        if entry.name.endswith(".json"):
+            for name, value in self._json_actions(entry):
+                if name in _SMALL and (action := parse_action(name, value, entry.name, self._problems)):
+                    yield action
+            return
+        for name, value in self._parquet_values(entry):
+            if action := parse_action(name, value, entry.name, self._problems):
+                yield action
+
+    def _json_actions(self, entry: Entry) -> Iterator[tuple[str, Any]]:
+        problems = Problems()
+        yield from read_actions(self._storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems)
+        if problems:
+            self._problems.extend(problems.found())
+            raise CheckpointError(f"{entry.name} is not readable to its end")
+
+    def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+        path = f"{LOG}/{entry.name}"
+        metadata, columns = self._footer(path)
+        wanted = [name for name in _SMALL if name in columns]
+        for batch in self._batches(path, metadata, wanted):
+            for name in wanted:
+                with _sound(path):
+                    values = batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy")
+                for value in values:
+                    yield name, value
+
+    def column(self, path: str, lowered: str) -> Iterator[Any]:
+        """The values that aren't null of a parquet file's columns of this name, which is in lower case, in whatever case they have it."""
+        metadata, columns = self._footer(path)
+        for batch in self._batches(path, metadata, [name for name in columns if name.lower() == lowered]):
+            for column in batch.columns:
+                with _sound(path):
+                    values = column.drop_null().to_pylist(maps_as_pydicts="lossy")
+                yield from values
+
+    def _footer(self, path: str) -> tuple[pq.FileMetaData, dict[str, pa.DataType]]:
+        with self._parquet(path) as file, _sound(path):
+            return file.metadata, {field.name: field.type for field in file.schema_arrow}
+
+    def files(self) -> Iterator[pa.RecordBatch]:
+        """The checkpoint's live files as RAW batches."""
+        for entry in self.checkpoint.files:
+            if entry.name.endswith(".json"):
+                yield from self._json_files(entry)
+            else:
+                yield from self._parquet_files(f"{LOG}/{entry.name}", entry.name)
+        for sidecar in self._sidecars:
+            name = self._sidecar_name(sidecar)
+            yield from self._parquet_files(f"{SIDECARS}/{name}", f"_sidecars/{name}")
+
+    def _sidecar_name(self, sidecar: Sidecar) -> str:
+        """The protocol keeps sidecars in `_sidecars`; a path to anywhere else is refused, not followed."""
+        path = decoded(sidecar.path)
+        name = path.rsplit("/", 1)[-1]
+        folder = path[: -len(name)].rstrip("/")
+        if name in ("", ".", "..") or (folder and not folder.endswith(SIDECARS)) or ".." in folder.split("/"):
+            self._problems.add(self.checkpoint.files[0].name, "a sidecar lies outside _sidecars", Code.OUTSIDE)
+            raise CheckpointError("a sidecar lies outside _delta_log/_sidecars and is not read")
+        return name
+
+    def _json_files(self, entry: Entry) -> Iterator[pa.RecordBatch]:
+        rows: list[AddFile] = []
+        size = 0
+        for name, value in self._json_actions(entry):
+            if name == "add" and isinstance(action := parse_action(name, value, entry.name, self._problems), AddFile):
+                rows.append(action)
+                size += text_of(action)
+            if len(rows) >= 4096 or size >= BATCH_BYTES:
+                yield batch_of(rows)
+                rows, size = [], 0
+        if rows:
+            yield batch_of(rows)
+
+    def _parquet_files(self, path: str, name: str) -> Iterator[pa.RecordBatch]:
+        metadata, columns = self._footer(path)
+        kind = columns.get("add")
+        if kind is None:
+            return
+        if not pa.types.is_struct(kind):
+            raise CheckpointError(f"{name} has an add column that holds no objects")
+        leaves = [f"add.{leaf}" for leaf in _add_leaves(kind)]
+        for batch in self._batches(path, metadata, leaves):
+            with _sound(path):
+                rows = batch.column("add").drop_null()
+                files = add_rows(rows, name, self._problems) if len(rows) else None
+            if files is not None:
+                yield files
+
+    def _parquet(self, path: str, **options: Any) -> closing[pq.ParquetFile]:
+        with _sound(path):
+            file = self._storage.open(path)
+            # Nanoseconds, which INT96 becomes by itself, end in the year 2262, and 9999-12-31 is usual for "open".
+            options["coerce_int96_timestamp_unit"] = "us"
+            return closing(pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, **options))
+
+    def _batches(self, path: str, metadata: pq.FileMetaData, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if not columns:
+            return
+        with _sound(path):
+            texts = text_columns(metadata, columns)
+            raw = self._storage.open(path)
+        with raw, self._parquet(path, metadata=metadata, read_dictionary=texts) as file:
+            batches = small_batches(file, raw, columns)
+            while True:
+                with _sound(path):
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+
+
+@contextmanager
+def _sound(path: str) -> Iterator[None]:
+    """Reading and taking apart one piece of a file: whatever Arrow refuses in it makes the checkpoint unusable.
+
+    NotImplementedError, TypeError and LookupError are kinds of columns that can't be told apart or turned into ours, OverflowError
+    and ValueError values that Python can't hold, bad UTF-8 among them.
+    """
+    file = path.removeprefix(LOG + "/")
+    try:
+        yield
+    except (OSError, StorageError) as error:
+        raise CheckpointError(f"{file} can't be read: {_first_line(error)}") from error
+    except (pa.ArrowException, ValueError, TypeError, NotImplementedError, OverflowError, LookupError) as error:
+        raise CheckpointError(f"{file} holds what can't be read ({type(error).__name__})") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0][:200]
+
+
+def _add_leaves(kind: pa.StructType) -> list[str]:
+    present = {field.name for field in kind}
+    wanted = [name for name in ("path", "partitionValues", "size", "modificationTime", "stats") if name in present]
+    wanted += [name for name in ("deletionVector", "baseRowId", "defaultRowCommitVersion") if name in present]
+    if "stats" not in present and "stats_parsed" in present:
+        wanted.append("stats_parsed")
+    return wanted

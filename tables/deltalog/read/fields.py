@@ -1,0 +1,136 @@
+"""Reads members of a JSON object from any writer: a wrong type is a problem, and the value is unknown (None)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tables.deltalog.read.problems import Code, Problems
+
+_LARGEST = 2**63 - 1
+_LATEST_MS = 253_402_300_799_999  # 9999-12-31, the last moment that datetime can hold
+
+
+class Fields:
+    """One action's members, by name. `what` names the action in the problems of `file`.
+
+    A wrong value is corrupt where the state needs it (`needed`), and otherwise merely odd.
+    """
+
+    __slots__ = ("_file", "_needed", "_problems", "_value", "_what")
+
+    def __init__(
+        self, value: Mapping[str, Any], what: str, file: str, problems: Problems, needed: Container[str] = ()
+    ) -> None:
+        self._needed = needed
+        self._value = value
+        self._what = what
+        self._file = file
+        self._problems = problems
+
+    def wrong(self, name: str, expected: str) -> None:
+        code = Code.CORRUPT if name in self._needed else Code.ODD
+        self._problems.add(self._file, f"{self._what}.{name} is not {expected}", code)
+
+    def text(self, name: str) -> str | None:
+        value = self._value.get(name)
+        if value is None or type(value) is str:
+            return value
+        self.wrong(name, "text")
+        return None
+
+    def all_texts(self, names: tuple[str, ...]) -> list[str | None]:
+        """As `text` for each name."""
+        get = self._value.get
+        found = [get(name) for name in names]
+        for value in found:
+            if value is not None and type(value) is not str:
+                return [self.text(name) for name in names]
+        return found
+
+    def count(self, name: str) -> int | None:
+        """A whole number from 0 up to 64 bits."""
+        value = self._value.get(name)
+        if value is None or (type(value) is int and 0 <= value <= _LARGEST):
+            return value
+        self.wrong(name, "a whole number of 0 or more")
+        return None
+
+    def whole(self, name: str) -> int | None:
+        """A whole number of 64 bits, negative ones included."""
+        value = self._value.get(name)
+        if value is None or (type(value) is int and -_LARGEST <= value <= _LARGEST):
+            return value
+        self.wrong(name, "a whole number")
+        return None
+
+    def flag(self, name: str) -> bool | None:
+        value = self._value.get(name)
+        if value is None or type(value) is bool:
+            return value
+        self.wrong(name, "true or false")
+        return None
+
+    def moment(self, name: str) -> datetime | None:
+        """Milliseconds since 1970 as a time in UTC."""
+        value = self._value.get(name)
+        if value is None:
+            return None
+        if type(value) is int and 0 <= value <= _LATEST_MS:
+            return from_millis(value)
+        self.wrong(name, "a time in milliseconds")
+        return None
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """A list of texts; anything else in the list is left out and said."""
+        value = self._value.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            self.wrong(name, "a list")
+            return None
+        found = tuple(item for item in value if isinstance(item, str))
+        if len(found) != len(value):
+            self.wrong(name, "a list of texts")
+        return found
+
+    def mapping(self, name: str) -> dict[str, str | None]:
+        """A map of texts as Spark reads it: scalars become their text, nested values compact JSON."""
+        value = self._value.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.wrong(name, "a map")
+            return {}
+        for key, item in value.items():
+            if type(item) is not str or type(key) is not str:
+                return {as_text(name) or "": as_text(text) for name, text in value.items()}
+        return value  # nearly always: the parsed object is nobody else's
+
+    def group(self, name: str) -> dict[str, Any] | None:
+        value = self._value.get(name)
+        if value is None or isinstance(value, dict):
+            return value
+        self.wrong(name, "an object")
+        return None
+
+
+def as_text(value: Any) -> str | None:
+    """A JSON value as the text that DESCRIBE HISTORY gives for it; a checkpoint's columns may hold what JSON can't say."""
+    if value is None or type(value) is str:
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return "(nested too deeply)"
+    except (TypeError, ValueError):
+        return "(not text)"
+
+
+def from_millis(millis: int) -> datetime:
+    """A time in UTC, held between 1970 and the year 9999."""
+    if not 0 <= millis <= _LATEST_MS:
+        millis = 0 if millis < 0 else _LATEST_MS
+    return datetime.fromtimestamp(millis / 1000, UTC)

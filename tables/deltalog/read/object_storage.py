@@ -1,0 +1,114 @@
+"""A table's directory in an object store, by obstore."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Self, cast
+
+import obstore
+from obstore.exceptions import BaseError
+from obstore.store import ObjectStore, from_url
+
+from tables.deltalog.read.storage import CHUNK, Entry, StorageError
+
+
+class ObjectStorage:
+    """Keys below one prefix. `options` go to obstore's `from_url` (endpoint, region, keys, client options)."""
+
+    ahead = 8
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self._store: ObjectStore = from_url(url.rstrip("/"), **options)
+        self._prefix = ""
+
+    @classmethod
+    def of(cls, store: ObjectStore, prefix: str = "") -> Self:
+        """A table's directory in a store that the caller opened; the prefix is the key of the directory."""
+        found = cls.__new__(cls)
+        found._store = store
+        found._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        return found
+
+    def _listed(self, folder: str, after: str) -> Iterator[Entry]:
+        prefix = f"{self._prefix}{folder}/"
+        offset = f"{prefix}{after}" if after else None
+        try:
+            for batch in obstore.list(self._store, prefix, offset=offset):
+                yield from _direct_children(cast(list[dict[str, Any]], batch), prefix)
+        except FileNotFoundError:
+            return
+        except BaseError as error:
+            raise StorageError(f"{folder} can't be listed: {type(error).__name__}") from error
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        return (entry.name for entry in self._listed(folder, after))
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        return self._listed(folder, after)
+
+    def entry(self, path: str) -> Entry | None:
+        try:
+            return _entry(path.rsplit("/", 1)[-1], cast(dict[str, Any], obstore.head(self._store, self._prefix + path)))
+        except FileNotFoundError:
+            return None
+        except BaseError as error:
+            raise StorageError(f"the object can't be asked for: {type(error).__name__}") from error
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        try:
+            for chunk in obstore.get(self._store, self._prefix + path).stream(min_chunk_size=CHUNK):
+                view = memoryview(chunk)
+                for start in range(0, len(view), CHUNK):
+                    yield bytes(view[start : start + CHUNK])
+        except FileNotFoundError as error:
+            raise StorageError("the object is missing", missing=True) from error
+        except BaseError as error:
+            raise StorageError(f"the object can't be read: {type(error).__name__}") from error
+
+    def open(self, path: str) -> BinaryIO:
+        try:
+            reader = obstore.open_reader(self._store, self._prefix + path)
+            return cast(BinaryIO, io.BufferedReader(_Object(reader), 4 * CHUNK))
+        except FileNotFoundError as error:
+            raise StorageError("the object is missing", missing=True) from error
+        except BaseError as error:
+            raise StorageError(f"the object can't be opened: {type(error).__name__}") from error
+
+
+class _Object(io.RawIOBase):
+    """obstore's reader as a file of the standard library, which is what pyarrow asks for."""
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._reader.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            piece = memoryview(self._reader.read(len(buffer)))
+        except BaseError as error:
+            raise StorageError(f"the object can't be read: {type(error).__name__}") from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _direct_children(batch: list[dict[str, Any]], prefix: str) -> Iterator[Entry]:
+    for meta in batch:
+        name = str(meta["path"]).removeprefix(prefix)
+        if "/" not in name:
+            yield _entry(name, meta)
+
+
+def _entry(name: str, meta: dict[str, Any]) -> Entry:
+    return Entry(name, int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))

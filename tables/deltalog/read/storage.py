@@ -1,0 +1,152 @@
+"""Where a log lies: a small protocol over a directory of files, and the local one.
+
+Nothing above this module knows whether a table is on a disk or in an object store.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+from tables.deltalog.read import places
+from tables.deltalog.read.places import Held
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a folder: its name, bytes, and last modification in milliseconds since 1970 (UTC)."""
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+class StorageError(Exception):
+    """A file or folder that can't be read; the text says why. `missing` tells absent from unreadable."""
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+
+class Chunks(Protocol):
+    """What reading a log's files line by line needs of a storage."""
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        """The file's content in pieces of at most `CHUNK` bytes; `size` is what the listing said. Raises StorageError."""
+
+
+class Storage(Chunks, Protocol):
+    """Files below one table's directory, named by paths relative to it with `/` between the parts.
+
+    `ahead` is how many files are worth fetching at once, 1 where each is there at once; `chunks` is then called from several threads.
+    """
+
+    ahead: int
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        """Names of the files directly in the folder that sort after `after`, in any order. A missing folder has none."""
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        """As `names`, with sizes and times."""
+
+    def entry(self, path: str) -> Entry | None:
+        """One file's size and time, None when it is absent. Raises StorageError for a folder that is a link."""
+
+    def open(self, path: str) -> BinaryIO:
+        """The file for random reads, which raise StorageError or OSError, as this does."""
+
+
+class LocalStorage:
+    """A directory on a file system of this machine.
+
+    It is entered from the top down and over no link, by every listing anew; what is read is below the folder that was listed last,
+    whatever lies at its path by then. Only regular files are listed and opened, and nothing blocks: a pipe that takes a commit's name
+    after the listing is refused.
+    """
+
+    ahead = 1
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/") or "/"
+        self._folders: dict[str, Held] = {}
+
+    def _scan(self, folder: str) -> Iterator[os.DirEntry[str]]:
+        try:
+            here = self._enter(folder)
+            with os.scandir(here.descriptor) as scan:
+                yield from scan
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise StorageError(f"{folder} can't be listed: {error.strerror}") from error
+
+    def _enter(self, folder: str) -> Held:
+        """The folder as it lies there now. Raises OSError."""
+        found = self._folders[folder] = Held(f"{self.root}/{folder}")
+        return found
+
+    def names(self, folder: str, after: str = "") -> Iterator[str]:
+        return (item.name for item in self._scan(folder) if item.name > after)
+
+    def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
+        for item in self._scan(folder):
+            if item.name > after and (found := _stat(item)) is not None:
+                yield found
+
+    def entry(self, path: str) -> Entry | None:
+        folder, _, name = path.rpartition("/")
+        try:
+            found = os.stat(name, dir_fd=self._enter(folder).descriptor, follow_symlinks=False)
+        except places.PlaceError as error:
+            raise StorageError(f"{folder} can't be looked at: {error.strerror}") from error
+        except OSError:
+            return None
+        return _entry(name, found)
+
+    def _descriptor(self, path: str) -> int:
+        folder, _, name = path.rpartition("/")
+        try:
+            held = self._folders.get(folder) or self._enter(folder)
+            return places.file(held.descriptor, name)
+        except FileNotFoundError as error:
+            raise StorageError("the file is missing", missing=True) from error
+        except places.Irregular as error:
+            raise StorageError("it is not a regular file") from error
+        except (OSError, ValueError) as error:
+            raise StorageError(f"the file can't be opened: {getattr(error, 'strerror', None) or error}") from error
+
+    def chunks(self, path: str, size: int) -> Iterator[bytes]:
+        descriptor = self._descriptor(path)
+        try:
+            wanted = min(size + 1, CHUNK)
+            while chunk := os.read(descriptor, wanted):
+                yield chunk
+                if len(chunk) < wanted:
+                    return
+                wanted = CHUNK
+        except OSError as error:
+            raise StorageError(f"the file can't be read: {error.strerror}") from error
+        finally:
+            os.close(descriptor)
+
+    def open(self, path: str) -> BinaryIO:
+        return os.fdopen(self._descriptor(path), "rb")
+
+
+def _stat(item: os.DirEntry[str]) -> Entry | None:
+    try:
+        return _entry(item.name, item.stat(follow_symlinks=False))
+    except OSError:
+        return None  # deleted between listing and asking: as if it had not been listed
+
+
+def _entry(name: str, found: os.stat_result) -> Entry | None:
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return Entry(name, found.st_size, found.st_mtime_ns // 1_000_000)

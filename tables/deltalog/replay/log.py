@@ -1,0 +1,191 @@
+"""The log of one table: what is in it, its commits, its state, only what is new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from tables.deltalog.checkpoints.last_checkpoint import newest_checkpoint
+from tables.deltalog.read.actions import Action, CommitInfo, Metadata
+from tables.deltalog.read.commits import Commit, read_commit
+from tables.deltalog.read.filenames import LOG, commit_name, commit_version, parse
+from tables.deltalog.read.lines import parse_json, read_actions, read_lines
+from tables.deltalog.read.parsing import parse_action
+from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.readahead import reading_ahead
+from tables.deltalog.read.storage import Entry, LocalStorage, Storage
+from tables.deltalog.read.times import Clock, in_commit_timestamps
+from tables.deltalog.replay.rebuild import rebuild
+from tables.deltalog.replay.sync import Sync
+from tables.deltalog.state.listing import Listing, read_listing
+from tables.deltalog.state.snapshot import Snapshot
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+
+
+class NoTable(Exception):
+    """The location's log holds neither a commit nor a checkpoint, or not the version that was asked for."""
+
+
+class DeltaLog:
+    """Reads `_delta_log` below a location. Holds no state: every call looks at the log anew.
+
+    StorageError is raised when the log's folder can't be listed at all; everything smaller becomes a Problem of the answer.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def exists(self) -> bool:
+        """True when the log holds a commit or a checkpoint; a bare `_delta_log` folder is no table."""
+        return any(_makes_table(name) for name in self.storage.names(LOG))
+
+    def head_version(self, since: int | None = None) -> int | None:
+        """The newest version, None without a table. With `since`, only names from that version on are looked at."""
+        names = self.storage.names(LOG, "" if since is None else f"{since:020d}")
+        return max((version for name in names if (version := _version(name)) is not None), default=None)
+
+    def listing(self, since: int | None = None) -> Listing:
+        """The log's files; with `since`, those of that version and later."""
+        return read_listing(self.storage.entries(LOG, "" if since is None else f"{since:020d}"))
+
+    def sync(self, target: Path, base: Snapshot | None = None, since: int | None = None) -> Sync:
+        """One pass over what is new: its commits, then the snapshot at the head (see Sync). Raises NoTable."""
+        found = Sync(self.storage, target, base, since)
+        if found.head is None:
+            raise NoTable("the log holds no commit and no checkpoint")
+        return found
+
+    def snapshot(self, version: int | None = None, target: Path | None = None) -> Snapshot:
+        """The table at a version (the head without one). Files are read only when there is a `target` to write them to.
+
+        Raises NoTable when the log doesn't reach the version.
+        """
+        listing = self.listing()
+        wanted = listing.head if version is None else version
+        if wanted is None or listing.head is None or not 0 <= wanted <= listing.head:
+            raise NoTable(
+                f"the log has no version {wanted}"
+                if wanted is not None
+                else "the log holds no commit and no checkpoint"
+            )
+        return rebuild(self.storage, listing, wanted, target, Problems(newest=True))
+
+    def times(self, versions: range, newest: Metadata | None) -> Iterator[tuple[int, datetime]]:
+        """When the commits of these versions that are still in the log were made, oldest first, by the table's newest metadata."""
+        clock = Clock(newest=lambda: newest)
+        begin = in_commit_timestamps(newest).begin
+        for version, entry in self.listing().commits.items():
+            if version >= versions.stop:
+                return
+            if version < versions.start:
+                clock.pass_over(entry.modified_ms)
+            elif version < begin:
+                yield version, clock.tell(version, entry.modified_ms, None)
+            else:
+                yield version, read_commit(self.storage, version, entry, clock).committed_at
+
+    def actions(self, version: int, problems: Problems | None = None) -> Iterator[Action]:
+        """One commit's actions, typed, as they pass by. What can't be read goes to `problems`. A missing commit has none."""
+        problems = problems if problems is not None else Problems()
+        name = f"{version:020d}.json"
+        entry = self.storage.entry(f"{LOG}/{name}")
+        if entry is None:
+            problems.add(name, "the commit's file is missing", Code.MISSING)
+            return
+        for action_name, value in read_actions(self.storage, f"{LOG}/{name}", entry.size, name, problems):
+            if action := parse_action(action_name, value, name, problems):
+                yield action
+
+    def find_mark(self, job_id: str, since: int | None = None) -> Commit | None:
+        """The first commit after `since` whose `userMetadata` is JSON with `"job": job_id`, None when there is none.
+
+        Lines without the id are not parsed.
+        """
+        return self._first_marked(job_id, self.listing(None if since is None else since + 1).commits)
+
+    def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[Commit | None, int]:
+        """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at."""
+        commits = self._next_commits(since, most)
+        return self._first_marked(job_id, commits), max(commits, default=since)
+
+    def _first_marked(self, job_id: str, commits: Mapping[int, Entry]) -> Commit | None:
+        needle = job_id.encode()
+        with reading_ahead(self.storage, commits.values()) as storage:
+            for version, entry in commits.items():
+                lines = read_lines(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems())
+                if any(needle in line and _marks(line, job_id) for _, line in lines):
+                    return read_commit(storage, version, entry, Clock())
+        return None
+
+    def _next_commits(self, since: int, most: int) -> dict[int, Entry]:
+        """At most `most` commits after `since`, asked for by name. Listed only where the next one was cleaned up behind a checkpoint."""
+        found: dict[int, Entry] = {}
+        while len(found) < most:
+            version = since + 1 + len(found)
+            entry = self.storage.entry(f"{LOG}/{commit_name(version)}")
+            if entry is None:
+                break
+            found[version] = entry
+        if found or newest_checkpoint(self.storage) <= since:
+            return found
+        return dict(islice(self.listing(since + 1).commits.items(), most))
+
+
+def job_of(user_metadata: str | None) -> str | None:
+    """The job named in a commit's `userMetadata`, None when it is not Levee's."""
+    if not user_metadata or '"job"' not in user_metadata:
+        return None
+    try:
+        value = parse_json(user_metadata)
+    except ValueError:
+        return None
+    job = value.get("job") if isinstance(value, dict) else None
+    return job if isinstance(job, str) else None
+
+
+def _marks(line: bytes, job_id: str) -> bool:
+    try:
+        value = parse_json(line)
+    except ValueError:
+        return False
+    info = value.get("commitInfo") if isinstance(value, dict) else None
+    if not isinstance(info, dict):
+        return False
+    action = parse_action("commitInfo", info, "", Problems())
+    return isinstance(action, CommitInfo) and job_of(action.user_metadata) == job_id
+
+
+def _makes_table(name: str) -> bool:
+    return _version(name) is not None
+
+
+def _version(name: str) -> int | None:
+    if (version := commit_version(name)) is not None:
+        return version
+    if "checkpoint" not in name:
+        return None
+    found = parse(name)
+    return found.version if found else None
+
+
+def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
+    """The log of the table at an absolute path, `file:` and an absolute path, or a URI of an object store.
+
+    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path. With a `storage` (`ObjectStorage.of` for an
+    obstore store that is open already) the location is not looked at.
+    """
+    if storage is not None:
+        return DeltaLog(storage)
+    if location.startswith("file:"):
+        location = "/" + location.removeprefix("file:").lstrip("/")
+    if location.startswith("/"):
+        return DeltaLog(LocalStorage(location))
+    if _URI.match(location):
+        from tables.deltalog.read.object_storage import ObjectStorage
+
+        return DeltaLog(ObjectStorage(location))
+    raise ValueError(f"{location!r} is neither an absolute path nor a URI")

@@ -1,0 +1,116 @@
+"""From a base and the actions after it to a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+
+from tables.deltalog.checkpoints.bases import Base
+from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum
+from tables.deltalog.read.actions import Action, AddFile, RemoveFile
+from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.storage import Entry
+from tables.deltalog.state.livefiles import shape, without
+from tables.deltalog.state.mending import Broken
+from tables.deltalog.state.snapshot import Snapshot, physical_partition_columns, save
+from tables.deltalog.state.tail import Tail
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The version that a replay ends at, with its checksum where there is one, and what the next replay needs.
+
+    `remember` says of a snapshot's problems what their files are like now.
+    """
+
+    version: int
+    committed_at: datetime | None
+    clock_ms: int | None
+    file: Entry | None
+    checksum: Checksum | None = None
+    remember: Callable[[tuple[Problem, ...]], Broken] = lambda problems: {}
+
+
+class Replay:
+    """Takes the actions after `base`, oldest first. Without a target, file actions are passed over. A context: it may spill to disk."""
+
+    def __init__(self, base: Base, target: Path | None, problems: Problems) -> None:
+        self.base = base
+        self.state = base.state()
+        self.complete = base.complete
+        self._target = target
+        self._problems = problems
+        spill = target.with_name(f"{target.name}.tail") if target else None
+        self._tail = Tail(spill, over_base=base.version >= 0) if spill else None
+
+    def take(self, action: Action) -> None:
+        kind = type(action)
+        if kind is AddFile or kind is RemoveFile:
+            if self._tail is not None:
+                self._tail.take(action)
+        else:
+            self.state.take(action)
+
+    def finish(self, head: Head) -> Snapshot:
+        """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
+        self._check()
+        if self._target is None or self._tail is None:
+            return self._snapshot(head, None, None, None)
+        columns = physical_partition_columns(self.state.metadata)
+        return save(self._files(self._tail, columns), columns, self._target, partial(self._counted, head))
+
+    def _counted(self, head: Head, files: int, size: int | None, rows: int | None) -> Snapshot:
+        compare_checksum(head.checksum, files, size, self._problems)
+        return self._snapshot(head, files, size, rows)
+
+    def _snapshot(self, head: Head, files: int | None, size: int | None, rows: int | None) -> Snapshot:
+        problems = self._problems.found()
+        return Snapshot(
+            version=head.version,
+            committed_at=head.committed_at,
+            state=self.state,
+            num_files=files,
+            size_bytes=size,
+            num_records=rows,
+            files_path=None if files is None else self._target,
+            complete=self.complete,
+            problems=problems,
+            clock_ms=head.clock_ms,
+            head_file=head.file,
+            broken=head.remember(problems),
+        )
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._tail is not None:
+            self._tail.close()
+
+    def _files(self, tail: Tail, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        touched = tail.touched()
+        for batch in self.base.files(columns):
+            yield without(batch, touched)
+        for batch in tail.live():
+            yield shape(batch, columns)
+
+    def _check(self) -> None:
+        if self.state.cut:
+            self._problems.add(
+                "", "the log holds more transactions and domains than are kept; the first are listed", Code.MORE
+            )
+        for missing, name in ((self.state.protocol, "protocol"), (self.state.metadata, "metaData")):
+            if missing is None:
+                self.complete = False
+                self._problems.add("", f"the log holds no readable {name} action", Code.MISSING)
+        if self.state.metadata is not None and not self.state.metadata.schema_json:
+            self.complete = False
+            self._problems.add("", "the newest metaData has no schema", Code.MISSING)

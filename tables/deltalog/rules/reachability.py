@@ -1,0 +1,129 @@
+"""Which versions of a table can still be read, restored and followed: a pure function of the log and the retention.
+
+Source: Delta 4.4.0. Reading and restoring a version is refused once its own commit is older than `delta.deletedFileRetentionDuration`,
+whether or not a vacuum ever ran; the newest version is always allowed. The change feed falls under the same rule.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class Files(StrEnum):
+    """What the log tells of a version's data files. Only looking at the storage itself is proof."""
+
+    THERE = "there"
+    PERHAPS_GONE = "perhaps_gone"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """One version as its history knows it. `removes_files` says that its commit removed any; `change_feed` that the feed was on,
+    None if unknown."""
+
+    version: int
+    committed_at: datetime
+    in_log: bool
+    removes_files: bool
+    change_feed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """A vacuum that completed: files removed longer than `retention` before `at` were deleted."""
+
+    version: int
+    at: datetime
+    retention: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What can be done with a version now.
+
+    `rebuildable`: checkpoint and commits are there. `readable`, `restorable`: Delta allows it and the files are not known to be
+    vacuumed. `until` is when Delta begins to refuse; None for the newest version, which never expires by itself, and for versions
+    that the log can't rebuild. `why` explains a no.
+    """
+
+    version: int
+    in_log: bool
+    rebuildable: bool
+    files: Files
+    readable: bool
+    restorable: bool
+    change_feed: bool | None
+    until: datetime | None
+    why: str | None
+
+
+def reachability(
+    facts: Sequence[VersionFacts],
+    *,
+    head: int,
+    rebuildable: Sequence[range],
+    vacuums: Sequence[Vacuum],
+    retention: timedelta,
+    now: datetime,
+) -> list[Reach]:
+    """One Reach per fact, in the same order.
+
+    `facts` rise by version and should run up to the head, since later removals decide about earlier files. `rebuildable` are the
+    version ranges whose state the log can rebuild (`Listing.rebuildable`). `retention` is the table's deletedFileRetentionDuration.
+    """
+    vacuumed = _last_vacuumed(facts, vacuums)
+    return [_reach(fact, head, rebuildable, fact.version < vacuumed, retention, now) for fact in facts]
+
+
+def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[Vacuum]) -> int:
+    """The newest version that removed files which a vacuum deleted since: versions before it may have lost some. -1 for none."""
+    versions = [fact.version for fact in facts]
+    found = -1
+    for vacuum in vacuums:
+        before = facts[: bisect_left(versions, vacuum.version)]
+        horizon = vacuum.at - vacuum.retention
+        gone = (f.version for f in reversed(before) if f.removes_files and f.committed_at <= horizon)
+        found = max(found, next(gone, -1))
+    return found
+
+
+def _reach(
+    fact: VersionFacts, head: int, rebuildable: Sequence[range], vacuumed: bool, retention: timedelta, now: datetime
+) -> Reach:
+    newest = fact.version == head
+    there = any(fact.version in span for span in rebuildable)
+    until = None if newest or not there else _plus(fact.committed_at, retention)
+    expired = until is not None and now > until
+    files = Files.PERHAPS_GONE if vacuumed else Files.THERE
+    return Reach(
+        version=fact.version,
+        in_log=fact.in_log,
+        rebuildable=there,
+        files=files,
+        readable=there and not expired and not vacuumed,
+        restorable=there and not expired and not vacuumed,
+        change_feed=fact.change_feed if fact.in_log and there and not expired else False,
+        until=until,
+        why=_why(there, expired, vacuumed),
+    )
+
+
+def _plus(moment: datetime, duration: timedelta) -> datetime:
+    try:
+        return moment + duration
+    except OverflowError:
+        return datetime.max.replace(tzinfo=moment.tzinfo)
+
+
+def _why(there: bool, expired: bool, vacuumed: bool) -> str | None:
+    if not there:
+        return "The log no longer holds what this version is rebuilt from."
+    if expired:
+        return "The version is older than delta.deletedFileRetentionDuration, so Delta refuses to read it."
+    if vacuumed:
+        return "A vacuum ran since and may have deleted files of this version."
+    return None

@@ -1,0 +1,63 @@
+"""Broken entries of a log, remembered as they were, so that a later pass notices a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version
+from tables.deltalog.read.problems import Code, Problem
+from tables.deltalog.read.storage import Entry, Storage
+from tables.deltalog.state.listing import Listing
+
+Broken = dict[str, Entry | None]
+"""Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
+
+_NAMED = 20
+_MENDABLE = (Code.CORRUPT, Code.ODD, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
+
+
+def lasting(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems of an older version that a newer one still has, in their order.
+
+    Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew, as it does
+    where `_last_checkpoint` points.
+    """
+    return [problem for problem in problems if problem.unlisted or (problem.file and not _of_one_version(problem))]
+
+
+def _of_one_version(problem: Problem) -> bool:
+    return problem.code is Code.DISAGREES or problem.file.endswith(".crc") or problem.file == LAST_CHECKPOINT
+
+
+def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[Problem]) -> Broken:
+    """What to remember: commits as the listing has them, what an older pass remembered as that had it, all else as it lies there."""
+    found: Broken = {}
+    for problem in problems:
+        name = problem.file
+        if not name or problem.code not in _MENDABLE:
+            continue
+        version = commit_version(name)
+        if version is not None and version in listing.commits:
+            found[name] = listing.commits[version]
+        elif version is not None and name not in before and problem.code is Code.MISSING:
+            found |= dict.fromkeys(_missing_from(version, listing))
+        else:
+            found[name] = before[name] if name in before else _look(storage, name)
+    if any(entry is None for entry in found.values()):
+        found |= {name: None for name, entry in before.items() if entry is None}
+    return found
+
+
+def _missing_from(version: int, listing: Listing) -> list[str]:
+    """Names of a run of missing commits: its first ones, and the last."""
+    end = next((later for later in listing.commits if later > version), (listing.head or version) + 1)
+    return [commit_name(number) for number in (*range(version, min(end, version + _NAMED)), end - 1)]
+
+
+def mended(storage: Storage, broken: Mapping[str, Entry | None]) -> list[str]:
+    """The remembered files that have changed, appeared or gone since."""
+    return [name for name, entry in broken.items() if _look(storage, name) != entry]
+
+
+def _look(storage: Storage, name: str) -> Entry | None:
+    return storage.entry(f"{LOG}/{name}")

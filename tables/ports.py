@@ -1,0 +1,112 @@
+"""The catalog's port to the application with jobs and workers, which registers here at start; the catalog knows neither."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from django.db.models import Q
+
+from console.accounts.models import Person
+from tables.models import Commit, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One person's approval of what the job then did."""
+
+    by: str
+    at: datetime
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that a commit names and that the asker may see. `made_it`: this commit is the one that the job made."""
+
+    id: uuid.UUID
+    url: str
+    asked_by: str
+    asked_at: datetime
+    reason: str
+    approvals: tuple[Approval, ...]
+    made_it: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A job that has not ended, in one line."""
+
+    url: str
+    title: str
+    state: str
+    asked_by: str
+    asked_at: datetime
+
+
+class Jobs(Protocol):
+    """The answers of the application with the jobs; each takes a constant number of queries."""
+
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+        """By version of one table's commits. A job that the person may not see, or that never was, is left out."""
+
+    def asked_by(self, name: str) -> Q:
+        """The condition on commits that a job of the person's made."""
+
+    def open_on(self, person: Person, table: Table) -> Sequence[Request]:
+        """Requests and runs of a table that haven't ended, newest first."""
+
+    def under_way(self, table: Table) -> bool:
+        """Whether a job of the table has not ended."""
+
+    def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
+        """As the function of this name."""
+
+    def await_sync(self, asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+        """As the function of this name."""
+
+
+_known: list[Jobs] = []
+
+
+def answers(jobs: Jobs) -> None:
+    """Registers the jobs to ask."""
+    _known[:] = [jobs]
+
+
+def is_under_way(table: Table) -> bool:
+    """Whether a job of the table has not ended: it may go by the table's name."""
+    return bool(_known) and _known[0].under_way(table)
+
+
+def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+    """The jobs that commits of one table name, by version, as far as the person may see them."""
+    named = [commit for commit in commits if commit.job is not None]
+    return _known[0].of_commits(person, named) if _known and named else {}
+
+
+def open_on(person: Person, table: Table) -> Sequence[Request]:
+    """The requests and runs about a table that have not ended, as far as the person may see them."""
+    return _known[0].open_on(person, table) if _known else []
+
+
+def asked_by(name: str) -> Q:
+    """Commits that the person of this name requested through a job; none without an application for jobs."""
+    return _known[0].asked_by(name) if _known else Q(pk__in=[])
+
+
+def ask_sync(person: Person, table: Table) -> uuid.UUID | None:
+    """Has the light worker read the table's log, with doubt, once this transaction has ended; None when none is at work."""
+    return _known[0].ask_sync(person, table) if _known else None
+
+
+def await_sync(asked: uuid.UUID, patience: float, seconds: float) -> bool | None:
+    """Waits for it: True once it is done, False while a worker is still at it after so many `seconds`.
+
+    None when none has begun within `patience` seconds: the question is withdrawn, and the asker reads the log. Raises Problem:
+    409 `sync_running`, 503 `worker_lost`, 500 `broken`.
+    """
+    return _known[0].await_sync(asked, patience, seconds)

@@ -1,0 +1,189 @@
+"""How a table's live files lie: sizes, partitions, statistics. From the Arrow file of a snapshot; numbers in bytes and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tables.deltalog.state.livefiles import PARTITION
+from tables.deltalog.state.snapshot import Snapshot, physical_names
+from tables.rules.health import SMALL_FILE_BYTES
+
+MIB = 2**20
+BOUNDS = (1 * MIB, 8 * MIB, 32 * MIB, 64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB, 1024 * MIB)
+LISTED = 50  # partitions and values that are named; the rest is in the totals
+CURVE = 100  # points of the drawing of partition sizes
+_OUTSIDE = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|(^|/)(\.|%2[eE]){2}(/|$)"
+_MARKS = (b":", b"%", b"..")  # one of which is in each path that matches it, if it doesn't begin with a slash
+
+
+def summarize(snapshot: Snapshot) -> dict[str, Any]:
+    """The layout of one version as JSON values. Unknown is None; a table without files has zeros.
+
+    `histogram` counts files below each bound of BOUNDS and, last, above them; `partitions` is None for unpartitioned tables.
+    """
+    files = snapshot.files()
+    sizes = files.column("size")
+    return {
+        "version": snapshot.version,
+        "num_files": files.num_rows,
+        "size_bytes": snapshot.size_bytes,
+        "num_records": snapshot.num_records,
+        "histogram": _histogram(sizes),
+        **_sizes(sizes),
+        "with_statistics": files.num_rows - files.column("num_records").null_count,
+        "deletion_vectors": files.num_rows - files.column("deletion_vector").null_count,
+        "outside_files": sum(map(_outside, files.column("path").chunks)),
+        "partitions": _partitions(files, _logical_names(snapshot)),
+    }
+
+
+def _outside(paths: pa.StringArray) -> int:
+    """How many paths lead out of the table's directory. Most tables have none with a mark of it: an expression for each costs twice."""
+    buffer = paths.buffers()[2]
+    text = buffer.to_pybytes() if buffer else b""
+    if not any(mark in text for mark in _MARKS) and not pc.any(pc.starts_with(paths, "/")).as_py():
+        return 0
+    return int(pc.sum(pc.match_substring_regex(paths, _OUTSIDE)).as_py() or 0)
+
+
+def _histogram(sizes: pa.ChunkedArray) -> list[dict[str, int | None]]:
+    rows: list[dict[str, int | None]] = []
+    below = 0
+    for bound in (*BOUNDS, None):
+        inside = pc.greater_equal(sizes, below)
+        if bound is not None:
+            inside = pc.and_(inside, pc.less(sizes, bound))
+        found = sizes.filter(inside)
+        rows.append({"from": below, "to": bound, "files": len(found), "bytes": _total(found)})
+        below = bound or below
+    return rows
+
+
+def _sizes(sizes: pa.ChunkedArray) -> dict[str, int | None]:
+    known = sizes.drop_null()
+    small = known.filter(pc.less(known, SMALL_FILE_BYTES))
+    if not len(known):
+        return dict.fromkeys(("median_file", "mean_file", "largest_file"), None) | {"small_files": 0, "small_bytes": 0}
+    return {
+        "median_file": int(pc.quantile(known, 0.5)[0].as_py()),
+        "mean_file": int(pc.mean(known).as_py()),
+        "largest_file": int(pc.max(known).as_py()),
+        "small_files": len(small),
+        "small_bytes": _total(small),
+    }
+
+
+def _total(sizes: pa.ChunkedArray) -> int:
+    return int(pc.sum(sizes).as_py() or 0)
+
+
+def _logical_names(snapshot: Snapshot) -> dict[str, str]:
+    """Column of the Arrow file → the partition column's name as people know it, in the table's order."""
+    metadata = snapshot.metadata
+    if metadata is None:
+        return {}
+    physical = physical_names(metadata)
+    names = {PARTITION + physical.get(name, name): name for name in metadata.partition_columns}
+    plain = {PARTITION + name: name for name in metadata.partition_columns}
+    present = {PARTITION + name for name in snapshot.physical_partition_columns}
+    return {column: name for column, name in (names | plain).items() if column in present}
+
+
+def partitions_of(snapshot: Snapshot) -> tuple[pa.Table, dict[str, str]]:
+    """Every partition with `files`, `bytes`, `rows`, `largest_file`, and the names of its value columns by column.
+
+    No names for a table that isn't partitioned.
+    """
+    names = _logical_names(snapshot)
+    return (_totals(snapshot.files(), list(names)) if names else pa.table({})), names
+
+
+def _partitions(files: pa.Table, names: Mapping[str, str]) -> dict[str, Any] | None:
+    if not names:
+        return None
+    totals = _totals(files, list(names))
+    sizes = totals.column("bytes")
+    ordered = totals.sort_by([("bytes", "descending")])
+    return {
+        "columns": list(names.values()),
+        "count": totals.num_rows,
+        "median_bytes": int(pc.quantile(sizes, 0.5)[0].as_py()) if totals.num_rows else None,
+        "largest_bytes": int(pc.max(sizes).as_py()) if totals.num_rows else None,
+        "smaller_than_64_mib": int(pc.sum(pc.less(sizes, 64 * MIB)).as_py() or 0),
+        "curve": _curve(ordered.column("bytes")),
+        **_partition_rows(totals, names),
+        "largest": rows_json(ordered.slice(0, LISTED), names),
+        "by_column": {name: _by_column(files, column, name) for column, name in names.items()},
+    }
+
+
+def _partition_rows(totals: pa.Table, names: Mapping[str, str]) -> dict[str, Any]:
+    """How rows spread over partitions, and those with the most; None as soon as one partition's rows are unknown."""
+    if not totals.num_rows or totals.column("rows").null_count:
+        return {"median_rows": None, "rows_curve": None, "most_rows": None}
+    ordered = totals.sort_by([("rows", "descending")])
+    rows = ordered.column("rows")
+    return {
+        "median_rows": int(pc.quantile(rows, 0.5)[0].as_py()),
+        "rows_curve": _curve(rows),
+        "most_rows": rows_json(ordered.slice(0, LISTED), names),
+    }
+
+
+def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
+    """Files, bytes and rows per combination of values."""
+    known = files.select([*columns, "size"]).append_column("num_records", live_rows(files))
+    sums = known.group_by(columns).aggregate(
+        [
+            ("size", "count", pc.CountOptions(mode="all")),
+            ("size", "sum"),
+            ("num_records", "sum", _STRICT),
+            ("size", "max"),
+        ]
+    )
+    return sums.rename_columns([*columns, "files", "bytes", "rows", "largest_file"]).set_column(
+        len(columns) + 1, "bytes", pc.fill_null(sums.column("size_sum"), 0)
+    )
+
+
+_STRICT = pc.ScalarAggregateOptions(skip_nulls=False)  # rows of a partition are unknown as soon as one file's are
+
+
+def live_rows(files: pa.Table) -> pa.ChunkedArray:
+    """Rows of each file without those that its deletion vector marks; null where either is unknown."""
+    vectors = files.column("deletion_vector")
+    if vectors.null_count == len(vectors):
+        return files.column("num_records")
+    marked = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
+    return pc.subtract(files.column("num_records"), marked)
+
+
+def _by_column(files: pa.Table, column: str, name: str) -> dict[str, Any]:
+    totals = _totals(files, [column]).sort_by([("bytes", "descending")])
+    return {"values": totals.num_rows, "largest": rows_json(totals.slice(0, LISTED), {column: name})}
+
+
+def rows_json(totals: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Partitions as JSON values: `values` by the columns' names as the log has them, None for null."""
+    return [
+        {
+            "values": {name: row[column] for column, name in names.items()},
+            "files": row["files"],
+            "bytes": row["bytes"],
+            "rows": row["rows"],
+            "largest_file": row["largest_file"],
+        }
+        for row in totals.to_pylist()
+    ]
+
+
+def _curve(sizes: pa.ChunkedArray) -> list[int]:
+    """Up to CURVE sizes at even distances, the first and the last among them."""
+    count = len(sizes)
+    if count <= CURVE:
+        return [int(size) for size in sizes.to_pylist()]
+    return [int(sizes[round(step * (count - 1) / (CURVE - 1))].as_py()) for step in range(CURVE)]

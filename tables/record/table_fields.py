@@ -1,0 +1,153 @@
+"""A table's fields from a snapshot, for the lists, the page's header and its health."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from django.db.models import Sum
+
+from console.base.masking import masked_properties
+from tables.deltalog.read.actions import Metadata, Protocol
+from tables.deltalog.read.problems import Code as ProblemCode
+from tables.deltalog.read.storage import Entry
+from tables.deltalog.rules.features import understand
+from tables.deltalog.state.snapshot import Snapshot
+from tables.models import Commit, Table
+from tables.record import file_layout, transactions
+from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
+from tables.rules import health, search_index
+
+NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
+
+
+def take(table: Table, snapshot: Snapshot) -> None:
+    """Sets the fields that describe the newest version, unsaved, the schema among them. Asks the database nothing."""
+    metadata = snapshot.metadata
+    table.version = snapshot.version
+    table.head_mark = mark(snapshot.head_file)
+    table.last_commit_at = snapshot.committed_at
+    table.num_files = snapshot.num_files
+    table.size_bytes = bounded(snapshot.size_bytes)
+    table.num_records = bounded(snapshot.num_records)
+    table.protocol = protocol_json(snapshot.protocol)
+    table.features = [short(feature) for feature in snapshot.features]
+    table.clustering_columns = [text(column) for column in snapshot.clustering_columns]
+    table.table_id = id_of(metadata) if metadata else None
+    table.properties = texts(masked_properties(metadata.configuration)) if metadata else {}
+    table.partition_columns = [text(column) for column in metadata.partition_columns] if metadata else []
+    table.created_at = metadata.created_at if metadata else None
+    table.comment = text(metadata.description) if metadata else ""
+    table.schema, problems = schema_of(metadata)
+    table.problems = [problem.as_json() for problem in (*snapshot.problems, *problems)]
+    table.layout = file_layout.summarize(snapshot)
+    table.log_state = transactions.of_snapshot(snapshot)
+    if not snapshot.complete or snapshot.understanding.needs:
+        table.num_records = None
+
+
+def id_of(metadata: Metadata) -> str:
+    """Delta's id of the table, as long as the catalog keeps it."""
+    return text(metadata.id)[:64]
+
+
+def forget(table: Table) -> None:
+    """Resets the fields to those of a directory that Levee hasn't read."""
+    table.version = table.first_version = table.first_readable = table.checkpoint_version = None
+    table.rebuildable = table.lost_commits = table.rewritten = None
+    table.table_id = table.last_commit_at = table.created_at = table.schema = table.protocol = table.layout = None
+    table.num_files = table.size_bytes = table.num_records = None
+    table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
+    table.properties, table.log_state, table.head_mark, table.comment = {}, {}, "", ""
+
+
+def mark(entry: Entry | None) -> str:
+    """What tells a commit's file from another one of the same number."""
+    return f"{entry.size}:{entry.modified_ms}" if entry else ""
+
+
+def judge(table: Table) -> None:
+    """Sets the table's health from its fields, unsaved."""
+    found = [health.missing(table.path)] if table.missing_since else []
+    found += health.findings(_facts(table)) if table.is_delta else []
+    table.health = [finding.as_json() for finding in found]
+    table.health_codes = sorted({finding.code.value for finding in found})
+
+
+def _facts(table: Table) -> health.Facts:
+    lies = table.layout or {}
+    partitions = lies.get("partitions") or {}
+    needs = understand(protocol_of(table.protocol)).needs
+    ended = table.earlier.values_list("ended_at", flat=True).first() if table.incarnation else None
+    return health.Facts(
+        num_files=lies.get("num_files"),
+        small_files=lies.get("small_files"),
+        small_bytes=lies.get("small_bytes"),
+        size_bytes=lies.get("size_bytes"),
+        files_with_statistics=lies.get("with_statistics"),
+        largest_partition_bytes=partitions.get("largest_bytes"),
+        median_partition_bytes=partitions.get("median_bytes"),
+        commits_since_checkpoint=_since_checkpoint(table),
+        log_bytes=_log_bytes(table),
+        unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
+        unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
+        broken_entries=_told(table, _BROKEN),
+        outside_files=lies.get("outside_files") or 0,
+        recreated_at=ended,
+        rewritten=_rewritten(table),
+    )
+
+
+def _rewritten(table: Table) -> tuple[int, str, tuple[str, ...]] | None:
+    """From which version on the log was rewritten, the day on which that was seen, and the commits that it held before."""
+    if table.rewritten is None:
+        return None
+    commits = [f"v{c['version']} {c['operation'] or ''}".strip() for c in table.rewritten["commits"]]
+    return table.rewritten["from_version"], table.rewritten["seen_at"][:10], tuple(commits)
+
+
+def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:
+    """The table's problems of these codes, each with the file that has it."""
+    found = (problem for problem in table.problems if problem["code"] in codes)
+    return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in found)
+
+
+_BROKEN = {
+    ProblemCode.CORRUPT.value,
+    ProblemCode.MISSING.value,
+    ProblemCode.UNREADABLE.value,
+    ProblemCode.DISAGREES.value,
+}
+
+
+def _since_checkpoint(table: Table) -> int | None:
+    if table.version is None:
+        return None
+    return table.version - (-1 if table.checkpoint_version is None else table.checkpoint_version)
+
+
+def _log_bytes(table: Table) -> int | None:
+    """Bytes of the commits that are still in the log."""
+    if table.first_version is None:
+        return None
+    retained = Commit.objects.filter(table=table, incarnation=table.incarnation, version__gte=table.first_version)
+    total: int | None = retained.aggregate(bytes=Sum("log_bytes"))["bytes"]
+    return total
+
+
+def index_words(table: Table) -> None:
+    """Sets what a search looks through, unsaved."""
+    columns = table.schema.columns if table.schema else []
+    parts = [table.name, table.catalog_name or "", table.path, table.owner, *table.tags, table.description, *columns]
+    table.leaf = search_index.normal(table.name.replace("/", ".").rstrip(".").rpartition(".")[2])
+    table.words = search_index.words(parts)
+    table.grams = search_index.grams(table.words) + search_index.later_words(table.leaf)
+
+
+def protocol_of(stored: dict[str, Any] | None) -> Protocol | None:
+    """A protocol as the reader has it, from the catalog's JSON."""
+    if stored is None:
+        return None
+    lists = [stored[name] for name in ("reader_features", "writer_features")]
+    reader, writer = (None if names is None else tuple(names) for names in lists)
+    return Protocol(stored["min_reader_version"], stored["min_writer_version"], reader, writer)

@@ -1,0 +1,238 @@
+"""A table's health: each finding with its value, threshold and advice. Rules over facts, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import models
+
+from tables.rules.shares import percent
+
+SMALL_FILE_BYTES = 32 * 2**20
+SMALL_SHARE = 0.4  # of the files
+SMALL_COUNT = 100  # fewer small files than this do no harm
+SKEW = 10.0  # largest partition against the median one
+SKEW_BYTES = 2**30  # a largest partition below this is no trouble, whatever its neighbours are
+STATISTICS_SHARE = 1.0
+LOG_LENGTH = 100  # commits since the last checkpoint
+LOG_BYTES = 2**30
+STALE = timedelta(days=2)
+
+
+class Code(models.TextChoices):
+    """The findings; the words are those of the facet."""
+
+    SMALL_FILES = "small_files", "Small files"
+    SKEW = "skew", "Partition skew"
+    MISSING_STATISTICS = "missing_statistics", "Missing statistics"
+    NO_CHECKPOINT = "no_checkpoint", "No checkpoint"
+    LONG_LOG = "long_log", "Long log"
+    STALE_SYNC = "stale_sync", "Stale sync"
+    CORRUPT_LOG = "corrupt_log", "Corrupt log"
+    NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
+    UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
+    MISSING = "missing", "Directory missing"
+    RECREATED = "recreated", "Recreated"
+    REWRITTEN = "rewritten", "Log rewritten"
+    OUTSIDE_FILES = "outside_files", "Files outside the table"
+
+
+class Severity(models.TextChoices):
+    """How much it matters: an error stops readers or Levee, a warning costs, a note is to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding: `value` against `threshold` in words or numbers, `text` a sentence, `advice` what to do."""
+
+    code: Code
+    severity: Severity
+    value: float | str | None
+    threshold: float | str | None
+    text: str
+    advice: str
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "code": self.code.value,
+            "severity": self.severity.value,
+            "value": self.value,
+            "threshold": self.threshold,
+            "text": self.text,
+            "advice": self.advice,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts that the rules check; None is unknown, and an unknown fact gives no finding."""
+
+    num_files: int | None = None
+    small_files: int | None = None
+    small_bytes: int | None = None
+    size_bytes: int | None = None
+    files_with_statistics: int | None = None
+    largest_partition_bytes: int | None = None
+    median_partition_bytes: int | None = None
+    commits_since_checkpoint: int | None = None
+    log_bytes: int | None = None
+    unknown_features: tuple[str, ...] = ()
+    unknown_actions: tuple[str, ...] = ()
+    broken_entries: tuple[str, ...] = ()
+    outside_files: int = 0
+    recreated_at: datetime | None = None
+    rewritten: tuple[int, str, tuple[str, ...]] | None = None  # from which version on, seen when, what was there before
+
+
+def findings(facts: Facts) -> list[Finding]:
+    """All findings, worst first."""
+    found = [finding for rule in _RULES for finding in rule(facts)]
+    return sorted(found, key=lambda finding: list(Severity).index(finding.severity))
+
+
+def stale(synced_at: datetime | None, now: datetime) -> Finding | None:
+    """Whether the entry is older than it should be: asked when it is shown, since time passes without a sync."""
+    if synced_at is None or now - synced_at <= STALE:
+        return None
+    days = (now - synced_at).days
+    text = f"Levee last read this table’s log {days} days ago; this page may be out of date."
+    return Finding(
+        Code.STALE_SYNC, Severity.WARNING, days, STALE.days, text, "Sync the table; if that fails, Levee shows why."
+    )
+
+
+def missing(path: str) -> Finding:
+    """The finding for a directory that is gone."""
+    text = f"The table at {path} is gone. Levee kept the history below."
+    advice = "If it was moved, add it at its new location; if it was dropped, hide this entry."
+    return Finding(Code.MISSING, Severity.ERROR, None, None, text, advice)
+
+
+def _small_files(facts: Facts) -> Iterator[Finding]:
+    if not facts.num_files or facts.small_files is None or facts.small_files < SMALL_COUNT:
+        return
+    share = facts.small_files / facts.num_files
+    if share < SMALL_SHARE:
+        return
+    of_bytes = (
+        f" and hold {percent(facts.small_bytes, facts.size_bytes)} of the bytes"
+        if facts.size_bytes and facts.small_bytes is not None
+        else ""
+    )
+    text = f"{percent(share, 1)} of the files are smaller than 32 MiB{of_bytes}. Each costs a reader one request."
+    advice = "Compact the table (OPTIMIZE), and write larger batches."
+    yield Finding(Code.SMALL_FILES, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
+
+
+def _skew(facts: Facts) -> Iterator[Finding]:
+    largest, median = facts.largest_partition_bytes, facts.median_partition_bytes
+    if not largest or not median or largest < SKEW_BYTES or largest / median < SKEW:
+        return
+    ratio = largest / median
+    text = f"The largest partition is {ratio:,.0f} × the median one: work on it doesn’t spread over machines."
+    advice = "Partition by a more even column, or use clustering instead."
+    yield Finding(Code.SKEW, Severity.WARNING, round(ratio, 1), SKEW, text, advice)
+
+
+def _statistics(facts: Facts) -> Iterator[Finding]:
+    if not facts.num_files or facts.files_with_statistics is None:
+        return
+    share = facts.files_with_statistics / facts.num_files
+    if share >= STATISTICS_SHARE:
+        return
+    without = facts.num_files - facts.files_with_statistics
+    text = f"{without:,} of {facts.num_files:,} files have no statistics: queries open them all, and row counts are unknown."
+    advice = "Rewrite these files (OPTIMIZE), or convert with statistics next time."
+    yield Finding(Code.MISSING_STATISTICS, Severity.WARNING, round(share, 4), STATISTICS_SHARE, text, advice)
+
+
+def _checkpoint(facts: Facts) -> Iterator[Finding]:
+    commits = facts.commits_since_checkpoint
+    if commits is None or commits <= LOG_LENGTH:
+        return
+    text = f"{commits:,} commits since the last checkpoint: opening the table reads them one by one."
+    advice = "Delta writes a checkpoint once delta.checkpointInterval is reached; check why none was written."
+    yield Finding(Code.NO_CHECKPOINT, Severity.WARNING, commits, LOG_LENGTH, text, advice)
+
+
+def _long_log(facts: Facts) -> Iterator[Finding]:
+    if facts.log_bytes is None or facts.log_bytes <= LOG_BYTES:
+        return
+    text = f"The log’s commits hold {facts.log_bytes / 2**30:.1f} GiB."
+    advice = "Lower delta.logRetentionDuration, or check whether delta.enableExpiredLogCleanup is off."
+    yield Finding(Code.LONG_LOG, Severity.WARNING, facts.log_bytes, LOG_BYTES, text, advice)
+
+
+def _features(facts: Facts) -> Iterator[Finding]:
+    for name in facts.unknown_features:
+        text = (
+            f"The protocol requires {name}, which Levee can’t interpret. Levee shows the history; files may be missing."
+        )
+        yield Finding(
+            Code.NEEDS_FEATURE, Severity.ERROR, name, None, text, "Read it with an engine that has this feature."
+        )
+
+
+def _actions(facts: Facts) -> Iterator[Finding]:
+    if not facts.unknown_actions:
+        return
+    count = len(facts.unknown_actions)
+    what = "entry of the log is" if count == 1 else "entries of the log are"
+    text = f"{count:,} {what} of a kind that Levee doesn’t know: {facts.unknown_actions[0]}"
+    advice = "Levee doesn’t show what they do to the table. Check which writer makes them."
+    yield Finding(Code.UNKNOWN_ACTIONS, Severity.WARNING, count, 0, text, advice)
+
+
+def _corrupt(facts: Facts) -> Iterator[Finding]:
+    if not facts.broken_entries:
+        return
+    count = len(facts.broken_entries)
+    text = f"{count:,} {'entry' if count == 1 else 'entries'} of the log can’t be read: {facts.broken_entries[0]}"
+    advice = "Levee shows everything else. Restore the named files from a backup; don’t edit the log."
+    yield Finding(Code.CORRUPT_LOG, Severity.ERROR, count, 0, text, advice)
+
+
+def _outside(facts: Facts) -> Iterator[Finding]:
+    if not facts.outside_files:
+        return
+    text = f"The log names {facts.outside_files:,} files outside its directory: a shallow clone, or a forged log."
+    advice = "Levee refuses to change this table until its files lie inside it."
+    yield Finding(Code.OUTSIDE_FILES, Severity.WARNING, facts.outside_files, 0, text, advice)
+
+
+def _recreated(facts: Facts) -> Iterator[Finding]:
+    if facts.recreated_at is None:
+        return
+    text = f"Another table was at this location until {facts.recreated_at:%Y-%m-%d %H:%M} UTC; Levee keeps its history separately."
+    yield Finding(Code.RECREATED, Severity.NOTE, None, None, text, "No action needed if this was intended.")
+
+
+def _rewritten(facts: Facts) -> Iterator[Finding]:
+    if facts.rewritten is None:
+        return
+    version, day, before = facts.rewritten
+    named = ", ".join(before[:3]) + (", …" if len(before) > 3 else "")
+    text = f"The log was rewritten from version {version:,} on, seen on {day}: before, Levee had read {named} there."
+    advice = "Check who changed files in _delta_log: a restored backup, or commits removed by hand."
+    yield Finding(Code.REWRITTEN, Severity.WARNING, version, None, text, advice)
+
+
+_RULES = (
+    _small_files,
+    _skew,
+    _statistics,
+    _checkpoint,
+    _long_log,
+    _features,
+    _actions,
+    _corrupt,
+    _outside,
+    _recreated,
+    _rewritten,
+)

@@ -1,0 +1,375 @@
+"""Brings the catalog's entry of one table up to date with what lies at its location.
+
+One sync of a table runs at a time (an advisory lock); a sync that waited for it finds nothing left to do. Only what is new in the log is
+read. A log that was replaced by another one begins a new incarnation, so that the two histories stay apart.
+"""
+
+from __future__ import annotations
+
+import copy
+import errno
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.base.logs import log
+from tables.deltalog.read.commits import Commit as LogCommit
+from tables.deltalog.read.filenames import commit_version
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
+from tables.deltalog.replay.sync import Sync
+from tables.deltalog.state.snapshot import Snapshot, load
+from tables.history import destructive_effects
+from tables.models import Commit, Incarnation, Root, SyncTimes, Table
+from tables.record import commit_rows, commit_times, daily_totals, history_gaps, log_extent, log_rewrites, table_fields
+from tables.record.live_files import files_path
+from tables.rules import discovery
+from tables.rules.locations import LocationError, NoSuchDirectory, resolve
+
+LONGEST_PAUSE = timedelta(days=1)
+BATCH = 1_000
+CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
+UNTAKEN = (
+    DatabaseError,
+    pa.ArrowException,
+    ValueError,
+    ArithmeticError,
+    RecursionError,
+)  # by PostgreSQL, Arrow, Python
+_LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table takes one
+
+STATE_FIELDS = [
+    "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
+    "rebuildable", "lost_commits", "rewritten",
+    "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
+    "properties", "protocol", "features", "created_at", "comment", "layout", "log_state", "problems", "health", "health_codes",
+    "sync_error", "missing_since", "leaf", "words", "grams",
+]  # fmt: skip
+
+
+GLANCE = timedelta(minutes=1)
+USER_FIELDS = ("name", "catalog_name", "catalog_entry", "owner", "tags", "description")  # by people, not by the log
+
+
+def sync(table_id: uuid.UUID, *, reread_broken: bool = False, glancing: bool = False) -> Table:
+    """The table's entry, read again as far as its log has moved.
+
+    With `reread_broken`, a log in which something was broken is read anew from there on, though nothing in it seems to have changed.
+    With `glancing`, nothing is written of a table that has not changed and was looked at within the last GLANCE.
+    Never raises for what is wrong with the table: that is in `sync_error`, `problems` and `health`. Raises Table.DoesNotExist, and
+    OperationalError or InterfaceError when the database is lost.
+    """
+    with transaction.atomic():
+        wait_for_turn(table_id)
+        try:
+            with transaction.atomic():
+                return _follow(table_id, reread_broken=reread_broken, glancing=glancing)
+        except UNTAKEN as error:  # no log, however hostile, may stop the syncs of the others
+            log.warning("sync_failed", table=str(table_id), exc_info=error)
+            return _failed(table_id, error)
+
+
+def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Table:
+    """Reads on, and writes what was found: only the fields that have changed, since most syncs find nothing."""
+    table = entry(table_id)
+    written = copy.deepcopy(_state(table))
+    before = (table.version, table.head_mark, table.format)
+    known, rewritten = destructive_effects.known_now(table), table.rewritten
+    table.sync_error = ""
+    mended = _read(table, reread_broken=reread_broken)
+    destructive_effects.open_attributions(
+        table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended
+    )
+    now = timezone.now()
+    table_fields.judge(table)
+    if _changed(table, written):
+        _reload_user_fields(table)
+        table.save(update_fields=[*_changed(table, written), "catalog_entry"])  # which a person may have set meanwhile
+    elif glancing and _is_young(table.synced_at, now):
+        return table
+    moved = (table.version, table.head_mark, table.format) != before
+    _stamp(table, 0 if moved else table.times.quiet_syncs + 1, now)
+    return table
+
+
+def _changed(table: Table, written: dict[str, Any]) -> list[str]:
+    """The fields that are no longer as they were written."""
+    if table.is_delta:
+        table.catalog_entry = None  # the log says it, as Delta empties the entry that it has converted
+    table_fields.index_words(table)
+    return [name for name, value in _state(table).items() if value != written[name]]
+
+
+def _stamp(table: Table, quiet: int, now: datetime) -> None:
+    """Writes when the table was read, unless it couldn't be, and when it is due again."""
+    times = table.times
+    times.synced_at = times.synced_at if table.sync_error or table.missing_since else now
+    times.quiet_syncs, times.next_sync_at = quiet, next_sync(table.root, quiet, now)
+    times.save(update_fields=["synced_at", "quiet_syncs", "next_sync_at"])
+
+
+def _state(table: Table) -> dict[str, Any]:
+    """The entry's fields as they are written."""
+    return {name: table.schema_id if name == "schema" else getattr(table, name) for name in STATE_FIELDS}
+
+
+def _is_young(synced_at: datetime | None, now: datetime) -> bool:
+    return synced_at is not None and now - synced_at < GLANCE
+
+
+def _reload_user_fields(table: Table) -> None:
+    """Reloads the fields that people changed while the log was read, and locks them until the sync has written."""
+    stored = Table.objects.select_for_update().only(*USER_FIELDS).get(pk=table.pk)
+    for name in USER_FIELDS:
+        setattr(table, name, getattr(stored, name))
+
+
+def _before_rewrite(known: destructive_effects.Known, table: Table) -> destructive_effects.Known:
+    """What is known of a log that was rewritten: what it was before that."""
+    if known.version is None or table.rewritten is None:
+        return known
+    return replace(known, version=min(known.version, table.rewritten["from_version"] - 1))
+
+
+def entry(table_id: uuid.UUID) -> Table:
+    """The table as the catalog has it now, with its root and schema. Raises Table.DoesNotExist."""
+    return Table.objects.select_related("root", "schema", "times").get(pk=table_id)
+
+
+def _failed(table_id: uuid.UUID, error: Exception) -> Table:
+    """The entry as it was, with what went wrong; tried again ever less often. A lost connection fails here again, and is raised."""
+    table = entry(table_id)
+    reason = commit_rows.text((str(error).splitlines() or [""])[0][:200])
+    table.sync_error = f"Levee couldn’t process this log: {type(error).__name__}: {reason}"
+    table.save(update_fields=["sync_error"])
+    _stamp(table, table.times.quiet_syncs + 1, timezone.now())
+    return table
+
+
+def next_sync(root: Root, quiet: int, now: datetime) -> datetime | None:
+    """When the table is due again: the root's pause, doubled for each sync in a row that found nothing, a day at most."""
+    if root.sync_seconds is None:
+        return None
+    shortest = timedelta(seconds=root.sync_seconds)
+    pause: timedelta = min(shortest * 2 ** min(quiet, 12), max(LONGEST_PAUSE, shortest))
+    return now + pause
+
+
+def claim_due() -> uuid.UUID | None:
+    """The table that is longest overdue, deferred by CLAIM so that no other worker takes it; None if none is due."""
+    with transaction.atomic():
+        waiting = SyncTimes.objects.filter(next_sync_at__lte=Now(), table__hidden_at=None).order_by("next_sync_at")
+        waiting = waiting.select_for_update(of=("self",), skip_locked=True)
+        table_id = waiting.values_list("pk", flat=True).first()
+        if table_id is not None:
+            SyncTimes.objects.filter(pk=table_id).update(next_sync_at=Now() + CLAIM)
+    return table_id
+
+
+def wait_for_turn(table_id: uuid.UUID) -> None:
+    """Keeps other syncs of the table away until the transaction ends: each writes what it read at its beginning."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
+
+
+def try_turn(table_id: uuid.UUID) -> bool:
+    """As `wait_for_turn`, without waiting; False while another sync of the table runs."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_try_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(table_id)])
+        return bool(cursor.fetchone()[0])
+
+
+def _read(table: Table, *, reread_broken: bool) -> list[int]:
+    """Fills the table's fields from what lies at its path. Answers the versions that were mended since they were read."""
+    try:
+        resolve(table.path, Root.objects.all())
+    except NoSuchDirectory:
+        table.missing_since = table.missing_since or timezone.now()
+        return []
+    except LocationError as error:
+        table.sync_error = str(error)
+        return []
+    try:
+        log = open_log(table.path)
+        if log.exists():
+            return _read_delta(table, log, reread_broken=reread_broken)
+        _read_parquet(table)
+    except (StorageError, OSError) as error:
+        table.sync_error = _why_unread(error)
+    return []
+
+
+def _why_unread(error: Exception) -> str:
+    """A full disk is the one that holds Levee's home: at a table's place nothing is ever written."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return f"The disk that holds Levee's own files is full ({error.strerror or error}). Make room, then sync again."
+    return f"The location can't be read: {error}"
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def _read_parquet(table: Table) -> None:
+    """A directory without a log. One that had a log has lost its table: what was known becomes an earlier incarnation."""
+    if table.is_delta:
+        _end_incarnation(table, "its Delta log was removed")
+        table_fields.forget(table)
+        table.format = Table.Format.PARQUET
+    table.missing_since = None
+    found = discovery.measure(table.path)
+    table.num_files, table.size_bytes, table.last_commit_at = found.files, found.size_bytes, found.modified_at
+    table.num_records = None
+    if found.stopped:
+        table.num_files = table.size_bytes = None
+        table.sync_error = f"The directory was not measured: {found.stopped}."
+
+
+def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int]:
+    target = files_path(table.pk)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in target.parent.glob(f"{target.name}.*"):  # by a sync that was killed: one runs at a time
+        left.unlink(missing_ok=True)
+    try:
+        run = _start(table, log, target, reread_broken=reread_broken)
+    except NoTable:
+        table.sync_error = "The log holds no commit and no checkpoint."
+        return []
+    table.missing_since = None
+    known = -1 if table.version is None else table.version
+    if run.head == table.version and not run.fresh and table.is_delta:
+        log_extent.measure(table, log)  # Delta cleans a log after its commits
+        history_gaps.keep(table, log, known)
+        return []
+    is_rewritten = _differs(table, run)
+    if is_rewritten and _is_another(table, run):
+        _end_incarnation(table, "another table was created at its location")
+        table_fields.forget(table)
+        run, known, is_rewritten = log.sync(target, None, None), -1, False
+    elif is_rewritten:
+        run = log.sync(target, None, None)
+    table.format = Table.Format.DELTA
+    told_by = commit_times.told_by(table)
+    gone = log_rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
+    kept_commits = _keep(table, run.commits())
+    gone += kept_commits.gone
+    if gone:
+        log_rewrites.note(table, gone)
+    snapshot = run.snapshot()
+    retimed = commit_times.tell_anew(table, log, snapshot.metadata, before=told_by, known=known, mistimed=run.mistimed)
+    if is_rewritten or retimed:
+        daily_totals.count_anew(table)
+    table_fields.take(table, snapshot)
+    commit_rows.ensure_schemas([table.schema])
+    log_extent.measure(table, log)
+    history_gaps.keep(table, log, known)
+    if snapshot.metadata is None or snapshot.protocol is None:
+        table.sync_error = "Levee can’t tell what this table is: its metadata or its protocol can’t be read."
+    return kept_commits.mended
+
+
+def _start(table: Table, log: DeltaLog, target: Path, *, reread_broken: bool) -> Sync:
+    """A pass from the saved files on. Without them, or when their version has left the log, from the log's beginning."""
+    if reread_broken and table.is_delta and table.version is not None and table.problems:
+        return log.sync(target, None, _last_sound(table, table.version))
+    saved = _saved(target, table)
+    run = log.sync(target, saved, table.version)
+    if saved is not None and run.head != saved.version and saved.version not in run.listing.commits:
+        return log.sync(target, None, table.version)
+    return run
+
+
+def _last_sound(table: Table, newest: int) -> int:
+    """The version before the first commit that had a problem, as far as one is known; -1 for the log's beginning."""
+    named = [version for item in table.problems if (version := commit_version(item["file"])) is not None]
+    doubtful = _doubtful(table).order_by("version").values_list("version", flat=True)[:1]
+    return min([newest, *(version - 1 for version in (*named, *doubtful))])
+
+
+def _doubtful(table: Table) -> QuerySet[Commit]:
+    return Commit.objects.filter(table=table, incarnation=table.incarnation).exclude(problems=[])
+
+
+def _saved(target: Path, table: Table) -> Snapshot | None:
+    if table.version is None or not table.is_delta:
+        return None
+    try:
+        saved = load(target)
+    except (OSError, ValueError):
+        return None
+    return saved if saved.version == table.version else None
+
+
+def _differs(table: Table, run: Sync) -> bool:
+    """True when this log is not as the entry was read from it, though it lies at the same place: another one, or rewritten."""
+    if not table.is_delta or table.version is None or not run.fresh:
+        return False
+    entry = run.listing.commits.get(table.version)
+    if entry is None:
+        return (run.head is not None and run.head < table.version) or _is_another(table, run)
+    return table_fields.mark(entry) != table.head_mark
+
+
+def _is_another(table: Table, run: Sync) -> bool:
+    """True when the log says that it is of another table; a log that doesn't say it proves nothing."""
+    metadata = run.snapshot().metadata
+    return metadata is not None and table_fields.id_of(metadata) != table.table_id
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
+    are versions that can be read by now, those older than the table's entry aside."""
+
+    gone: list[Commit] = field(default_factory=list)
+    mended: list[int] = field(default_factory=list)
+
+
+def _keep(table: Table, commits: Iterable[LogCommit]) -> _Kept:
+    """Writes commits as rows, in batches."""
+    rows, first, kept_commits = commit_rows.rows(table, commits), None, _Kept()
+    while batch := list(islice(rows, BATCH)):
+        commit_rows.ensure_schemas(row.schema for row in batch)
+        _write(table, [row.commit for row in batch], kept_commits)
+        first = batch[0].commit.version if first is None else first
+    if first is not None:
+        daily_totals.recount(table, first)
+    return kept_commits
+
+
+def _write(table: Table, commits: list[Commit], found: _Kept) -> None:
+    """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
+    here = Commit.objects.filter(table=table, incarnation=table.incarnation)
+    known = {row.version: row for row in here.filter(version__in=[row.version for row in commits])}
+    Commit.objects.bulk_create([row for row in commits if row.version not in known], ignore_conflicts=True)
+    again = [row for row in commits if row.version in known]
+    fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
+    Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
+    before = [(row, known[row.version]) for row in again]
+    found.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
+    found.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
+
+
+def _is_ours(table: Table, commit: Commit) -> bool:
+    """Whether a commit, as it was first read, is younger than the table's entry. Mending a file gives it a time of its own."""
+    return commit.committed_at is None or commit.committed_at >= table.added_at
+
+
+_KEY = ["table", "incarnation", "version"]
+
+
+def _end_incarnation(table: Table, why: str) -> None:
+    Incarnation.objects.create(
+        table=table, number=table.incarnation, delta_id=table.table_id or "", version=table.version, why=why
+    )
+    table.incarnation += 1
+    files_path(table.pk).unlink(missing_ok=True)

@@ -1,0 +1,225 @@
+"""The pages of the catalog as a whole: the list, adding tables, scanning roots."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.models import Person
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from console.base.pagination import Key, page, pager
+from tables.catalog import additions, facets, listing, scans, sync_interval
+from tables.models import Root, Table
+from tables.rules.search_index import terms
+from tables.web.forms import FACET_NAMES, ORDERS, PathForm, ScheduleForm
+from tables.web.table_state import state_of
+
+ROWS = 50
+FINDINGS = 200
+FRESH = 50
+HEADS = (
+    ("Table", "name"), ("Version", None), ("Size", "-size"), ("Files", "-files"), ("Rows", None), ("Last change", "-changed"),
+    ("Health", None),
+)  # fmt: skip
+MAX_VALUES = 100  # of one group
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def table_list(request: HttpRequest) -> HttpResponse:
+    """The filtered catalog; only the table for a swap while you type."""
+    person = person_of(request)
+    wanted = _filter(request)
+    order = request.GET.get("order", "") or ("best" if terms(wanted.q) else "name")
+    found = listing.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
+    is_all = found.next is None and found.previous is None
+    context = {
+        "rows": [{"table": table, "state": state_of(table)} for table in found.rows],
+        "heads": _heads(request, order),
+        "total": len(found.rows) if is_all else listing.count_some(person, wanted),
+        "most_counted": listing.MOST_COUNTED,
+        "page": pager(request.GET, found, "Next", text=_order_text(order)),
+        "wanted": wanted,
+        "order": order,
+        "may_convert": person.may(Permission.JOB_REQUEST),
+    }
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
+        return render(request, "tables/list/_rows.html", context)
+    return render(request, "tables/list/list.html", {**context, **_around(request, person, wanted)})
+
+
+def _filter(request: HttpRequest) -> listing.Filter:
+    groups = {name: _values(request, name) for name in listing.GROUPS}
+    stale = request.GET.get("stale", "") in ("1", "true", "on")
+    return listing.Filter(q=request.GET.get("q", "")[:200], stale=stale, **groups)
+
+
+def _values(request: HttpRequest, name: str) -> list[str]:
+    """What a group is narrowed to; what no table can have is left out."""
+    given = request.GET.getlist(name)[:MAX_VALUES]
+    return [value for value in given if value and "\x00" not in value and (name != "age" or value in listing.AGES)]
+
+
+def _order_text(order: str) -> str:
+    return {"best": "best match first", "name": "by name"}.get(order) or dict(ORDERS).get(order, "")
+
+
+def _heads(request: HttpRequest, order: str) -> list[dict[str, Any]]:
+    """The list's columns, with the addresses that order it by them."""
+    found: list[dict[str, Any]] = []
+    for text, by in HEADS:
+        head = {"text": text, "numeric": text not in ("Table", "Health"), "sorted": by == order}
+        if by is not None:
+            query = request.GET.copy()
+            query.pop("cursor", None)
+            query["order"] = by
+            head["url"] = f"{reverse('tables:list')}?{query.urlencode()}"
+            head["direction"] = "descending" if by.startswith("-") else "ascending"
+        found.append(head)
+    return found
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def values(request: HttpRequest) -> HttpResponse:
+    """All values of one facet, to select; keeps the list's other filters."""
+    name, part = request.GET.get("facet", ""), request.GET.get("part", "")[:100]
+    if name not in facets.LEGENDS:
+        raise Http404
+    counts, counted_at = facets.counts_for(person_of(request))
+    chosen = _values(request, name)
+    found, total = facets.values_of(name, part, counts, chosen, FACET_NAMES)
+    others = [group for group in (*listing.GROUPS, "q", "stale", "order") if group != name]
+    context = {
+        "name": name, "legend": facets.LEGENDS[name], "values": found, "total": total, "part": part, "chosen": chosen,
+        "kept": [(group, value) for group in others for value in request.GET.getlist(group)[:MAX_VALUES] if value],
+        "counted_at": counted_at,
+    }  # fmt: skip
+    return render(request, "tables/list/values.html", context)
+
+
+def _around(request: HttpRequest, person: Person, wanted: listing.Filter) -> dict[str, Any]:
+    """What stands around the list: facets, the ways to order it."""
+    chosen = {name: list(getattr(wanted, name)) for name in listing.GROUPS}
+    chosen["stale"] = ["true"] if wanted.stale else []
+    orders = [
+        {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
+    ]
+    counts, counted_at = facets.counts_for(person)
+    narrowing = request.GET.copy()
+    narrowing.pop("cursor", None)
+    return {
+        "facets": facets.groups(counts, chosen, FACET_NAMES),
+        "counted_at": counted_at,
+        "orders": orders,
+        "narrowing": narrowing.urlencode(),
+    }
+
+
+@requires(Permission.TABLE_ADD, Permission.ROOT_MANAGE)
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Adds a table by its path, or leads to the roots to scan."""
+    form = PathForm(request.POST or None)
+    problem: Problem | None = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = additions.add_table(Actor.of(request), form.cleaned_data["path"].strip(" "))
+        except Problem as found:
+            problem = found
+        else:
+            return redirect("tables:overview", added.table.pk)
+    person = person_of(request)
+    addable = list(listing.roots_of(person, Permission.TABLE_ADD))
+    roots = {root.pk: root for root in (*addable, *listing.roots_of(person, Permission.ROOT_MANAGE))}
+    context = {
+        "form": form,
+        "problem": problem,
+        "roots": sorted(roots.values(), key=lambda root: root.name),
+        "addable": {root.pk for root in addable},
+        "may_add": person.may(Permission.TABLE_ADD),
+        "fresh": listing.findings_of(*addable).filter(Q(state="new")).order_by("path")[:FRESH],
+    }
+    return render(request, "tables/list/add.html", context, status=problem.status if problem else 200)
+
+
+@requires(Permission.TABLE_ADD, Permission.ROOT_MANAGE)
+@require_http_methods(["GET", "POST"])
+def findings(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """The findings of a root's scans, to select; only the fragment while a scan runs."""
+    manages = person_of(request).scopes(Permission.ROOT_MANAGE).covers_root(root_id)
+    needed = Permission.TABLE_ADD if request.method == "POST" or not manages else Permission.TABLE_READ
+    root = listing.root_for(person_of(request), root_id, needed)
+    if request.method == "POST":
+        return _add_ticked(request, root)
+    context = _findings(request, root)
+    return render(
+        request, "tables/list/_findings.html" if request.GET.get("part") else "tables/list/findings.html", context
+    )
+
+
+def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
+    rows = listing.findings_of(root)
+    found = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
+    return {
+        "root": root,
+        "may_add": person_of(request).scopes(Permission.TABLE_ADD).covers_root(root.pk),
+        "may_manage": person_of(request).scopes(Permission.ROOT_MANAGE).covers_root(root.pk),
+        "rows": [
+            {"finding": row, "below": row.path.removeprefix(root.uri).lstrip("/") or row.path} for row in found.rows
+        ],
+        "fresh": rows.filter(**{"state": "new"}).count(),
+        "page": pager(request.GET, found, "Next"),
+        "poll_url": f"{reverse('tables:findings', args=[root.pk])}?part=1" if root.is_scanning else None,
+    }
+
+
+def _add_ticked(request: HttpRequest, root: Root) -> HttpResponse:
+    paths = request.POST.getlist("path")
+    if not paths:
+        messages.info(request, "You haven’t selected a table.")
+        return redirect("tables:findings", root.pk)
+    added = additions.add_found(Actor.of(request), root, paths)
+    fresh = sum(1 for each in added if each.is_new)
+    if len(added) == 1:
+        return redirect("tables:overview", added[0].table.pk)
+    reads = "its log is" if fresh == 1 else "their logs are"
+    messages.success(request, f"{fresh:,} table{'' if fresh == 1 else 's'} added; {reads} being read.")
+    return redirect(f"{reverse('tables:list')}?root={root.pk}")
+
+
+@requires(Permission.TABLE_ADD)
+@require_POST
+def scan(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """Asks for a scan of a root."""
+    root = listing.root_for(person_of(request), root_id, Permission.TABLE_ADD)
+    scans.ask_scan(Actor.of(request), root)
+    return redirect("tables:findings", root.pk)
+
+
+@requires(Permission.ROOT_MANAGE)
+@require_http_methods(["GET", "POST"])
+def schedule(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """How often the logs of a root's tables are read."""
+    root = listing.root_for(person_of(request), root_id, Permission.ROOT_MANAGE)
+    form = ScheduleForm(request.POST or None, initial={"sync_seconds": root.sync_seconds})
+    if request.method == "POST" and form.is_valid():
+        sync_interval.change(Actor.of(request), root, form.cleaned_data["sync_seconds"])
+        return redirect("tables:findings", root.pk)
+    context = {"root": root, "form": form}
+    return render(request, "tables/list/schedule.html", context, status=400 if form.errors else 200)
+
+
+def shown(request: HttpRequest, table_id: uuid.UUID) -> Table:
+    """The table of a page. Raises Http404 if the person can't see it."""
+    return listing.table_for(person_of(request), table_id)

@@ -1,0 +1,115 @@
+"""The rows of pages with commits: the changes, the author, and whether you can read the version."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from console.templatetags.levee import number, size
+from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.models import Commit, Explanation
+from tables.ports import Job
+from tables.rules.destruction import is_destructive
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    """One line of the history."""
+
+    commit: Commit
+    reach: VersionReach
+    rows: str | None
+    files: str
+    bytes: str | None
+    is_destructive: bool
+    explanation: Explanation | None
+    job: Job | None
+    predicate: str
+
+
+def commit_rows(
+    commits: Sequence[Commit],
+    reaches: Sequence[VersionReach],
+    known: Mapping[int, Explanation],
+    jobs: Mapping[int, Job],
+) -> list[CommitRow]:
+    """The lines of a history; `known` has the explanations by version, `jobs` the jobs that may be seen."""
+    rows = zip(commits, reaches, strict=True)
+    return [_commit_row(c, reach, known.get(c.version), jobs.get(c.version)) for c, reach in rows]
+
+
+def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | None, job: Job | None) -> CommitRow:
+    return CommitRow(
+        commit,
+        reach,
+        signed(commit.rows_changed),
+        files_text(commit.files_added, commit.files_removed),
+        signed_bytes(commit.bytes_added, commit.bytes_removed),
+        is_destructive(commit.operation, commit.operation_parameters, commit.version),
+        explanation,
+        job,
+        conditions_of(commit),
+    )
+
+
+def predicate_of(commit: Commit) -> str:
+    """The operation's condition, without Catalyst's expression ids."""
+    text = commit.operation_parameters.get("predicate") or ""
+    return "" if text == "[]" else re.sub(r"#\d+L?", "", text)
+
+
+def conditions_of(commit: Commit) -> str:
+    """The same for a line: Spark writes a list of conditions as JSON, and all of them hold."""
+    text = predicate_of(commit)
+    try:
+        found = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list) and all(isinstance(each, str) for each in found):
+        return " AND ".join(found)
+    return text
+
+
+def signed(change: int | None) -> str | None:
+    """A change with its sign; None when unknown."""
+    if change is None:
+        return None
+    return "0" if change == 0 else f"{'+' if change > 0 else '−'}{abs(change):,}"
+
+
+def signed_bytes(added: int | None, removed: int | None) -> str | None:
+    if added is None or removed is None:
+        return None
+    change = added - removed
+    return "0" if change == 0 else f"{'+' if change > 0 else '−'}{size(abs(change))}"
+
+
+def files_text(added: int | None, removed: int | None) -> str:
+    """`+3 −2`; `0` for none."""
+    parts = [f"+{added:,}"] if added else []
+    parts += [f"−{removed:,}"] if removed else []
+    return " ".join(parts) or "0"
+
+
+def seconds_of(commit: Commit) -> float | None:
+    """How long the operation took, as its metrics say; None where they don't."""
+    reported = (
+        commit.operation_metrics.get("executionTimeMs") or commit.operation_metrics.get("execution_time_ms") or ""
+    )
+    return int(reported) / 1000 if reported.isascii() and reported.isdigit() and len(reported) < 15 else None
+
+
+def title_of(commit: Commit) -> str:
+    """A commit as a sentence with the number in it."""
+    version, change = f"Version {number(commit.version)}", commit.rows_changed
+    if commit.operation == "CONVERT" and commit.files_added is not None:
+        return f"{version} made {_counted(commit.files_added, 'parquet file')} a Delta table"
+    if change:
+        return f"{version} {'removed' if change < 0 else 'added'} {_counted(abs(change), 'row')}"
+    return f"{version}: {commit.operation or 'an unnamed operation'}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,57 @@
+"""A table's health on its overview: each finding in words, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.urls import reverse
+
+from console.templatetags.levee import size
+from tables.models import Table
+from tables.rules import health
+from tables.web.api.serializers import health_json
+
+SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
+
+
+def findings(table: Table) -> list[dict[str, Any]]:
+    """The health findings as rows of a list: `measured` and `limit` in words, and where to look; empty when all is well."""
+    return [{**finding, **_measured(table, finding)} for finding in health_json(table)]
+
+
+def _of_files(share: float) -> str:
+    return f"{share:.1%} of files"
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+_Code = health.Code
+_IN_WORDS: Mapping[str, Callable[[Any], str]] = {
+    _Code.SMALL_FILES.value: _of_files,
+    _Code.MISSING_STATISTICS.value: _of_files,
+    _Code.SKEW.value: "{:,.1f} ×".format,
+    _Code.NO_CHECKPOINT.value: "{:,} commits".format,
+    _Code.LONG_LOG.value: lambda length: str(size(length)),
+    _Code.STALE_SYNC.value: "{:,} days".format,
+}
+_LOOK_AT = {
+    **dict.fromkeys((_Code.SMALL_FILES.value, _Code.SKEW.value, _Code.MISSING_STATISTICS.value), "layout"),
+    **dict.fromkeys((_Code.NO_CHECKPOINT.value, _Code.LONG_LOG.value, _Code.RECREATED.value), "history"),
+    _Code.NEEDS_FEATURE.value: "protocol",
+}
+
+
+def _measured(table: Table, finding: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding's value and limit in its own unit; None where it has none, as a thing that is there or not."""
+    words = _IN_WORDS.get(str(finding["code"]), _plain)
+    value, limit = finding["value"], finding["threshold"]
+    place = _LOOK_AT.get(str(finding["code"])) if table.version is not None else None
+    return {
+        "level": SEVERITY_LEVELS[str(finding["severity"])],
+        "measured": None if value is None or limit is None else words(value),
+        "limit": None if limit is None else words(limit),
+        "look_at": place and {"text": place.capitalize(), "url": reverse(f"tables:{place}", args=[table.pk])},
+    }

@@ -1,0 +1,186 @@
+"""A table's history, and one of its commits."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.base.errors import Problem
+from console.base.pagination import Page, pager
+from tables import ports
+from tables.history import commit_files, explained, operations, payloads, queries, schemas
+from tables.history.reachability import Reach, joined
+from tables.models import Commit, Table
+from tables.web import charts
+from tables.web.forms import HistoryForm
+from tables.web.list.views import shown
+from tables.web.table import commit_lines, folded_commits, page_header
+from tables.web.table.shared import start_of, table_page
+
+COMMITS = 50
+MOST_COMMITS = 400  # on a page where most lie in runs
+FILES = 50
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """How far back you can go, and who did what."""
+    table = shown(request, table_id)
+    if not table.incarnation:
+        queries.newest(table)
+    form = HistoryForm(request.GET)
+    wanted = _history_filter(form) if form.is_valid() else queries.Filter()
+    incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
+    reach = Reach(table)
+    found, rows = _lines(request, table, wanted, incarnation, reach)
+    context = {
+        "rows": rows,
+        "is_unfolded": "unfold" in request.GET,
+        "form": form,
+        "wanted": wanted,
+        "incarnation": incarnation,
+    }
+    context |= {"operations": operations.names(table, incarnation), "groups": queries.GROUPS}
+    context["commits_url"] = reverse("tables:commit", args=[table.pk, 0]).removesuffix("0/")
+    if begins := wanted.before is None and not request.GET.get("cursor"):
+        context |= _drawn(reach)
+    return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, found))
+
+
+Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.Run]]
+
+
+def _lines(request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach) -> Lines:
+    """A page of the history, runs folded unless they are to be opened; where it folds to little, a longer one."""
+    person, cursor = person_of(request), request.GET.get("cursor", "")
+
+    def read(limit: int) -> tuple[Page[Commit], list[commit_lines.CommitRow]]:
+        found = queries.history_page(table, wanted, limit, cursor, incarnation)
+        known = explained.of_commits(table, incarnation, [commit.version for commit in found.rows])
+        jobs = ports.jobs_of(person, found.rows)
+        return found, commit_lines.commit_rows(found.rows, reach.over(found.rows), known, jobs)
+
+    found, rows = read(COMMITS)
+    if "unfold" in request.GET:
+        return found, rows
+    lines = folded_commits.folded(rows)
+    if len(lines) <= COMMITS // 2 and (found.next or found.previous):
+        found, rows = read(MOST_COMMITS)
+        lines = folded_commits.folded(rows)
+    return found, lines
+
+
+def _drawn(reach: Reach) -> dict[str, Any]:
+    """The drawings of the whole history: they stand where the list begins, and not again on each of its later pages."""
+    spans = joined(reach.spans)
+    destructive = operations.destructive(reach.table) if spans else []
+    strip = charts.strip(spans, destructive)
+    return {"spans": spans, "destructive": destructive[::-1], "strip": strip, **_days(reach.table)}
+
+
+def _days(table: Table) -> dict[str, Any]:
+    """Commits and rows by day, and their drawings."""
+    days = queries.days_of(table, timezone.now()) if table.version is not None else []
+    return {"days": days, "commits_drawn": charts.commits_by_day(days), "rows_drawn": charts.rows_over_time(days)}
+
+
+def _history_filter(form: HistoryForm) -> queries.Filter:
+    given = form.cleaned_data
+    midnight = {name: given[name] and datetime.combine(given[name], time(), UTC) for name in ("since", "until")}
+    return queries.Filter(
+        given["operation"], given["by"], midnight["since"], midnight["until"], given["before"], given["job"]
+    )
+
+
+def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
+    spans = joined(reach.spans)
+    restorable = [span for span in spans if span.restorable]
+    return {
+        "restorable": sum(span.count for span in restorable),
+        "known": sum(span.count for span in spans),
+        "oldest": restorable[0] if restorable else None,
+        "expires": reach.expires_at(restorable[0]) if restorable else None,
+        "retention": reach.retention,
+        "page": pager(request.GET, found, "Older"),
+        "earlier": list(reach.table.earlier.all()) if reach.table.incarnation else [],
+    }
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpResponse:
+    """One commit: its effects, and the job and people behind it."""
+    table = shown(request, table_id)
+    incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
+    if "job" in request.GET and table.incarnation:
+        incarnation = queries.incarnation_with(table, version, request.GET["job"], incarnation)
+    found = queries.commit_at(table, version, incarnation)
+    reach = Reach(table).of(found)
+    schema_changes, property_changes, protocol = payloads.commit_changes(table, found)
+    return table_page(
+        request,
+        table,
+        "commit",
+        crumbs=page_header.commit_crumbs(table),
+        commit=found,
+        incarnation=incarnation,
+        explanation=explained.of_commits(table, incarnation, [version]).get(version),
+        job=ports.jobs_of(person_of(request), [found]).get(version),
+        title=commit_lines.title_of(found),
+        rows_changed=commit_lines.signed(found.rows_changed),
+        reach=reach,
+        predicate=commit_lines.predicate_of(found),
+        seconds=commit_lines.seconds_of(found),
+        schema_changes=schema_changes,
+        property_changes=property_changes,
+        new_protocol=protocol,
+        **_files(request, table, found),
+    )
+
+
+def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
+    """A page of the commit's files, narrowed by action and by a partition column's value."""
+    start, wanted = start_of(request.GET.get("files", "")), _files_filter(request, table)
+    context = {"wanted": wanted, "partition_names": table.partition_columns, "files_from": start}
+    try:
+        page = commit_files.files_of(table, found, wanted["action"], start, FILES, wanted["partition"])
+    except Problem as problem:
+        return context | {"files": [], "files_problem": problem.detail, "more_files": None}
+    return context | {
+        "files": page.rows,
+        "more_files": page.next,
+        "earlier_files": page.previous,
+        "unread": page.problems,
+    }
+
+
+def _files_filter(request: HttpRequest, table: Table) -> dict[str, Any]:
+    """`partition` is a column and the text that its value holds, None for all files; what is no action narrows nothing."""
+    action = request.GET.get("action", "")
+    column, value = request.GET.get("column", ""), request.GET.get("value", "")[:200]
+    if column not in table.partition_columns and table.partition_columns:
+        column = table.partition_columns[0]
+    partition = (_physical(table, column), value) if column and value else None
+    return {
+        "action": action if action in commit_files.KINDS else "",
+        "column": column,
+        "value": value,
+        "partition": partition,
+    }
+
+
+def _physical(table: Table, column: str) -> str:
+    """A partition column's name as files carry it: column mapping renames columns, not files."""
+    tree = schemas.tree_of(table.schema)
+    found = tree.column(column) if tree else None
+    return found.physical_name if found else column

@@ -1,0 +1,86 @@
+"""The figures of the pages of layout and partitions: counts, sizes, shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import QueryDict
+
+from console.base.pagination import pager
+from tables.history import partitions as listing
+from tables.rules.health import SMALL_FILE_BYTES
+from tables.rules.shares import percent
+from tables.web import charts
+
+
+def layout(found: dict[str, Any]) -> dict[str, Any]:
+    """A layout's drawings and rows."""
+    files, total = found["num_files"], found["size_bytes"]
+    partitions = found["partitions"]
+    return {
+        "found": found,
+        "histogram": charts.histogram(found["histogram"], SMALL_FILE_BYTES),
+        "classes": [_class(row, files, total) for row in found["histogram"]],
+        "small_share": _percent(found["small_files"], files),
+        "small_bytes_share": _percent(found["small_bytes"], total),
+        "statistics_share": _percent(found["with_statistics"], files),
+        "skew": charts.skew(partitions["curve"], partitions["count"], partitions["median_bytes"])
+        if partitions
+        else None,
+        "rows_skew": charts.row_skew(partitions["rows_curve"], partitions["count"], partitions["median_rows"])
+        if partitions and partitions.get("rows_curve")
+        else None,
+        "ratio": _ratio(partitions),
+        "columns": _columns(partitions, total) if partitions else [],
+    }
+
+
+def partitions(found: listing.Page, order: str, asked: QueryDict) -> dict[str, Any]:
+    """A page of partitions: each with its share of the largest, and the pages before and after."""
+    column = listing.ORDERS[order]
+    rows = [{**row, "width": round(100 * (row[column] or 0) / found.top) if found.top else 0} for row in found.rows]
+    last = found.start + len(found.rows)
+    text = f"{found.start + 1:,} – {last:,} of {found.found:,}" if found.rows else ""
+    orders = [{"value": name, "text": text, "checked": name == order} for name, text in _PARTITION_ORDERS.items()]
+    page = pager(asked, found, "Next", text, previous_text="Previous")
+    return {"found": found, "rows": rows, "page": page, "orders": orders}
+
+
+_PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files": "most files first"}
+
+
+def _class(row: dict[str, Any], files: int, total: int | None) -> dict[str, Any]:
+    text = charts.class_text(row)
+    return {"text": text, **row, "of_files": _percent(row["files"], files), "of_bytes": _percent(row["bytes"], total)}
+
+
+def _percent(part: int | None, whole: int | None) -> str | None:
+    return None if part is None or not whole else percent(part, whole, 1)
+
+
+def _ratio(partitions: dict[str, Any] | None) -> str | None:
+    if not partitions or not partitions["median_bytes"] or partitions["count"] < 2:
+        return None
+    return f"{partitions['largest_bytes'] / partitions['median_bytes']:,.1f}"
+
+
+def _columns(partitions: dict[str, Any], total: int | None) -> list[dict[str, Any]]:
+    """Per partition column, its largest values with their share of the largest one."""
+    found = []
+    for name, values in partitions["by_column"].items():
+        top = max((row["bytes"] for row in values["largest"]), default=0)
+        rows = [_value(row, name, top, total) for row in values["largest"][:20]]
+        found.append({"name": name, "count": values["values"], "rows": rows, "rest": values["values"] - len(rows)})
+    return found
+
+
+def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[str, Any]:
+    return {
+        "value": row["values"][name],
+        "width": round(100 * row["bytes"] / top) if top else 0,
+        "bytes": row["bytes"],
+        "of_all": _percent(row["bytes"], total),
+        "files": row["files"],
+        "rows": row["rows"],
+        "mean": row["bytes"] // row["files"] if row["files"] else None,
+    }

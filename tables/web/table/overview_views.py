@@ -1,0 +1,54 @@
+"""A table's overview and its protocol."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from tables import ports
+from tables.history import operations, payloads, queries
+from tables.record import transactions
+from tables.web import charts
+from tables.web.list.views import shown
+from tables.web.table import health_findings, protocol_rows
+from tables.web.table.shared import table_page, version_asked
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """A table's overview: facts, health and growth."""
+    table = shown(request, table_id)
+    own, others = protocol_rows.properties(table)
+    days = queries.days_of(table, timezone.now()) if table.version is not None else []
+    return table_page(
+        request,
+        table,
+        "overview",
+        findings=health_findings.findings(table),
+        requests=ports.open_on(person_of(request), table),
+        properties=own,
+        defaults=others,
+        changed=sum(1 for row in own if row.is_own),
+        days=days,
+        growth=charts.sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
+        earlier=list(table.earlier.all()) if table.incarnation else [],
+        columns=len(table.schema.struct["fields"]) if table.schema else None,
+    )
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Reader and writer versions, features, and what each demands."""
+    table = shown(request, table_id)
+    version = version_asked(request, table)
+    state = queries.state_at(table, version)
+    features = payloads.demands_of(state.protocol)
+    held = transactions.shown(transactions.at(table, version))
+    return table_page(request, table, "protocol", version=version, protocol=state.protocol, features=features, **held)

@@ -1,0 +1,115 @@
+"""The header of every page of a table: its state, the actions that you may request, its tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import NoReverseMatch, reverse
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from tables.catalog import attributions
+from tables.catalog.listing import moved_to
+from tables.history.reachability import CHANGE_FEED
+from tables.models import Table
+from tables.web.table_state import state_of
+
+
+def may(person: Person, table: Table, permission: Permission) -> bool:
+    return person.scopes(permission).covers_table(table.root_id, table.pk)
+
+
+def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
+    """The context of the header."""
+    unexplained = attributions.count_open(table)
+    return {
+        "table": table,
+        "state": state_of(table),
+        "crumbs": [
+            {"text": "Tables", "url": reverse("tables:list")},
+            {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
+        ],
+        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tab(table),
+        "may_sync": may(person, table, Permission.TABLE_ADD),
+        "may_describe": may(person, table, Permission.TABLE_ADD),
+        "may_tag": may(person, table, Permission.TAG_MANAGE),
+        "convert_url": _convert_url(person, table),
+        "delete_url": _change_url("jobs:delete", person, table),
+        "rows_url": _rows_url(person, table),
+        "restore_url": _change_url("jobs:restore", person, table),
+        "moved_to": moved_to(person, table),
+        "unexplained": sum(unexplained.values()),
+        "unexplained_in": next(iter(unexplained), table.incarnation),
+        "is_behind": bool(table.sync_error) or table.missing_since is not None,
+    }
+
+
+def commit_crumbs(table: Table) -> list[dict[str, str]]:
+    """The way to a commit: through its table's history."""
+    return [
+        {"text": "Tables", "url": reverse("tables:list")},
+        {"text": table.catalog_name or table.name, "url": reverse("tables:overview", args=[table.pk])},
+        {"text": "History", "url": reverse("tables:history", args=[table.pk])},
+    ]
+
+
+_DELTA_TABS = (("Schema", "schema"), ("History", "history"), ("Protocol", "protocol"), ("Layout", "layout"))
+
+
+def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
+    named = _DELTA_TABS if table.version is not None else (("History", "history"),) if table.incarnation else ()
+    names = [("Overview", "overview"), *named]
+    tabs = [
+        {"text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
+        for text, name in names
+    ]
+    live = _reversed("jobs:capabilities", table.pk)
+    if live and table.version is not None:
+        tabs.append({"text": "Capabilities", "url": live, "current": current == "capabilities"})
+    return tabs
+
+
+def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]]:
+    """The tab of rows, for people who may read them, and the change feed if the table has one."""
+    if table.version is None or not may(person, table, Permission.TABLE_ROWS):
+        return []
+    named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
+    found = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
+    return [{"text": text, "url": url, "current": name == current} for text, name, url in found if url]
+
+
+def _rows_url(person: Person, table: Table) -> str | None:
+    """The page of a Delta table's rows, for people who may read them."""
+    allowed = table.version is not None and not table.missing_since and may(person, table, Permission.TABLE_ROWS)
+    return _reversed("jobs:rows", table.pk) if allowed else None
+
+
+def has_change_feed(table: Table) -> bool:
+    """Whether the newest version keeps a change data feed."""
+    return str(table.properties.get(CHANGE_FEED)).lower() == "true"
+
+
+def _job_tab(table: Table) -> list[dict[str, Any]]:
+    jobs = _reversed("jobs:list")
+    return [{"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else []
+
+
+def _convert_url(person: Person, table: Table) -> str | None:
+    """The page to convert this directory, for people who may request it."""
+    if table.is_delta or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
+        return None
+    return _reversed("jobs:convert")
+
+
+def _change_url(name: str, person: Person, table: Table) -> str | None:
+    """The page to request a change of a Delta table, for people who may request it."""
+    if table.version is None or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
+        return None
+    return _reversed(name, table.pk)
+
+
+def _reversed(name: str, *args: object) -> str | None:
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return None

@@ -1,0 +1,83 @@
+"""Schemas of a table at any version, and what differs between two versions."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.base.errors import Problem
+from tables.history import payloads, queries, schemas
+from tables.models import Table
+from tables.web.forms import CompareForm
+from tables.web.list.views import shown
+from tables.web.table import page_header, schema_pages, state_comparison
+from tables.web.table.shared import start_of, table_page, version_asked
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """The columns at a version, their changes, and two versions compared; only the columns for a swap while you type."""
+    table = shown(request, table_id)
+    version = version_asked(request, table)
+    state = queries.state_at(table, version)
+    listed = _listed(request, table, state) | {"table": table, "version": version, "at": state}
+    if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
+        return render(request, "tables/schema/_fields.html", listed)
+    found, changes = payloads.schema_changes(table, cursor=request.GET.get("changes", ""))
+    return table_page(
+        request,
+        table,
+        "schema",
+        changes=changes,
+        older_changes=found.next,
+        all_changes=queries.schema_commits(table).count() if found.next or "changes" in request.GET else None,
+        compared=_compared(request, table),
+        **{name: value for name, value in listed.items() if name != "table"},
+    )
+
+
+def _listed(request: HttpRequest, table: Table, state: queries.State) -> dict[str, Any]:
+    """The fields that are asked for: by a part of path or comment, below one field, or page by page."""
+    fields = schemas.fields_of(state.schema, state.partition_columns or (), state.clustering_columns, state.properties)
+    q, below = request.GET.get("q", "").strip()[:200], request.GET.get("below", "")[:1000]
+    listing = schemas.listing(fields, q, below, start_of(request.GET.get("cursor", "")))
+    return {"fields": listing, "q": q, "below": below, "page": schema_pages.field_pages(listing, request.GET)}
+
+
+def _compared(request: HttpRequest, table: Table) -> dict[str, Any]:
+    """The comparison that is asked for, else none."""
+    if "old" not in request.GET:
+        return {}
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        return {"error": "Enter two versions."}
+    old, new = form.cleaned_data["old"], form.cleaned_data["new"]
+    before, after = queries.state_at(table, old), queries.state_at(table, new)
+    if before.schema is None or after.schema is None:
+        return {"old": old, "new": new, "error": "Levee doesn’t know the schema of one of these versions."}
+    return {"old": old, "new": new, "changes": schemas.differences(before.schema, after.schema)}
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def compare(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Two versions side by side: schema, properties, protocol, and what the commits between them did."""
+    table = shown(request, table_id)
+    newest = queries.newest(table)
+    asked = {"old": request.GET.get("from", max(newest - 1, 0)), "new": request.GET.get("to", table.version)}
+    form = CompareForm(asked)
+    if not form.is_valid():
+        raise Problem(400, "invalid", "Enter two versions.")
+    old, new = form.cleaned_data["old"], form.cleaned_data["new"]
+    around = page_header.header(person_of(request), table, "history")
+    compared = state_comparison.comparison(*(queries.state_at(table, version) for version in (old, new)))
+    sums = queries.between(table, min(old, new), max(old, new))
+    asked_for = {"old": old, "new": new, "steps": abs(new - old)}
+    return render(request, "tables/table/compare.html", {**around, **asked_for, "sums": sums, **compared})

@@ -1,0 +1,32 @@
+"""The state of a table in one word, as lists and headers show it."""
+
+from __future__ import annotations
+
+from console.templatetags.levee import StateLook
+from tables.catalog import freshness
+from tables.models import Table
+from tables.rules import health
+
+
+def state_of(table: Table) -> StateLook:
+    """The state shown in lists and headers, worst news first."""
+    if table.missing_since:
+        return StateLook("bad", "circle-x", "missing")
+    if table.sync_error:
+        return StateLook("unknown", "help-circle", "can’t be read")
+    if health.Code.NEEDS_FEATURE.value in table.health_codes:
+        return StateLook("unknown", "help-circle", "needs a feature")
+    if health.Code.CORRUPT_LOG.value in table.health_codes:
+        return StateLook("bad", "circle-x", "corrupt log")
+    codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]
+    if len(codes) == 1:
+        return StateLook("wait", "alert-triangle", health.Code(codes[0]).label.lower())
+    if codes:
+        return StateLook("wait", "alert-triangle", f"{len(codes)} warnings")
+    if table.synced_at:
+        return StateLook("ok", "circle-check", "good")
+    return (
+        StateLook("run", "loader-2", "being read")
+        if table.next_sync_at
+        else StateLook("idle", "info-circle", "not read yet")
+    )

@@ -1,0 +1,75 @@
+"""The audit is sealed, signed and verified by itself."""
+
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from console.audit import verification
+from console.audit.actions import Action, Outcome
+from console.audit.models import Event, Head, Seal, Verification
+from jobs.evidence import audit_loops
+from tests.console.audit.making import event, night, sealed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_is_sealed_and_signed_within_two_seconds_by_itself():
+    stop = threading.Event()
+    with audit_loops.running(stop):
+        made = event()
+        limit = time.monotonic() + 2
+        while not Seal.objects.filter(event=made).exists():
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        stop.set()
+    assert Head.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_night_has_one_verification_and_it_is_an_event():
+    sealed(3)
+    run = night()
+    assert (run.finished_at is not None, run.checked, run.problem_count) == (True, 3, 0)
+    assert audit_loops.verify_nightly() is None
+    Verification.objects.update(started_at=timezone.now() - timedelta(days=1, seconds=1))
+    assert audit_loops.verify_nightly() is not None
+    assert Event.objects.filter(action=Action.AUDIT_VERIFY, outcome=Outcome.ALLOWED).count() == 2
+
+
+@pytest.mark.django_db
+def test_a_long_verification_takes_a_slice_a_turn(monkeypatch):
+    monkeypatch.setattr(verification, "SLICE", 2)
+    sealed(3)
+    assert night().finished_at is None
+    assert night().finished_at is not None
+    assert Verification.objects.count() == 1
+
+
+def test_a_night_that_finds_something_says_what_and_where(intruder):
+    sealed(3)
+    intruder.execute(
+        "update audit.event set reason = 'another' where id = (select event from audit.seal where sequence = 2)"
+    )
+    run = night()
+    assert verification.first_wrong(run) == 2
+    failed = Event.objects.get(action=Action.AUDIT_VERIFY)
+    assert (failed.outcome, "#2" in failed.reason) == (Outcome.FAILED, True)
+
+
+@pytest.mark.django_db
+def test_the_command_says_that_nothing_differs(capsys):
+    sealed(3)
+    call_command("audit", "verify")
+    assert "#1 to #3: 3 events" in capsys.readouterr().out
+
+
+def test_the_command_ends_with_1_and_the_sequence(intruder, capsys):
+    sealed(3)
+    intruder.execute("delete from audit.event where id = (select event from audit.seal where sequence = 3)")
+    with pytest.raises(SystemExit) as ended:
+        call_command("audit", "verify")
+    assert ended.value.code == 1
+    assert "1 differences, from #3 on" in capsys.readouterr().out

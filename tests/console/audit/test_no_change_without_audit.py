@@ -1,0 +1,286 @@
+"""No change without its record (F5): while the audit can't be written, every address that changes something answers 503."""
+
+import json
+import re
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from django.contrib.messages import get_messages
+from django.test import Client
+from django.utils import timezone
+
+from console.accounts.models import Grant, Notice, Person, Token
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.supervisor import postgres
+from jobs.models import Decision, Edit, Job, JobEvent, PolicyChange, PolicyRule, Worker
+from jobs.policy import changes, services
+from tables.models import Explanation, Finding, Root, Table
+from tables.sync import table as syncing
+from tests import factories
+from tests.clients import API, Caller, browser
+from tests.factories import PASSWORD, lakes
+from tests.guards.routes import Route, routes
+from tests.jobs import small_delta
+
+pytestmark = pytest.mark.django_db
+
+KEPT = (
+    Person,
+    Notice,
+    Grant,
+    Root,
+    Table,
+    Job,
+    JobEvent,
+    Decision,
+    Edit,
+    PolicyRule,
+    PolicyChange,
+    Worker,
+    Explanation,
+)
+# What a sign-in’s own book-keeping may move meanwhile.
+NEVER_KEPT = {"last_login"}
+WHY = {"reason": "because"}
+
+# What is posted to each address; a callable is given the things that the address names.
+API_ACTS = {
+    "POST /grants": lambda t: {"person": t["other"].name, "role": "operator", "on": "everything"},
+    "DELETE /grants/<uuid:grant_id>": {},
+    "POST /jobs": lambda t: {"command": "delete", "table": str(t["table_id"]), "predicate": "id = 1", **WHY},
+    "POST /jobs/<uuid:job_id>/approve": lambda t: {"digest": t["digest"]},
+    "POST /jobs/<uuid:job_id>/reject": lambda t: {"digest": t["digest"]},
+    "POST /jobs/<uuid:job_id>/comment": {"comment": "hm"},
+    "POST /jobs/<uuid:own_id>/cancel": {},
+    "POST /jobs/<uuid:own_id>/edit": {"predicate": "id = 2", **WHY},
+    "POST /jobs/<uuid:own_id>/withdraw": {},
+    "POST /jobs/<uuid:done_id>/undo": WHY,
+    "POST /people": {"name": "eve"},
+    "PATCH /people/<uuid:person_id>": {"is_active": False},
+    "POST /policies": {"name": "two", "command": "delete", "required_approvals": 2},
+    "PATCH /policies/<uuid:policy_id>": {"enabled": False},
+    "DELETE /policies/<uuid:policy_id>": {},
+    "POST /notices/<uuid:notice_id>/acknowledge": {},
+    "POST /policies/<uuid:policy_id>/confirm": lambda t: {"change": str(t["change"])},
+    "POST /policies/<uuid:policy_id>/decline": lambda t: {"change": str(t["change"])},
+    "POST /roots": lambda t: {"name": "another", "uri": str(t["place"] / "another")},
+    "PATCH /roots/<uuid:root_id>": {"sync_seconds": 60},
+    "POST /roots/<uuid:root_id>/scan": {},
+    "POST /tables": lambda t: {"path": str(t["place"] / "new")},
+    "PATCH /tables/<uuid:table_id>": {"owner": "finance"},
+    "PATCH /tables/<uuid:table_id>#name": {"catalog_name": "shop.sales"},
+    "DELETE /tables/<uuid:table_id>": {},
+    "POST /tables/<uuid:table_id>/changes": {"from_version": 0},
+    "POST /tables/<uuid:table_id>/rows": {},
+    "POST /tables/<uuid:table_id>/sync": {},
+    "POST /tables/<uuid:table_id>/commits/<int:version>/acknowledge": WHY,
+    "POST /tokens": {"label": "new"},
+    "DELETE /tokens/<uuid:token_id>": {},
+    "POST /workers/<uuid:worker_id>/drain": {},
+    "POST /workers/<uuid:worker_id>/restart": {},
+}
+PAGE_ACTS = {
+    "/account/password/": {
+        "old_password": PASSWORD,
+        "new_password": "a much longer passphrase",
+        "new_password_again": "a much longer passphrase",
+    },
+    "/account/tokens/": {"label": "new", "scopes": ["read"]},
+    "/account/tokens/<uuid:token_id>/revoke/": {},
+    "/audit/verification/": {},
+    "/confirm/": {"password": PASSWORD},
+    "/jobs/<uuid:own_id>/cancel/": {},
+    # One address, several acts: what follows # tells them apart.
+    "/jobs/<uuid:job_id>/review/": {"act": "comment", "comment": "hm"},
+    "/jobs/<uuid:job_id>/review/#approve": lambda t: {"act": "approve", "digest": t["digest"]},
+    "/jobs/<uuid:job_id>/review/#reject": lambda t: {"act": "reject", "digest": t["digest"]},
+    "/jobs/<uuid:own_id>/review/#edit": {"act": "edit", "predicate": "id = 2", **WHY},
+    "/jobs/<uuid:own_id>/review/#withdraw": {"act": "withdraw"},
+    "/jobs/<uuid:done_id>/undo/": WHY,
+    "/tables/<uuid:table_id>/delete/": {"do": "request", "text": "id = 1", **WHY},
+    "/tables/<uuid:table_id>/restore/": {"version": "0", "accept": "1-1", "name": "sales", **WHY},
+    "/people/<uuid:person_id>/access/": {"active": "false"},
+    "/people/<uuid:person_id>/grants/": {"role": "operator", "on": "everything"},
+    "/people/<uuid:person_id>/grants/<uuid:grant_id>/remove/": {},
+    "/people/add/": {"name": "eve", "password": "a much longer passphrase"},
+    "/policies/<uuid:policy_id>/remove/": {},
+    "/policies/<uuid:policy_id>/switch/": {},
+    "/notices/<uuid:notice_id>/acknowledge/": {},
+    "/policies/<uuid:policy_id>/confirm/": lambda t: {"change": str(t["change"])},
+    "/policies/<uuid:policy_id>/decline/": lambda t: {"change": str(t["change"])},
+    "/policies/add/": {"name": "two", "command": "delete", "on": "everything", "required_approvals": 2},
+    "/policies/<uuid:policy_id>/": {"name": "changed", "required_approvals": 3},
+    "/convert/": lambda t: {"path": str(t["place"] / "plain"), **WHY},
+    "/tables/roots/<uuid:root_id>/": lambda t: {"path": str(t["place"] / "new")},
+    "/sign-in/": lambda t: {"username": t["other"].name, "password": PASSWORD},
+    "/sign-out/": {},
+    "/tables/<uuid:table_id>/commits/<int:version>/acknowledge/": WHY,
+    "/tables/<uuid:table_id>/describe/": {"owner": "finance", "description": "", "tags": "", "catalog_name": ""},
+    "/tables/<uuid:table_id>/describe/#name": {
+        "owner": "",
+        "description": "",
+        "tags": "",
+        "catalog_name": "shop.sales",
+    },
+    "/tables/<uuid:table_id>/hide/": {},
+    "/tables/<uuid:table_id>/sync/": {},
+    "/tables/add/": lambda t: {"path": str(t["place"] / "new")},
+    "/tables/roots/<uuid:root_id>/scan/": {},
+    "/tables/roots/<uuid:root_id>/schedule/": {"sync_seconds": 60},
+    "/workers/<uuid:worker_id>/drain/": {},
+    "/workers/<uuid:worker_id>/restart/": {},
+    "/tables/<uuid:table_id>/rows/": None,  # read by GET: rows are shown on record only
+    "/audit/": None,
+    "/audit/<uuid:event_id>/": None,
+    "/jobs/<uuid:job_id>/life/": None,
+}
+# Asking without changing anything, or one's own comfort.
+NO_ACTS = {
+    "POST /conversions/inspect": "reads footers, keeps the answer ten minutes for who asked",
+    "POST /previews": "measures from the log",
+    "/account/theme/": "how the pages look",
+    "/tables/<uuid:table_id>/delete/preview/": "measures from the log",
+    "/tables/<uuid:table_id>/delete/count/": "has Spark count, keeps the answer ten minutes for who asked",
+    "/convert/again/": "inspects again",
+}
+
+
+@pytest.fixture
+def things(tmp_path):
+    """One of everything, as the addresses name them."""
+    root = factories.RootFactory(uri=str(tmp_path))
+    for name in ("sales", "new"):
+        small_delta.create(tmp_path / name, [{"id": n, "p": "x"} for n in range(4)])
+        small_delta.append(tmp_path / name, [{"id": 9, "p": "x"}])
+    (tmp_path / "another").mkdir()
+    lakes.parquet(tmp_path / "plain" / "one.parquet", {"id": [1]})
+    Finding.objects.create(root=root, path=str(tmp_path / "new"), kind="delta", seen_at=timezone.now())
+    table = syncing.sync(factories.TableFactory(root=root, path=str(tmp_path / "sales"), name="sales").pk)
+    who, other = factories.PersonFactory(), factories.person_with("viewer")
+    for role in Role:
+        factories.GrantFactory(person=who, role=role)
+    policy = {"required_approvals": 1, "role": "approver"}
+    asked: dict[str, Any] = {"table": table, "command": "delete", "policy": policy}
+    waiting = factories.job("awaiting_approval", requested_by=other, **asked)
+    terms = asdict(services.terms_of(factories.PolicyRuleFactory.build()))
+    Explanation.objects.create(table=table, incarnation=0, version=7, effects=["delete"], verdict="nobody")
+    rule = factories.PolicyRuleFactory()
+    change = changes.ask(Actor.acting_for(factories.PersonFactory()), rule, terms, terms | {"enabled": False})
+    return {
+        "who": Person.objects.get(pk=who.pk), "other": other, "place": tmp_path, "root_id": root.pk, "table_id": table.pk,
+        "job_id": waiting.pk, "digest": waiting.digest,
+        "own_id": factories.job("awaiting_approval", requested_by=who, parameters={"predicate": "id = 1"}, **asked).pk,
+        "done_id": factories.job("succeeded", requested_by=other, parameters={"n": 1}, version=1, **asked).pk,
+        "grant_id": Grant.objects.get(person=other).pk, "person_id": other.pk, "policy_id": rule.pk,
+        "change": change.pk, "notice_id": Notice.objects.get().pk,
+        "token_id": factories.token_row(who).pk, "worker_id": factories.WorkerFactory().pk, "version": 7,
+        "event_id": factories.event(table).pk,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def audit_down(levee_home):
+    """A function from whose call on nobody may write the audit, until the test's end."""
+    connections = []
+
+    def revoke():
+        connection = postgres.connect(levee_home)
+        connections.append(connection)
+        connection.execute("revoke insert on audit.event from levee_app")
+
+    yield revoke
+    for connection in connections:
+        connection.execute("grant insert on audit.event to levee_app")
+        connection.close()
+
+
+@pytest.fixture
+def wakes(monkeypatch):
+    sent: list[str] = []
+
+    def wake(queue):
+        sent.append(str(queue))
+        return True
+
+    monkeypatch.setattr("jobs.lifecycle.wakeups.wake", wake)
+    return sent
+
+
+def filled(address, things):
+    return re.sub(r"<\w+:(\w+)>", lambda m: str(things[m[1]]), address.partition("#")[0])
+
+
+def body_of(act, things):
+    return act(things) if callable(act) else act
+
+
+def rows():
+    kept = {}
+    for model in KEPT:
+        fields = [f.attname for f in model._meta.concrete_fields if f.attname not in NEVER_KEPT]
+        kept[model.__name__] = list(model.objects.order_by("pk").values_list(*fields))
+    kept["Token"] = list(Token.objects.order_by("pk").values_list("pk", "revoked_at"))
+    return kept
+
+
+@pytest.mark.parametrize("act", API_ACTS)
+def test_the_api_changes_nothing_without_the_audit(act, things, audit_down, wakes):
+    client = Caller(things["who"]).client
+    method, _, address = act.partition(" ")
+    body = body_of(API_ACTS[act], things)
+    before = rows()
+    audit_down()
+    answer = client.generic(
+        method, filled(f"{API}{address}", things), json.dumps(body), content_type="application/json"
+    )
+    assert (answer.status_code, answer.json().get("code")) == (503, "audit_unavailable"), answer.content
+    assert rows() == before
+    assert wakes == []
+
+
+@pytest.mark.parametrize("address", PAGE_ACTS)
+def test_a_page_changes_nothing_without_the_audit(address, things, audit_down, wakes, redis_server):
+    client = Client() if address == "/sign-in/" else browser(things["who"])
+    body = body_of(PAGE_ACTS[address], things)
+    _confirm(client)
+    before = rows()
+    audit_down()
+    place = filled(address, things)
+    answer = client.get(place) if body is None else client.post(place, body)
+    assert answer.status_code == 503, answer.content[-3000:]
+    assert rows() == before
+    assert wakes == []
+    assert list(get_messages(answer.wsgi_request)) == []
+
+
+def _confirm(client):
+    """As after giving the password again just now."""
+    if "_auth_user_id" in client.session:
+        client.post("/confirm/", {"password": PASSWORD, "next": "/"})
+
+
+def test_every_address_that_changes_something_is_tried(things):
+    client = browser(things["who"])
+    acts = (act.partition("#")[0] for act in (*API_ACTS, *PAGE_ACTS, *NO_ACTS))
+    tried = {re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act) for act in acts}
+    missing = [act for act in map(_act, routes()) if act and act not in tried and _takes_post(client, act, things)]
+    assert missing == []
+
+
+def _act(route: Route) -> str:
+    if route.is_api:
+        return "" if route.method == "GET" else f"{route.method} {route.address.removeprefix(API)}"
+    return route.address
+
+
+def _takes_post(client, act, things):
+    """Whether a page is for POST as well; what an API declares it takes."""
+    if not act.startswith("/"):
+        return True
+    names = set(re.findall(r"<\w+:(\w+)>", act))
+    if not names <= set(things):
+        return False
+    answer = client.put(filled(act, things))
+    return answer.status_code == 405 and "POST" in answer["Allow"]

@@ -1,0 +1,161 @@
+"""The audit's pages: narrowed, followed, verified; a job's whole life; home and banner."""
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from console.audit import chain, verification
+from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actor import Actor
+from console.audit.models import Event
+from console.audit.presenters import PHRASES
+from console.audit.services import record
+from jobs.models import Decision
+from tables.models import Explanation
+from tests import factories
+from tests.clients import browser
+from tests.console.audit.making import event, sealed
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def auditor():
+    return browser(factories.person_with("auditor"))
+
+
+def text_of(client: Client, address: str, **query: str) -> str:
+    answer = client.get(address, query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_every_act_has_words():
+    assert set(PHRASES) == set(Action)
+
+
+def test_the_list_shows_events_and_how_the_chain_is(auditor):
+    sealed(3)
+    verification.verify("tests")
+    page = text_of(auditor, "/audit/")
+    assert "path 2" in page
+    assert "unbroken" in page
+    assert "1 – 3 verified" in page
+    assert Event.objects.filter(action=Action.AUDIT_READ).exists()
+
+
+def test_page_and_banner_ask_for_the_last_verification_once(auditor):
+    sealed(1)
+    with CaptureQueriesContext(connection) as seen:
+        text_of(auditor, "/audit/")
+    assert len([q for q in seen.captured_queries if "problem_count" in q["sql"]]) == 1
+
+
+def test_the_list_is_narrowed(auditor):
+    sealed(3)
+    page = text_of(auditor, "/audit/", object="path 1")
+    assert "Events of path 1" in page
+    assert "path 2" not in page
+
+
+def test_others_see_no_chain_and_what_touches_their_tables_alone():
+    table = factories.TableFactory(name="mine")
+    record(Actor.system("x"), Action.TABLE_SYNC, ObjectKind.TABLE, table.pk, table.name)
+    sealed(1)
+    page = text_of(browser(factories.person_with("viewer", table=table)), "/audit/")
+    assert "mine" in page
+    assert "path 0" not in page
+    assert "Signed head" not in page
+
+
+def test_an_event_shows_what_is_on_record_and_its_link(auditor):
+    made = record(
+        Actor.system("x"), Action.GRANT_ADD, ObjectKind.PERSON, uuid.uuid4(), "ana", before={"role": None}, after={"role": "admin"},
+        outcome=Outcome.REFUSED, reason="not_your_own: no",
+    )  # fmt: skip
+    chain.seal_waiting()
+    page = text_of(auditor, f"/audit/{made.pk}/")
+    assert "was refused: gave a role" in page
+    assert made.hash in page
+    assert "&#x27;role&#x27;: &#x27;admin&#x27;" in page
+
+
+def test_a_jobs_whole_life_is_on_one_page(auditor):
+    job = factories.job("awaiting_approval", policy={"required_approvals": 2})
+    approver = factories.person_with("approver")
+    Decision.objects.create(
+        job=job, person=approver, decision="approve", digest=job.digest or "", comment="looks right"
+    )
+    record(
+        Actor.acting_for(approver),
+        Action.JOB_APPROVE,
+        ObjectKind.JOB,
+        job.pk,
+        str(job),
+        job=job.pk,
+        reason="looks right",
+    )
+    factories.attempt(job, kind="preview", number=0)
+    chain.seal_waiting()
+    page = text_of(auditor, f"/jobs/{job.pk}/life/")
+    for told in (
+        "2 approvals needed",
+        approver.name,
+        "looks right",
+        "spark@host",
+        "#1 ·",
+        job.reason,
+        "No undo requested",
+    ):
+        assert told in page
+
+
+def test_verifying_from_the_page_says_that_nothing_differs(auditor):
+    sealed(2)
+    answer = auditor.post("/audit/verification/")
+    assert answer.status_code == 200
+    assert "The audit is unchanged" in answer.content.decode()
+    assert Event.objects.filter(action=Action.AUDIT_VERIFY).exists()
+
+
+def test_what_differs_is_on_every_page_until_it_is_verified_again(intruder):
+    client = browser(factories.person_with("auditor"))
+    sealed(2)
+    intruder.execute("update audit.event set reason = 'x' where id = (select event from audit.seal where sequence = 2)")
+    page = client.post("/audit/verification/").content.decode()
+    assert "from #2 on" in page
+    assert "The audit is not what was recorded" in text_of(client, "/")
+    verification.verify("tests", since=2)  # a part that is well takes nothing back
+    assert "The audit is not what was recorded" in text_of(client, "/")
+
+
+def test_events_that_nobody_seals_are_said_on_every_page(intruder):
+    client = browser(factories.person_with("viewer"))
+    made = event()
+    assert "being sealed" not in text_of(client, "/")
+    intruder.execute("update audit.event set at = now() - interval '10 minutes' where id = %s", [made.pk])
+    intruder.execute("delete from audit.pending where event <> %s", [made.pk])
+    assert "The audit isn’t being sealed" in text_of(client, "/")
+
+
+def test_a_commit_that_nobody_approved_is_on_home_and_on_its_table():
+    table = factories.TableFactory(name="orders", version=3)
+    Explanation.objects.create(
+        table=table, incarnation=0, version=3, effects=["delete"], verdict="nobody", why="It names no job."
+    )
+    client = browser(factories.person_with("operator"))
+    assert "Unapproved commits" in text_of(client, "/")
+    assert "1 unapproved commit" in text_of(client, f"/tables/{table.pk}/")
+    assert "orders v3" not in text_of(browser(factories.person_with("viewer", table=factories.TableFactory())), "/")
+
+
+def test_it_is_acknowledged_on_its_page():
+    table = factories.TableFactory(version=3)
+    Explanation.objects.create(table=table, incarnation=0, version=3, effects=["delete"], verdict="nobody")
+    client = browser(factories.person_with("operator"))
+    answer = client.post(f"/tables/{table.pk}/commits/3/acknowledge/", {"reason": "known"})
+    assert answer.status_code == 302
+    assert "Unapproved commits" not in text_of(client, "/")

@@ -1,0 +1,115 @@
+"""What touches who guards what stays on home until one of the others has acknowledged it."""
+
+import pytest
+from django.db import IntegrityError, ProgrammingError, transaction
+
+from console.accounts import services
+from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.models import Notice, Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.audit.models import Event
+from jobs.models import PolicyRule
+from jobs.policy import services as policy_services
+from tests import factories
+from tests.clients import Caller, caller
+from tests.clients import confirmed_browser as browser
+
+pytestmark = pytest.mark.django_db
+MACHINE = Actor.system("command line")
+
+
+@pytest.fixture(autouse=True)
+def redis(redis_server):
+    return redis_server
+
+
+def home(person: Person) -> str:
+    return browser(Person.objects.get(pk=person.pk)).get("/").content.decode()
+
+
+@pytest.fixture
+def olga():
+    return factories.person_with("admin")
+
+
+def give(by: Person, role: Role, scope: Scope = EVERYTHING) -> Person:
+    to = factories.PersonFactory()
+    services.grant(Actor.acting_for(by), to, role, scope)
+    return to
+
+
+@pytest.mark.parametrize("role", [Role.APPROVER, Role.ADMIN])
+def test_an_appointment_is_shown_to_admins_and_auditors(olga, role):
+    anna = give(olga, role)
+    text = f"{olga.name} gave {anna.name} the role {role} on everything."
+    for who in ("admin", "auditor"):
+        assert text in home(factories.person_with(who))
+    for who in ("operator", "approver", "viewer"):
+        assert text not in home(factories.person_with(who))
+    assert "You did this, so another admin or auditor has to acknowledge it." in home(olga)
+
+
+def test_other_roles_and_the_machine_appoint_without_a_notice(olga):
+    give(olga, Role.OPERATOR)
+    services.grant(MACHINE, factories.PersonFactory(), Role.APPROVER, EVERYTHING)
+    assert not Notice.objects.exists()
+
+
+def test_one_of_the_others_acknowledges_it(olga):
+    give(olga, Role.APPROVER)
+    notice, auditor = Notice.objects.get(), factories.person_with("auditor")
+    assert browser(auditor).post(f"/notices/{notice.pk}/acknowledge/").status_code == 302
+    assert "h-notices" not in home(auditor)
+    assert Notice.objects.get().acknowledged_by == auditor
+    event = Event.objects.get(action="notice.acknowledge")
+    assert (event.actor_name, event.object_id, event.reason) == (auditor.name, str(notice.event), notice.text)
+
+
+def test_nobody_else_counts_as_one_of_the_others(olga):
+    ben = give(olga, Role.ADMIN)
+    notice = Notice.objects.get(about=ben)
+    puppet = factories.PersonFactory(created_by=olga)
+    factories.GrantFactory(person=puppet, role="auditor")
+    for who in (olga, ben, puppet):
+        own = Person.objects.get(pk=who.pk)
+        answer = Caller(own).post(f"/notices/{notice.pk}/acknowledge")
+        assert (answer.status_code, answer.json()["code"]) == (403, "not_independent")
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Notice.objects.filter(pk=notice.pk).update(acknowledged_by=own)
+    assert Event.objects.filter(action="notice.acknowledge", outcome="refused").count() == 3
+    assert caller("operator").post(f"/notices/{notice.pk}/acknowledge").status_code == 403
+    with pytest.raises(ProgrammingError), transaction.atomic():
+        notice.delete()
+
+
+def test_a_token_needs_the_scope_admin(olga):
+    give(olga, Role.APPROVER)
+    reader = Caller(factories.person_with("auditor"), "read")
+    [shown] = reader.get("/notices").json()["results"]
+    assert shown["by"] == olga.name
+    assert reader.post(f"/notices/{shown['id']}/acknowledge").status_code == 403
+    assert Caller(reader.person).post(f"/notices/{shown['id']}/acknowledge").status_code == 204
+    assert reader.get("/notices").json()["results"] == []
+
+
+def test_an_admin_of_another_place_reads_nothing_of_it(olga):
+    root = factories.RootFactory(name="secret-lake")
+    give(olga, Role.APPROVER, Scope(root_id=root.pk))
+    assert "secret-lake" in home(factories.person_with("admin", root=root))
+    assert "secret-lake" not in home(factories.person_with("admin", root=factories.RootFactory()))
+
+
+def test_rules_that_are_lowered_and_words_on_the_machine_are_shown(olga):
+    ben, other = factories.person_with("admin"), factories.person_with("auditor")
+    rule = PolicyRule.objects.get(command="delete", enabled=True)
+    policy_services.change(Actor.acting_for(olga), rule, enabled=False)
+    assert f"{olga.name} asks to lower the rule" in home(other)
+    policy_services.confirm(Actor.acting_for(ben), rule, rule.changes.get().pk)
+    assert f"{ben.name}, asked by {olga.name}, lowered the rule" in home(other)
+    assert "This is about you" in home(olga)
+    services.vouch(MACHINE, factories.PersonFactory(created_by=olga))
+    policy_services.remove(MACHINE, PolicyRule.objects.get(command="restore"))
+    page = home(other)
+    assert "A command on the machine vouched for" in page
+    assert "A command on the machine lowered the rule" in page

@@ -1,0 +1,95 @@
+"""People, their roles, their tokens, and what they are told."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from typing import Any
+
+import factory
+from django.contrib.auth.hashers import make_password
+
+from console.accounts import services
+from console.accounts.authority import EVERYTHING
+from console.accounts.models import Grant, Notice, Person, Token
+from console.accounts.roles import Role, TokenScope
+from console.audit.actor import Actor
+
+PASSWORD = "correct horse battery staple"
+_HASHED: list[str] = []
+_TOKENS = itertools.count(1)
+
+
+def hashed_password() -> str:
+    """Hashing is slow on purpose: once per test process."""
+    if not _HASHED:
+        _HASHED.append(make_password(PASSWORD))
+    return _HASHED[0]
+
+
+class PersonFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # the package is untyped
+    """Somebody with PASSWORD and no role."""
+
+    class Meta:
+        model = Person
+
+    name = factory.Sequence(lambda n: f"person{n}")
+    password = factory.LazyFunction(hashed_password)
+
+
+class GrantFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # the package is untyped
+    """A role, on everything unless `root` or `table` is given."""
+
+    class Meta:
+        model = Grant
+
+    person = factory.SubFactory(PersonFactory)
+    role = Role.VIEWER
+    scope = factory.LazyAttribute(
+        lambda o: "root" if getattr(o, "root", None) else "table" if getattr(o, "table", None) else "everything"
+    )
+
+
+def person_with(role: str | None, **where: Any) -> Person:
+    """A person with one role, on everything unless told."""
+    person = PersonFactory()
+    if role:
+        GrantFactory(person=person, role=role, **where)
+    return Person.objects.get(pk=person.pk)
+
+
+def person_named(name: str, *roles: str, **where: Any) -> Person:
+    """The person of that name, made without a password if there is none yet, with these roles besides those held."""
+    person, _ = Person.objects.get_or_create(name=name)
+    for role in roles:
+        GrantFactory(person=person, role=role, **where)
+    return person
+
+
+def appointed(name: str = "olga", role: Role = Role.OPERATOR) -> Person:
+    """The person of that name, with a role on everything that the service gave, hence on record."""
+    person = person_named(name)
+    services.grant(Actor.system("tests"), person, role, EVERYTHING)
+    return Person.objects.get(pk=person.pk)
+
+
+def token_text(person: Person, *scopes: str) -> str:
+    """A fresh token of the person, as it is sent; with every scope unless told."""
+    wanted = [TokenScope(scope) for scope in scopes or TokenScope.values]
+    return services.add_token(Actor.system("tests"), person, f"token {next(_TOKENS)}", wanted)[1]
+
+
+def token_row(person: Person, **changes: Any) -> Token:
+    """The row of a fresh token."""
+    token, _ = services.add_token(Actor.system("tests"), person, "a token", [TokenScope.READ])
+    for name, value in changes.items():
+        setattr(token, name, value)
+    token.save()
+    return token
+
+
+def notice(**changes: Any) -> Notice:
+    """An act on the machine that nobody has acknowledged."""
+    return Notice.objects.create(
+        **{"event": uuid.uuid4(), "text": "A command on the machine lowered a rule.", **changes}
+    )

@@ -1,0 +1,235 @@
+"""A command that nothing knows but its own row gets preview, review, decision, result and API: its packages lie in a temporary place."""
+
+import dataclasses
+import importlib
+import sys
+import threading
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.urls import get_resolver
+
+from jobs.commands.registry import ROWS, Row
+from jobs.domain.results import Result
+from jobs.models import Job
+from jobs.web import parts
+from jobs.worker.claims import claim_preview, claim_run
+from jobs.worker.execution import Execution, work
+from tests import factories
+from tests.clients import Caller, browser, confirmed_browser
+from tests.factories import lakes
+from tests.jobs import small_delta
+from tests.jobs.small_delta import SmallEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RULES = '''
+    from dataclasses import dataclass
+    from typing import ClassVar
+    from jobs.domain.comparison import Expected, Unit, line
+
+    @dataclass(frozen=True, slots=True)
+    class Compact:
+        """Fewer, larger files."""
+        kind: ClassVar[str] = "compact"
+        schema_version: ClassVar[int] = 1
+        table: str
+        target: int
+        path: str = ""
+
+    def compare(preview, result):
+        written = int(result.operation_metrics["numAddedFiles"])
+        yield line("numAddedFiles", "Files written", Unit.COUNT, Expected(preview["files"]), written, False)
+'''
+WORDING = """
+    from jobs.domain.wording import Figure
+
+    def title(table, parameters):
+        return f"Compact {table}"
+
+    def heading(table, parameters, preview):
+        return f"Compact {preview.get('files', 'the')} files of {table}"
+
+    def figures(preview):
+        return [Figure("Files to join", preview["files"], "by the log")] if "files" in preview else []
+
+    def weight(preview):
+        return Figure("Joins", preview.get("files"), noun="file")
+
+    def outcome(result):
+        return [Figure("Files joined", int(result.operation_metrics["numAddedFiles"]), "numAddedFiles")]
+
+    def facts(preview):
+        return {"Order": "by size"}
+"""
+HANDLING = """
+    import uuid
+    from dataclasses import replace
+    from fourth.rules import Compact
+    from jobs.commands.base import Found, Handling, Prepared, stored
+    from jobs.targets.access import table_to_change
+    from jobs.targets.subject import subject_of
+
+    class CompactHandling(Handling[Compact]):
+        not_undone = "Compacting changes no row."
+
+        def asked(self, command):
+            return {"table": command.table, "target": command.target}
+
+        def prepare(self, actor, command, seen):
+            table = table_to_change(actor, uuid.UUID(command.table))
+            return Prepared(replace(command, path=table.path), table.path, lambda: table)
+
+        def preview(self, job, measured):
+            assert stored(Compact, job).target == 7
+            subject = subject_of(job.table_id)
+            return Found({"files": subject.snapshot.files().num_rows, "internal": 1}, subject.version)
+"""
+SERIALIZERS = """
+    from rest_framework import serializers
+    from console.base.rest import Body, Text, Whole
+    from fourth.rules import Compact
+    from jobs.web.parts import Shape
+
+    class CompactBody(Body):
+        command = serializers.ChoiceField(["compact"])
+        table = serializers.UUIDField()
+        target = Whole(min_value=1)
+        reason = Text(max_length=2000)
+
+    class CompactPreview(serializers.Serializer):
+        files = serializers.IntegerField()
+
+    SHAPE = Shape(CompactBody, lambda given: Compact(str(given["table"]), given["target"]), CompactPreview)
+"""
+PAGES = """
+    from jobs.web.parts import Parts
+
+    PARTS = Parts(what="jobs/compact/what.html", ask_again=lambda job: "/compact-again/")
+"""
+URLS = """
+    from django.http import HttpResponse
+    from django.urls import path
+
+    urlpatterns = [path("compact/", lambda request: HttpResponse("which files?"), name="compact")]
+    api_urlpatterns = []
+"""
+WHAT = '<h2 id="h-what">Files of about {{ job.parameters.target }} MiB</h2>'
+
+
+class Engine(SmallEngine):
+    """Runs it as Spark would: the other commands don't know it either."""
+
+    def run(self, command: Any, *rest: Any) -> Result:
+        assert type(command).__name__ == "Compact"
+        version = small_delta.compact(Path(command.path))
+        return Result(version, "OPTIMIZE", {}, {"numAddedFiles": "2"}, details={"text": "Joined."})
+
+
+@pytest.fixture
+def fourth(tmp_path, monkeypatch):
+    """Its packages, its template and its row. The addresses are read before: what it adds must not stay behind for other tests."""
+    assert get_resolver().url_patterns
+    package = tmp_path / "code" / "fourth"
+    (package / "web").mkdir(parents=True)
+    own = {"rules": RULES, "wording": WORDING, "handling": HANDLING}
+    files = own | {"web/serializers": SERIALIZERS, "web/pages": PAGES, "web/urls": URLS}
+    for name, text in {"__init__": "", "web/__init__": "", **files}.items():
+        (package / f"{name}.py").write_text(dedent(text))
+    what = tmp_path / "templates" / "jobs" / "compact" / "what.html"
+    what.parent.mkdir(parents=True)
+    what.write_text(WHAT)
+    monkeypatch.syspath_prepend(str(package.parent))
+    rules, handling = importlib.import_module("fourth.rules"), importlib.import_module("fourth.handling")
+    wording: Any = importlib.import_module("fourth.wording")
+    row = Row(rules.Compact, wording, handling.CompactHandling(), "fourth.web", rules.compare)
+    monkeypatch.setitem(ROWS, "compact", row)
+    yield row
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fourth"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def templates(tmp_path, settings):
+    engine = settings.TEMPLATES[0]
+    settings.TEMPLATES = [engine | {"DIRS": [*engine["DIRS"], str(tmp_path / "templates")]}]
+
+
+@pytest.fixture
+def table(tmp_path):
+    root = factories.RootFactory(uri=str(tmp_path / "lake"))
+    return lakes.sales_in(root, lakes.SALES[:6])
+
+
+def work_on(claiming) -> Job:
+    engine: Any = Engine()
+    claim = claiming(factories.holder())
+    assert claim is not None
+    work(Execution(claim, engine, threading.Event(), engine.end_hard))
+    return Job.objects.get(pk=claim.job.pk)
+
+
+def text_of(client, address) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return str(answer.content.decode())
+
+
+@pytest.mark.usefixtures("templates", "redis_server")
+def test_it_lives_from_request_to_result(fourth, table):
+    factories.PolicyRuleFactory(name="compacting", command="compact")
+    olga, anna = factories.person_with("operator"), factories.person_with("approver")
+    body = {"command": "compact", "table": str(table.pk), "target": 7, "reason": "many small files"}
+
+    asked = Caller(olga).post("/jobs", body)
+    assert asked.status_code == 201, asked.content
+    job = work_on(claim_preview)
+    assert (job.state, job.preview) == ("awaiting_approval", {"files": 2, "internal": 1})
+
+    waiting = text_of(browser(anna), "/approvals/")
+    assert "Compact 2 files of sales" in waiting
+    assert "<dt>Joins</dt><dd>2 files</dd>" in waiting
+    review = text_of(browser(anna), f"/jobs/{job.pk}/")
+    assert "Files of about 7 MiB" in review
+    assert "Files to join" in review
+    assert "<dt>Order</dt><dd>by size</dd>" in review
+    approve = {"act": "approve", "digest": job.digest}
+    assert confirmed_browser(anna).post(f"/jobs/{job.pk}/review/", approve).status_code == 302
+
+    job = work_on(claim_run)
+    assert (job.state, job.version) == ("succeeded", 1)
+    page = text_of(browser(olga), f"/jobs/{job.pk}/")
+    assert "Compact 2 files of sales" in page
+    assert "<dt>Files joined</dt><dd>2</dd>" in page
+    assert "as predicted" in page
+    shown = Caller(olga).get(f"/jobs/{job.pk}").json()
+    assert (shown["command"], shown["preview"]) == ("compact", {"files": 2})
+    assert shown["result"]["operation"] == "OPTIMIZE"
+    assert Caller(olga).get("/jobs", command="compact").json()["results"][0]["id"] == str(job.pk)
+    assert "Compact sales" in text_of(browser(olga), "/jobs/")
+
+
+@pytest.mark.usefixtures("templates", "redis_server")
+def test_what_it_cant_do_it_says_itself(fourth, table):
+    olga = factories.person_with("operator")
+    body = {"command": "compact", "table": str(table.pk), "target": 7, "reason": "many small files"}
+    job = Caller(olga).post("/jobs", body).json()["id"]
+    work_on(claim_preview)
+    edit = Caller(olga).post(f"/jobs/{job}/edit", {"predicate": None, "reason": "other"})
+    assert (edit.status_code, edit.json()["code"]) == (409, "wrong_state")
+    assert Caller(olga).post("/jobs", {**body, "command": "unheard"}).status_code == 400
+
+
+def test_its_pages_have_addresses(fourth):
+    assert "compact" in {path.name for path in parts.pages()}
+
+
+def test_it_is_nowhere_else(fourth):
+    """The proof proves something: no file of the product names it."""
+    root = Path(str(settings.BASE_DIR))
+    files = [p for room in ("console", "tables", "jobs") for p in (root / room).rglob("*.py")]
+    assert not [p for p in files if '"compact"' in p.read_text()]
+    assert dataclasses.is_dataclass(fourth.value)

@@ -1,0 +1,40 @@
+"""Rooms stay small enough to know: a folder that grows past its bound is two rooms."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+LARGEST = 24  # modules; __init__ is empty
+
+
+def rooms() -> list[Path]:
+    found = {module.parent for app in ("console", "tables", "jobs") for module in (PROJECT / app).rglob("*.py")}
+    return sorted(room for room in found if room.name != "migrations")
+
+
+@pytest.mark.parametrize("room", rooms(), ids=lambda room: str(room.relative_to(PROJECT)))
+def test_a_room_holds_fewer_than_25_modules(room):
+    assert len([module for module in room.glob("*.py") if module.name != "__init__.py"]) <= LARGEST
+
+
+TEMPLATES = PROJECT / "frontend" / "templates"
+NAMED = re.compile(r"""(?:include|extends|render\(request,|template =|inclusion_tag\()\s*"([\w/]+\.html)\"""")
+
+
+def test_every_template_that_is_named_is_there():
+    files = [
+        *TEMPLATES.rglob("*.html"),
+        *(m for app in ("console", "tables", "jobs") for m in (PROJECT / app).rglob("*.py")),
+    ]
+    named = {(name, file) for file in files for name in NAMED.findall(file.read_text())}
+    assert len(named) > 100
+    assert {f"{file.relative_to(PROJECT)}: {name}" for name, file in named if not (TEMPLATES / name).is_file()} == set()
+
+
+def test_a_room_of_templates_holds_fewer_than_25_and_none_lies_between_rooms():
+    found = Counter(file.parent.relative_to(TEMPLATES) for file in TEMPLATES.rglob("*.html"))
+    assert max(found.values()) <= LARGEST, found.most_common(1)
+    assert not found.keys() & {Path("jobs"), Path("tables")}

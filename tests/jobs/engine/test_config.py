@@ -1,0 +1,104 @@
+"""The table of settings: every one has a reason, sizes follow the machine, safety can't be overridden."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.engine.config import SettingRefused, driver_memory, spark_conf, table
+
+GIB = 1 << 30
+MACHINE: dict[str, Any] = {
+    "jars": [Path("/jars/a.jar"), Path("/jars/b.jar")],
+    "archive": Path("/levee.jsa"),
+    "scratch": Path("/scratch"),
+}
+
+
+def conf(kind="spark", cores=2, memory=8 * GIB, **more):
+    return spark_conf(kind, cores=cores, memory_bytes=memory, **MACHINE, **more)
+
+
+def test_every_setting_is_made_once_and_says_why():
+    settings = table("spark", cores=4, memory_bytes=16 * GIB, **MACHINE)
+    keys = [setting.key for setting in settings]
+    assert len(keys) == len(set(keys))
+    assert all(setting.key.startswith("spark.") and len(setting.reason) > 10 for setting in settings)
+
+
+def test_sizes_follow_the_machine():
+    assert driver_memory(2 * GIB) == GIB
+    assert driver_memory(24 * GIB) == 3 * GIB
+    assert driver_memory(512 * GIB) == 8 * GIB
+    assert conf(cores=2)["spark.master"] == "local[2]"
+    assert conf(cores=16)["spark.databricks.delta.snapshotPartitions"] == "8"
+
+
+def test_interactive_has_free_slots_and_shares_them():
+    found = conf("interactive", cores=2)
+    assert (found["spark.master"], found["spark.scheduler.mode"]) == ("local[4]", "FAIR")
+
+
+def test_jars_go_on_the_class_path_where_class_data_sharing_works():
+    found = conf()
+    assert found["spark.driver.extraClassPath"] == found["spark.executor.extraClassPath"] == "/jars/a.jar:/jars/b.jar"
+    assert "spark.jars" not in found
+    assert "-XX:SharedArchiveFile=/levee.jsa" in found["spark.driver.extraJavaOptions"]
+
+
+def test_an_exhausted_heap_ends_the_jvm():
+    assert "-XX:+ExitOnOutOfMemoryError" in conf()["spark.driver.extraJavaOptions"]
+
+
+def test_an_override_comes_last():
+    found = conf(overrides={"spark.sql.shuffle.partitions": "64", "spark.hadoop.fs.s3a.endpoint": "http://s3"})
+    assert found["spark.sql.shuffle.partitions"] == "64"
+    assert found["spark.hadoop.fs.s3a.endpoint"] == "http://s3"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.ui.enabled",
+        "spark.authenticate",
+        "spark.network.crypto.enabled",
+        "spark.network.crypto.saslFallback",
+        "spark.sql.variable.substitute",
+        "spark.sql.ansi.enabled",
+        "spark.sql.session.timeZone",
+        "spark.sql.files.ignoreMissingFiles",
+        "spark.databricks.delta.retentionDurationCheck.enabled",
+        "spark.sql.catalog.spark_catalog",
+        "spark.databricks.delta.convert.partitionValues.ignoreCastFailure",
+    ],
+)
+def test_a_safety_setting_is_not_overridden(key):
+    with pytest.raises(SettingRefused, match=f"LEVEE_SPARK_CONF: {key} stays"):
+        conf(overrides={key: "surely not this"})
+
+
+def test_a_cluster_of_its_own_needs_its_secret():
+    master = "spark://127.0.0.1:7077"
+    with pytest.raises(SettingRefused, match="secret is missing"):
+        conf(master=master)
+    found = conf(master=master, overrides={"spark.authenticate.secret": "shared"})
+    assert (found["spark.authenticate"], found["spark.authenticate.secret"]) == ("true", "shared")
+
+
+def test_no_secret_is_written_where_each_start_makes_one():
+    assert "spark.authenticate.secret" not in conf()
+
+
+def test_an_override_that_repeats_a_safety_setting_is_fine():
+    assert conf(overrides={"spark.sql.ansi.enabled": "true"})["spark.sql.ansi.enabled"] == "true"
+
+
+def test_a_key_that_is_no_setting_of_spark_is_named():
+    with pytest.raises(SettingRefused, match=r"fs\.s3a\.endpoint isn't a Spark setting"):
+        conf(overrides={"fs.s3a.endpoint": "x"})
+
+
+def test_a_cluster_replaces_the_local_master():
+    found = conf(master="spark://host:7077", overrides={"spark.authenticate.secret": "shared"})
+    assert found["spark.master"] == "spark://host:7077"
+    assert found["spark.task.reaper.enabled"] == "true"

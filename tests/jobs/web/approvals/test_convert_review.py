@@ -1,0 +1,89 @@
+"""A rule may ask for approvals of a convert: its page is a review then, like any other's."""
+
+import re
+
+import pytest
+
+from console.audit.actor import Actor
+from jobs.models import Job, PolicyRule
+from jobs.policy import services
+from tests import factories
+from tests.clients import browser, confirmed_browser
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rule():
+    """The shipped rule about converts, which now asks for one."""
+    found = PolicyRule.objects.get(command="convert")
+    return services.change(Actor.system("tests"), found, required_approvals=1)
+
+
+@pytest.fixture
+def waits(rule):
+    policy = {"required_approvals": 1, "role": "approver", "reasons": ["“Ours”: a convert needs 1 approver."]}
+    return factories.job("awaiting_approval", requested_by=factories.person_with("operator"), policy=policy)
+
+
+def text_of(answer) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", answer.content.decode()))
+
+
+def test_its_page_takes_the_decision(waits, no_wakes):
+    anna = confirmed_browser(factories.person_with("approver"))
+    shown = anna.get(f"/jobs/{waits.pk}/")
+    assert 'value="approve"' in shown.content.decode()
+    assert "This directory becomes a Delta table" in text_of(shown)
+    assert "“Ours”: a convert needs 1 approver." in text_of(shown)
+    assert "Files to add" in text_of(shown)
+    answer = anna.post(f"/jobs/{waits.pk}/review/", {"act": "approve", "digest": waits.digest, "comment": "fine"})
+    assert answer.status_code == 302
+    assert Job.objects.get(pk=waits.pk).state == "queued"
+
+
+def test_one_no_ends_it_there(waits):
+    anna = confirmed_browser(factories.person_with("approver"))
+    assert anna.post(f"/jobs/{waits.pk}/review/", {"act": "reject", "digest": waits.digest}).status_code == 302
+    assert Job.objects.get(pk=waits.pk).state == "rejected"
+    assert "rejected" in text_of(anna.get(f"/jobs/{waits.pk}/review/")).lower()
+
+
+def test_the_page_that_was_open_while_it_was_inspected_becomes_the_review(waits):
+    answer = browser(waits.requested_by).get(f"/jobs/{waits.pk}/live/")
+    assert answer.headers["HX-Redirect"] == f"/jobs/{waits.pk}/"
+
+
+def test_it_stands_among_the_approvals_of_both(waits):
+    assert f"/jobs/{waits.pk}/" in browser(factories.person_with("approver")).get("/approvals/").content.decode()
+    assert f"/jobs/{waits.pk}/" in browser(waits.requested_by).get("/approvals/?show=mine").content.decode()
+
+
+def test_a_convert_that_needs_no_approval_has_no_review():
+    job = factories.job("queued")
+    shown = browser(factories.person_with("approver")).get(f"/jobs/{job.pk}/").content.decode()
+    assert 'value="approve"' not in shown
+    assert "lv-decision" not in shown
+
+
+@pytest.mark.parametrize(("needs", "words"), [(0, "Needs no approval"), (2, "Needs 2 approvals, because")])
+def test_the_convert_page_says_what_the_rules_say(needs, words, tmp_path, redis_server):
+    rule = PolicyRule.objects.get(command="convert")
+    services.change(Actor.system("tests"), rule, required_approvals=needs)
+    (tmp_path / "orders").mkdir()
+    factories.RootFactory(uri=str(tmp_path))
+    who, path = factories.person_with("operator"), str(tmp_path / "orders")
+    factories.read(who, question={"path": path}, state="answered", answer=factories.inspection(path))
+    assert words in text_of(browser(who).get("/convert/", {"path": path}))
+
+
+def test_an_operator_of_the_table_alone_may_request_it_on_the_page(tmp_path, redis_server):
+    (tmp_path / "orders").mkdir()
+    root = factories.RootFactory(uri=str(tmp_path))
+    path = str(tmp_path / "orders")
+    table = factories.TableFactory(root=root, path=path, format="parquet")
+    who, stranger = factories.person_with("operator", table=table), factories.person_with("viewer", root=root)
+    for person in (who, stranger):
+        factories.read(person, question={"path": path}, state="answered", answer=factories.inspection(path))
+    assert "You need the operator role" not in text_of(browser(who).get("/convert/", {"path": path}))
+    assert "You need the operator role" in text_of(browser(stranger).get("/convert/", {"path": path}))

@@ -1,0 +1,95 @@
+"""Parts are stopped in the middle of their work, one after the other: each is named, ended and replaced, by whoever is there to.
+
+`make soak` stops each part, Spark's workers and their JVMs too, at the times that an instance really has; the tests stop three
+with short ones.
+"""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.supervisor.leftovers import wait_until
+from console.supervisor.pids import group_members, start_ticks
+from tests.console import running
+from tests.console.running import Up
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(0), pytest.mark.xdist_group("up")]
+
+FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
+WITHOUT = "" if FULL else "spark,interactive"
+PARTS = ["light", "postgres", "web", *(["redis", "dispatcher", "interactive", "spark", "jvm"] if FULL else [])]
+SETTINGS = {} if FULL else {"LEVEE_TIMING": json.dumps({"heartbeat": 1, "hung": 8})}
+REPLACED_S = 90.0
+READY_S = 300.0
+
+
+@pytest.fixture(scope="module")
+def up() -> Iterator[Up]:
+    with (
+        running.new_home() as home,
+        running.running(home, running.free_port(), "--no-sample", LEVEE_UP_WITHOUT=WITHOUT, **SETTINGS) as instance,
+    ):
+        yield instance
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_hangs_is_named_and_replaced(up, part):
+    name = {"postgres": "database", "jvm": "spark"}.get(part, part)
+    program = "spark" if part == "jvm" else part
+    assert wait_until(lambda: all_ready(up), READY_S), recorded(up.home)
+    before, others = recorded(up.home)[program]["restarts"], restarts(up.home, program)
+    victims = [jvm_of(up.home)] if part == "jvm" else group_members(up.pids()[program])
+    stopped = time.monotonic()
+    for pid in victims:
+        os.kill(pid, signal.SIGSTOP)
+    if part not in ("web", "jvm"):
+        assert wait_until(lambda: health_of(up, name) == "hung", REPLACED_S), recorded(up.home)
+    gone = wait_until(lambda: all(start_ticks(pid) is None for pid in victims), REPLACED_S)
+    assert gone, recorded(up.home)
+    if part != "jvm":  # the worker starts another one by itself
+        assert wait_until(lambda: recorded(up.home)[program]["restarts"] > before, REPLACED_S)
+        assert recorded(up.home)[program]["last_exit"].startswith("hung: no sign of life")
+        assert wait_until(lambda: program in up.pids() and up.pids()[program] not in victims, REPLACED_S)
+    print(f"{part}: replaced after {time.monotonic() - stopped:.0f} s", flush=True)
+    assert time.monotonic() - stopped < REPLACED_S
+    assert wait_until(lambda: all_ready(up), READY_S), recorded(up.home)
+    assert restarts(up.home, program) == others, "what hung was one part alone"
+    print(f"{part}: everything ready after {time.monotonic() - stopped:.0f} s", flush=True)
+
+
+def recorded(home: Path) -> dict[str, dict[str, Any]]:
+    """What the supervisor has written of its programs."""
+    found: dict[str, dict[str, Any]] = json.loads((home / "state" / "processes.json").read_text())
+    return found
+
+
+def restarts(home: Path, without: str) -> dict[str, object]:
+    """How often each other program was started anew."""
+    return {name: program["restarts"] for name, program in recorded(home).items() if name != without}
+
+
+def jvm_of(home: Path) -> int:
+    (file,) = (home / "state" / "jvm").glob("spark*.json")
+    return int(json.loads(file.read_text())["pid"])
+
+
+def health_of(up: Up, name: str) -> str | None:
+    try:
+        return str(up.health()[1][name]["state"])
+    except OSError:
+        return None
+
+
+def all_ready(up: Up) -> bool:
+    try:
+        parts = up.health()[1]
+    except OSError:
+        return False
+    without = {*WITHOUT.split(","), "disk"}
+    return all(part["state"] == "ready" for name, part in parts.items() if name not in without)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tables.rules.health import Code, Facts, Severity, findings, missing, stale
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def codes(**facts: object) -> list[str]:
+    return [finding.code for finding in findings(Facts(**facts))]  # type: ignore[arg-type]
+
+
+def test_what_is_unknown_finds_nothing() -> None:
+    assert findings(Facts()) == []
+
+
+@pytest.mark.parametrize(("small", "found"), [(399, []), (400, [Code.SMALL_FILES]), (1000, [Code.SMALL_FILES])])
+def test_small_files_count_from_their_share(small: int, found: list[str]) -> None:
+    assert codes(num_files=1000, small_files=small, small_bytes=1, size_bytes=100) == found
+
+
+def test_a_small_table_may_have_small_files() -> None:
+    assert codes(num_files=99, small_files=99) == []
+
+
+@pytest.mark.parametrize(("largest", "median", "found"), [(10, 1, [Code.SKEW]), (9, 1, []), (10, 0, [])])
+def test_skew_is_the_largest_partition_against_the_median(largest: int, median: int, found: list[str]) -> None:
+    assert codes(largest_partition_bytes=largest * 2**30, median_partition_bytes=median * 2**30) == found
+    assert codes(largest_partition_bytes=largest, median_partition_bytes=median) == []
+
+
+def test_files_without_statistics_are_counted() -> None:
+    (finding,) = findings(Facts(num_files=10, files_with_statistics=8))
+    assert finding.code == Code.MISSING_STATISTICS
+    assert finding.value == 0.8
+    assert finding.text.startswith("2 of 10 files have no statistics")
+    assert codes(num_files=10, files_with_statistics=10) == []
+
+
+def test_a_log_without_checkpoint_or_too_long_is_named() -> None:
+    assert codes(commits_since_checkpoint=101, log_bytes=2**31) == [Code.NO_CHECKPOINT, Code.LONG_LOG]
+    assert codes(commits_since_checkpoint=100, log_bytes=2**30) == []
+
+
+def test_the_worst_comes_first() -> None:
+    found = findings(
+        Facts(unknown_features=("x",), commits_since_checkpoint=500, recreated_at=NOW, broken_entries=("a: cut",))
+    )
+    assert [finding.severity for finding in found] == [Severity.ERROR, Severity.ERROR, Severity.WARNING, Severity.NOTE]
+
+
+def test_every_finding_says_what_to_do() -> None:
+    facts = Facts(
+        num_files=1000,
+        small_files=900,
+        files_with_statistics=1,
+        largest_partition_bytes=2**40,
+        median_partition_bytes=1,
+        commits_since_checkpoint=1000,
+        log_bytes=2**40,
+        unknown_features=("x",),
+        unknown_actions=("a",),
+        broken_entries=("a", "b"),
+        outside_files=3,
+        recreated_at=NOW,
+        rewritten=(5, "2026-11-19", ("v5 DELETE",)),
+    )
+    found = [*findings(facts), missing("/lake/t"), stale(NOW - timedelta(days=9), NOW)]
+    assert {finding.code for finding in found if finding} == set(Code)
+    assert all(finding and finding.advice and finding.text for finding in found)
+
+
+def test_an_entry_is_stale_after_two_days() -> None:
+    assert stale(NOW - timedelta(days=2), NOW) is None
+    assert stale(None, NOW) is None
+    found = stale(NOW - timedelta(days=2, seconds=1), NOW)
+    assert found is not None
+    assert found.code == Code.STALE_SYNC
