@@ -1,19 +1,17 @@
 """Keeps tests that share something heavy in one process when pytest runs several.
 
-All Spark tests use one JVM; tests that start whole processes or a browser would only slow each other down.
+A file whose tests start a JVM, a browser or whole processes stays together, so what it shares is made once. Files that
+name a lane of their own (`xdist_group`) share one process: "engine", whose tests use the JVM of the test process itself.
 """
 
 import pytest
 
-LANES = ("spark", "servers", "browser")
+HEAVY = ("spark", "servers", "browser")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test goes to the lane of its first marker; one with a group of its own, or none of these, as it likes."""
+    """A heavy test goes the way of its file; one with a group of its own, or a light one, as it likes."""
     for item in items:
-        if item.get_closest_marker("xdist_group"):
-            continue
-        lane = next((name for name in LANES if item.get_closest_marker(name)), None)
-        if lane:
-            item.add_marker(pytest.mark.xdist_group(lane))
+        if not item.get_closest_marker("xdist_group") and any(item.get_closest_marker(name) for name in HEAVY):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
