@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +16,7 @@ from console.accounts.models import Person
 from console.accounts.permissions import Open, asked_by, check, takes_password
 from console.accounts.step_up import require_recent
 from console.base.errors import Problem, to_confirm
+from console.server.turns import SENDERS
 
 
 class SignInRequired:
@@ -42,6 +44,27 @@ class SignInRequired:
             return redirect("accounts:change_password")
         check(request.user, asked)
         return _password_first(request) if takes_password(asked, request.method or "") else None
+
+
+class SenderKnown:
+    """Tells the server whose credential a request came with, so that its turns are by person."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        credential = request.META.get("HTTP_AUTHORIZATION") or request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        person = _asked(request)
+        if credential and person is not None:
+            SENDERS.learn(credential.strip().encode("latin-1", "replace"), person.pk)
+        return response
+
+
+def _asked(request: HttpRequest) -> Person | None:
+    """Who asked, where the answer needed to know; a page that nobody must sign in for reads no session."""
+    user = getattr(request, "_cached_user", None) or request.__dict__.get("user")
+    return user if type(user) is Person else None
 
 
 def _password_first(request: HttpRequest) -> HttpResponse | None:

@@ -39,7 +39,8 @@ class Places:
             self._taken += Counter()  # forgets who holds none
 
 
-# Of the THREADS that a web process has (console.supervisor.programs); what these leave is for everything else.
-ANSWERS = Places(most=10, each=6)  # of jobs and reads, which `?wait=` and pages wait for
-SYNCS = Places(most=5, each=4)  # of a table's log, which an added table is answered with
+# Of the THREADS that a web process has (console.supervisor.programs), of which one sender gets MOST_EACH (console.server.turns);
+# what these leave is for everything else.
+ANSWERS = Places(most=10, each=4)  # of jobs and reads, which `?wait=` and pages wait for
+SYNCS = Places(most=5, each=3)  # of a table's log, which an added table is answered with
 REBUILDS = Places(most=3, each=3)  # of an older version's layout, one at a time: the others wait for their turn

@@ -16,6 +16,8 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IGNORECASE)
 _CODED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
+_TOKEN = re.compile(rb"\r\nauthorization:[ \t]*([^\r\n]+)", re.IGNORECASE)
+_SESSION = re.compile(rb"\r\ncookie:[^\r\n]*?levee_session_[0-9]+=([^;\r\n]+)", re.IGNORECASE)
 _EXPECTS = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n", re.IGNORECASE)
 
 
@@ -63,6 +65,13 @@ class Arriving:
     @property
     def asks_health(self) -> bool:
         return self.data.startswith(b"GET /health/")
+
+    @property
+    def credential(self) -> bytes | None:
+        """What the request is sent with: a token, or else a session; None for neither. It is not checked here."""
+        end = self.head or 0
+        found = _TOKEN.search(self.data, 0, end) or _SESSION.search(self.data, 0, end)
+        return found[1].strip() if found else None
 
     def _find_head(self, begin: int) -> None:
         if self.data.startswith((b"\r", b"\n")):

@@ -12,6 +12,7 @@ import selectors
 import socket
 import struct
 import time
+from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from console.server.connections import CONTINUE, SEND_SECONDS, Arriving, Outgoing, Refused
+from console.server.turns import MOST_EACH, SENDERS, Turns
 
 REQUEST_SECONDS = 20.0  # for head and body together
 LEAVE_SECONDS = 2.0  # for the other side to close, once it has its answer
@@ -46,6 +48,7 @@ class Connection(TConn):  # type: ignore[misc]  # the package is untyped
         self.deadline = 0.0
         self.stays = False  # for another request
         self.leaves = False  # answered: only its end is waited for
+        self.sender: Hashable = None  # of the request that is handed over
 
     @property
     def held(self) -> int:
@@ -59,6 +62,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}  # in the order of their coming
         self.health_pool = ThreadPoolExecutor(HEALTH_THREADS)
+        self.turns: Turns[Connection] = Turns(MOST_EACH)
         self._swept = 0.0
         self._latest: float | None = None  # of every deadline, once the worker stops
 
@@ -149,8 +153,22 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
         self.enqueue_req(connection)
 
     def enqueue_req(self, conn: Connection) -> None:
-        pool = self.health_pool if conn.arriving.asks_health else self.tpool
-        answered: Future[Any] = pool.submit(self.handle, conn)
+        """Hands the request to a thread, or puts it in its sender's line."""
+        if conn.arriving.asks_health:
+            self._work(conn, self.health_pool)
+            return
+        credential = conn.arriving.credential
+        conn.sender = _place(conn.client) if credential is None else SENDERS.of(credential)
+        if self.turns.begins(conn.sender, conn):
+            self._work(conn, self.tpool)
+
+    def _work(self, conn: Connection, pool: ThreadPoolExecutor) -> None:
+        try:
+            answered: Future[Any] = pool.submit(self.handle, conn)
+        except RuntimeError:  # told to quit: no thread begins anything more
+            self.nr_conns -= 1
+            conn.close()
+            return
         answered.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
 
     def handle_request(self, req: Any, conn: Connection) -> Any:
@@ -166,6 +184,8 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
     def finish_request(self, conn: Connection, fs: Future[Any]) -> None:
         """The thread is free again; what is left to send goes on without it."""
         conn.stays = not fs.cancelled() and fs.exception() is None and bool(fs.result())
+        if not conn.arriving.asks_health and (following := self.turns.ends(conn.sender)) is not None:
+            self._work(following, self.tpool)
         self._go_on(conn)
 
     def _go_on(self, connection: Connection) -> None:
@@ -221,3 +241,8 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
         self._latest = deadline
         for connection in self.waiting:
             connection.deadline = min(connection.deadline, deadline)
+
+
+def _place(client: Any) -> Hashable:
+    """Where a connection comes from: the address without its port, which every connection has another of."""
+    return client[0] if isinstance(client, tuple) else None

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from console.server.connections import MOST_BODY, MOST_HEAD, MOST_KEPT, Arriving, Outgoing, Refused
+from console.server.turns import MOST_EACH
 from console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from console.supervisor.tools import PROJECT
 
@@ -22,11 +23,17 @@ LIMIT_S = 15.0  # two threads that such a connection held would be gone for long
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where gunicorn listens, with one process and two threads."""
+    with listening(threads=2) as port:
+        yield port
+
+
+@contextlib.contextmanager
+def listening(threads: int) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "gunicorn", "tests.console.echo_app", "--bind", f"fd://{listener.fileno()}"),
-                *("--worker-class", "console.server.worker.PatientWorker", "--threads", "2", "--no-sendfile"),
+                *("--worker-class", "console.server.worker.PatientWorker", "--threads", str(threads), "--no-sendfile"),
                 *("--graceful-timeout", "1", "--no-control-socket"),
             ],
             cwd=PROJECT,
@@ -81,6 +88,19 @@ def test_sixty_connections_stop_nobody(port, sent):
         for _ in range(3):
             assert answer(port) == (200, b"0")
         assert answer(port, "POST", "/", b"abc") == (200, b"3")
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("head", ["Authorization: Bearer a", "Cookie: levee_session_1=a", "X-None: 1"])
+def test_whoever_asks_for_too_much_at_once_waits_for_their_own(tmp_path, head):
+    go = tmp_path / "go"
+    slow = f"GET /?until={go} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{head}\r\n\r\n".encode()
+    with listening(threads=MOST_EACH + 1) as port, many(port, slow, count=3 * MOST_EACH) as senders:
+        assert answer(port, Authorization="Bearer b")[0] == 200
+        go.touch()
+        for sender in senders:
+            sender.settimeout(LIMIT_S)
+            assert sender.recv(12) == b"HTTP/1.1 200"
 
 
 @pytest.mark.servers
