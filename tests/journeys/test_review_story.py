@@ -110,7 +110,7 @@ def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
     sign_in(his, server, olga)
     his.goto(f"{server}/jobs/{job.pk}/")
     expect(his.get_by_text("You requested this, so another person decides.")).to_be_visible()
-    his.get_by_label("Say something").fill("finance knows")
+    his.get_by_label("Add a comment").fill("finance knows")
     his.get_by_role("button", name="Comment", exact=True).click()
     expect(hers.get_by_text("finance knows")).to_be_visible()
     expect(comment).to_have_value("half a sentence")

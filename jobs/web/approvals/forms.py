@@ -33,7 +33,7 @@ class CommentForm(forms.Form):
     """A comment on the request."""
 
     comment = forms.CharField(
-        label="Say something", max_length=COMMENT_LENGTH, widget=text_area(2, **{"hx-preserve": "true"})
+        label="Add a comment", max_length=COMMENT_LENGTH, widget=text_area(2, **{"hx-preserve": "true"})
     )
 
 
