@@ -1,4 +1,7 @@
-"""Chromium for the browser tests: the system's, else Debian's package."""
+"""Chromium for the browser tests: the system's, else Debian's package.
+
+The shell without windows comes first: the same pages take it half the computing.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 from console.setup import apt
 from console.setup.places import Places
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def find() -> Path | None:
@@ -27,4 +30,4 @@ class Chromium:
         return find() is not None
 
     def install(self) -> None:
-        apt.install(self.places, self.name, ["chromium"])
+        apt.install(self.places, self.name, ["chromium-headless-shell", "chromium"])

@@ -10,7 +10,10 @@ from urllib.parse import parse_qs
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
-    """`?answer=N` answers N bytes; `?until=FILE` answers once there is such a file; a body of more than a MiB is refused unread; else the body's length is answered."""
+    """`?answer=N` answers N bytes; `?until=FILE` answers once there is such a file.
+
+    A body of more than a MiB is refused unread; else the body's length is answered.
+    """
     length = int(environ.get("CONTENT_LENGTH") or 0)
     query = parse_qs(environ["QUERY_STRING"])
     asked = query.get("answer")

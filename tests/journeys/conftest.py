@@ -1,7 +1,6 @@
 """A browser that reports what a person would not see: violations of the content security policy, script errors, axe's findings."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from django.test.testcases import LiveServerThread
 from playwright.sync_api import BrowserContext, Page
 
+from console.setup.chromium import find
 from tests.journeys.sample_server import serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,13 +29,13 @@ REPORT_CSP = """document.addEventListener('securitypolicyviolation', (event) =>
 
 
 def chromium() -> str:
-    """The browser that set-up found, else the one on PATH."""
+    """The browser that set-up recorded, else the one that it would find."""
     found = ROOT / ".tools" / "found.json"
     recorded = json.loads(found.read_text()).get("chromium") if found.exists() else None
-    path = recorded or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = recorded or find()
     if not path:
         pytest.fail("no Chromium: `make setup` installs it or says why it can't")
-    return path
+    return str(path)
 
 
 @pytest.fixture(scope="session")
