@@ -73,11 +73,11 @@ class Client(redis.Redis):
 
     def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
         """Redis's answer; None, as after a wait in vain, for what is no wake-up: it is out of the queue then."""
-        found = super().parse_response(connection, command_name, **options)  # type: ignore[no-untyped-call]
-        if command_name == _TAKEN and found and not is_wake_up(found[1]):
-            log.warning("foreign_message", queue=found[0].decode(errors="replace"), size=len(found[1]))
+        answer = super().parse_response(connection, command_name, **options)  # type: ignore[no-untyped-call]
+        if command_name == _TAKEN and answer and not is_wake_up(answer[1]):
+            log.warning("foreign_message", queue=answer[0].decode(errors="replace"), size=len(answer[1]))
             return None
-        return found
+        return answer
 
 
 class QoS(kombu_redis.QoS):  # type: ignore[misc]  # kombu has no types

@@ -36,8 +36,8 @@ def root_of(scope: Scope) -> uuid.UUID | None:
     if scope.root_id is not None or scope.table_id is None:
         return scope.root_id
     tables = Grant._meta.get_field("table").remote_field.model._default_manager
-    found: uuid.UUID | None = tables.filter(pk=scope.table_id).values_list("root_id", flat=True).first()
-    return found
+    root_id: uuid.UUID | None = tables.filter(pk=scope.table_id).values_list("root_id", flat=True).first()
+    return root_id
 
 
 def holds_on(person: Person, permission: Permission, scope: Scope) -> bool:

@@ -111,11 +111,11 @@ class Person(AbstractBaseUser):
 
 
 def _scopes_of(grants: Iterable[Grant]) -> Scopes:
-    found = list(grants)
+    held = list(grants)
     return Scopes(
-        everything=any(g.scope == Grant.Scope.EVERYTHING for g in found),
-        roots=frozenset(g.root_id for g in found if g.root_id),
-        tables=frozenset(g.table_id for g in found if g.table_id),
+        everything=any(g.scope == Grant.Scope.EVERYTHING for g in held),
+        roots=frozenset(g.root_id for g in held if g.root_id),
+        tables=frozenset(g.table_id for g in held if g.table_id),
     )
 
 

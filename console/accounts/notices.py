@@ -47,8 +47,8 @@ def open_for(person: Person) -> QuerySet[Notice]:
             places = Q(root__in=scopes.roots) | Q(table__in=scopes.tables) | Q(table__root__in=scopes.roots)
             where |= places | Q(root=None, table=None)
     own = Func(Value(person.pk), F("by"), function="accounts_independent", output_field=BooleanField())
-    found = Notice.objects.filter(where, acknowledged_at=None).select_related("by", "about")
-    return found.annotate(independent=own).order_by("-at", "id")
+    notices = Notice.objects.filter(where, acknowledged_at=None).select_related("by", "about")
+    return notices.annotate(independent=own).order_by("-at", "id")
 
 
 def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:
@@ -75,17 +75,17 @@ def acknowledge(actor: Actor, notice_id: uuid.UUID) -> None:
     Raises Http404 if the person can't see it or it is already acknowledged; Problem 403 `forbidden`, `not_independent`, 503.
     """
     person = actor.person
-    found = None if person is None else open_for(person).filter(pk=notice_id).first()
-    if person is None or found is None:
+    notice = None if person is None else open_for(person).filter(pk=notice_id).first()
+    if person is None or notice is None:
         raise Http404
     with (
-        refusals_on_record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, found.event, ""),
+        refusals_on_record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, notice.event, ""),
         transaction.atomic(),
     ):
         if actor.token is not None and not actor.token.allows(TokenScope.ADMIN):
             raise Problem(403, "forbidden", "This token lacks the scope admin.")
-        why = why_not(person, found)
+        why = why_not(person, notice)
         if why:
             raise Problem(403, "not_independent", f"{why} Nothing was changed.")
-        record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, found.event, "", reason=found.text)
-        Notice.objects.filter(pk=found.pk, acknowledged_at=None).update(acknowledged_by=person, acknowledged_at=Now())
+        record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, notice.event, "", reason=notice.text)
+        Notice.objects.filter(pk=notice.pk, acknowledged_at=None).update(acknowledged_by=person, acknowledged_at=Now())

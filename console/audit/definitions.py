@@ -63,11 +63,11 @@ def _short(body: str) -> str:
 
 def differences() -> Iterator[str]:
     """The differences from what the migrations made, in words."""
-    found = actual()
-    for name in sorted(EXPECTED.keys() | found.keys()):
-        if name not in found:
+    definitions = actual()
+    for name in sorted(EXPECTED.keys() | definitions.keys()):
+        if name not in definitions:
             yield f"The {name} of the audit is gone."
         elif name not in EXPECTED:
             yield f"The audit has a {name} that no migration of Levee made."
-        elif found[name] != EXPECTED[name]:
+        elif definitions[name] != EXPECTED[name]:
             yield f"The {name} of the audit isn't what Levee's migrations made."

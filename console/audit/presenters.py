@@ -154,15 +154,15 @@ def story_url(**wanted: str) -> str:
 def follow(event: Event) -> list[dict[str, str]]:
     """Links from an event: its actor, its object, its job."""
     who = str(event.actor_id or event.actor_name)
-    found = [{"text": f"everything {event.actor_name} did", "url": story_url(actor=who)}]
+    links = [{"text": f"everything {event.actor_name} did", "url": story_url(actor=who)}]
     if event.table_id:
-        found.append({"text": "everything that happened to this table", "url": story_url(table=str(event.table_id))})
+        links.append({"text": "everything that happened to this table", "url": story_url(table=str(event.table_id))})
     if event.job:
-        found.append({"text": "the full timeline of this job", "url": reverse("jobs:life", args=[event.job])})
+        links.append({"text": "the full timeline of this job", "url": reverse("jobs:life", args=[event.job])})
     elif event.object_id:
         this = story_url(object=f"{event.object_kind}:{event.object_id}")
-        found.append({"text": f"everything about this {event.object_kind}", "url": this})
-    return found
+        links.append({"text": f"everything about this {event.object_kind}", "url": this})
+    return links
 
 
 def facts(event: Event, *, origins: bool) -> list[dict[str, Any]]:

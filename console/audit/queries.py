@@ -41,10 +41,10 @@ def sees_origins(person: Person) -> bool:
 
 def event_for(person: Person, event_id: uuid.UUID) -> Event:
     """One event with its link. Raises Http404 if the person can't see it."""
-    found = visible_to(person).select_related("seal").filter(pk=event_id).first()
-    if found is None:
+    event = visible_to(person).select_related("seal").filter(pk=event_id).first()
+    if event is None:
         raise Http404
-    return found
+    return event
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ def _who(text: str) -> Q:
 
 
 def _what(wanted: Filter) -> Q:
-    found = Q(action=wanted.action) if wanted.action else Q()
+    condition = Q(action=wanted.action) if wanted.action else Q()
     if wanted.outcome:
-        found &= Q(outcome=wanted.outcome)
+        condition &= Q(outcome=wanted.outcome)
     if wanted.job:
-        found &= Q(job=wanted.job)
+        condition &= Q(job=wanted.job)
     if wanted.table:
-        found &= Q(table_id=_table_id(wanted.table))
-    return found & _object(wanted.object)
+        condition &= Q(table_id=_table_id(wanted.table))
+    return condition & _object(wanted.object)
 
 
 def _object(text: str) -> Q:
@@ -132,11 +132,11 @@ def uuid_of(text: str) -> uuid.UUID | None:
 def event_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Event]:
     """Events, newest first, each with its link. Two queries: the links are looked up of the page alone."""
     events = wanted.without_words(visible_to(person))
-    found = word_page(events, wanted.q, limit, cursor) if wanted.q else page(events, NEWEST, limit, cursor)
-    links = Seal.objects.in_bulk([event.pk for event in found.rows], field_name="event_id")
-    for event in found.rows:
+    one_page = word_page(events, wanted.q, limit, cursor) if wanted.q else page(events, NEWEST, limit, cursor)
+    links = Seal.objects.in_bulk([event.pk for event in one_page.rows], field_name="event_id")
+    for event in one_page.rows:
         Event._meta.get_field("seal").set_cached_value(event, links.get(event.pk))
-    return found
+    return one_page
 
 
 def of_job(person: Person, job: uuid.UUID, limit: int = 500) -> list[Event]:

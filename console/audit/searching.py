@@ -44,9 +44,9 @@ def word_page(events: QuerySet[Event], words: str, limit: int, cursor: str) -> P
         when=ExpressionWrapper(F("at") + nothing, output_field=DateTimeField())
     )
     for span in _spans(events, cursor):
-        found = page(rows.filter(span.condition), _SORTED, limit, cursor)
-        if found.next if span.goes_back else found.previous:  # there is more: this page is whole
-            return found
+        one_page = page(rows.filter(span.condition), _SORTED, limit, cursor)
+        if one_page.next if span.goes_back else one_page.previous:  # there is more: this page is whole
+            return one_page
     return page(rows, _SORTED, limit, cursor)
 
 

@@ -122,14 +122,14 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     started = time.perf_counter()
     exported, key = heads.exported(), key or heads.public_key()
     walk = Walk(run.last, run.hash, exported, key)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     rows = links(run.last, SLICE)
     for link in rows:
-        found += walk.take(link)
+        findings += walk.take(link)
     ended = len(rows) < SLICE
     if ended:
-        found += [*_ends(walk, exported, key), *more()]
-    _keep(run, walk, found, time.perf_counter() - started, ended)
+        findings += [*_ends(walk, exported, key), *more()]
+    _keep(run, walk, findings, time.perf_counter() - started, ended)
 
 
 def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
@@ -166,13 +166,13 @@ def unsealed() -> Iterator[Finding]:
             yield Finding("unsealed", None, f"The event {event} ({action}, {at:%Y-%m-%d %H:%M:%S} UTC) is in no chain.")
 
 
-def _keep(run: Verification, walk: Walk, found: list[Finding], seconds: float, ended: bool) -> None:
+def _keep(run: Verification, walk: Walk, findings: list[Finding], seconds: float, ended: bool) -> None:
     run.last, run.hash = walk.last, walk.hash
     run.checked += walk.checked
     run.seconds = round(run.seconds + seconds, 3)
     run.finished_at = Now() if ended else None
-    run.problem_count += len(found)
-    run.problems = [*run.problems, *map(asdict, found)][:KEPT_FINDINGS]
+    run.problem_count += len(findings)
+    run.problems = [*run.problems, *map(asdict, findings)][:KEPT_FINDINGS]
     run.save(update_fields=["last", "hash", "checked", "seconds", "finished_at", "problems", "problem_count"])
     if ended:
         run.refresh_from_db(fields=["finished_at"])

@@ -74,11 +74,11 @@ def read_line(line: str) -> Any:
 
 def hash_of(event: Mapping[str, Any]) -> str:
     """The hash of an event as the export has it. Raises KeyError, TypeError, ValueError for what is no event."""
-    found: dict[str, Any] = {name: event.get(_NAMED_OTHERWISE.get(name, name)) for name in COLUMNS}
-    found |= {f"object_{part}": event["object"][part] for part in ("kind", "id", "name")}
-    found |= {name: found[name] or "" for name in _EMPTY_AS_NULL}
-    found["at"] = _time(event["at"])
-    return event_hash([jsonb(found[name]) for name in COLUMNS])
+    row: dict[str, Any] = {name: event.get(_NAMED_OTHERWISE.get(name, name)) for name in COLUMNS}
+    row |= {f"object_{part}": event["object"][part] for part in ("kind", "id", "name")}
+    row |= {name: row[name] or "" for name in _EMPTY_AS_NULL}
+    row["at"] = _time(event["at"])
+    return event_hash([jsonb(row[name]) for name in COLUMNS])
 
 
 def _time(exported: str) -> str:
@@ -190,10 +190,10 @@ def heads_of(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
     for line in lines:
         if line.startswith(('{"head"', '{"sequence"')):
             try:
-                found = json.loads(line)
+                value = json.loads(line)
             except ValueError:
                 continue  # a crash can tear the last line of heads.jsonl; in an export, `take` says it
-            yield found.get("head", found)
+            yield value.get("head", value)
 
 
 def signed_heads(

@@ -65,10 +65,10 @@ def disks(env: Env) -> list[Disk]:
     return [disk for place in _places(env) if (disk := _ask(*place)) is not None]
 
 
-def fullest(found: list[Disk]) -> Disk | None:
+def fullest(candidates: list[Disk]) -> Disk | None:
     """The one to speak of first: where requests are recorded comes before the others, then what has the least room."""
     order = [Room.FULL, Room.LOW, Room.ENOUGH]
-    return min(found, key=lambda disk: (order.index(disk.room), not disk.records, disk.free_bytes), default=None)
+    return min(candidates, key=lambda disk: (order.index(disk.room), not disk.records, disk.free_bytes), default=None)
 
 
 def full_disk(env: Env) -> Disk | None:
@@ -109,8 +109,8 @@ def _places(env: Env) -> Iterator[Place]:
 
 def _ask(place: str, words: str, path: Path, records: bool) -> Disk | None:
     try:
-        found = os.statvfs(path)
+        filesystem = os.statvfs(path)
     except OSError:
         return None
-    files = found.f_favail if found.f_files else None
-    return Disk(place, words, found.f_bavail * found.f_frsize, files, records)
+    files = filesystem.f_favail if filesystem.f_files else None
+    return Disk(place, words, filesystem.f_bavail * filesystem.f_frsize, files, records)

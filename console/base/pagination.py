@@ -58,16 +58,16 @@ def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> 
     return rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1]
 
 
-def cut(found: list[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
+def cut(rows: list[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
     """The page of the rows that `beyond` gave, in their order: one more than fit tells that the list goes on."""
     backwards = goes_back(cursor, order)
-    more, found = len(found) > limit, found[:limit]
+    more, rows = len(rows) > limit, rows[:limit]
     if backwards:
-        found.reverse()
+        rows.reverse()
     return Page(
-        found,
-        _encode(order, found[-1], backwards=False) if found and (more or backwards) else None,
-        _encode(order, found[0], backwards=True) if found and (more if backwards else bool(cursor)) else None,
+        rows,
+        _encode(order, rows[-1], backwards=False) if rows and (more or backwards) else None,
+        _encode(order, rows[0], backwards=True) if rows and (more if backwards else bool(cursor)) else None,
     )
 
 
@@ -86,11 +86,11 @@ class Around(Protocol):
     def previous(self) -> str | int | None: ...
 
 
-def pager(asked: QueryDict, found: Around, next_text: str, text: str = "", **more: str) -> dict[str, Any]:
+def pager(asked: QueryDict, around: Around, next_text: str, text: str = "", **more: str) -> dict[str, Any]:
     """The links around a page as `parts/pager.html` takes them: the question as it was asked, at another cursor."""
     return {
-        "previous_url": _at(asked, found.previous),
-        "next_url": _at(asked, found.next),
+        "previous_url": _at(asked, around.previous),
+        "next_url": _at(asked, around.next),
         "next_text": next_text,
         "text": text,
         **more,

@@ -41,11 +41,11 @@ def _decoded(body: bytes) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("an object has the same name twice")
-    "".join(found).encode()  # half a character in a name couldn't even be answered
-    return found
+    "".join(members).encode()  # half a character in a name couldn't even be answered
+    return members
 
 
 def _no_number(text: str) -> NoReturn:
@@ -88,14 +88,14 @@ class Body(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
         try:
-            found = super().to_internal_value(data)
+            values = super().to_internal_value(data)
         except serializers.ValidationError as error:
             if not isinstance(error.detail, dict):
                 raise
             raise serializers.ValidationError({**error.detail, **_unknown(unknown)}) from None
         if unknown:
             raise serializers.ValidationError(_unknown(unknown))
-        return found
+        return values
 
 
 def _unknown(names: Iterable[str]) -> dict[str, list[str]]:
@@ -133,18 +133,18 @@ class ReadSerializer(serializers.Serializer[Any]):
 
 def body_of(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """The body's values. Raises ValidationError, which becomes a 400 that names the fields."""
-    found = kind(data=request.data)
-    found.is_valid(raise_exception=True)
-    return dict(found.validated_data)
+    serializer = kind(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
 
 
 def query_of(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """The query parameters' values, all those of a parameter that is a list, else the last one. Raises ValidationError."""
     given = request.query_params
     several = {name for name, field in kind().fields.items() if isinstance(field, serializers.ListField)}
-    found = kind(data={name: given.getlist(name) if name in several else given[name] for name in given})
-    found.is_valid(raise_exception=True)
-    return dict(found.validated_data)
+    serializer = kind(data={name: given.getlist(name) if name in several else given[name] for name in given})
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
 
 
 def wait_of(request: Request) -> float:

@@ -22,12 +22,12 @@ def down(env: Env) -> str:
     if env.database_url is not None:
         return "PostgreSQL doesn't answer at LEVEE_DATABASE_URL; start it, or correct the address."
     if not env.embedded:
-        found = f"no instance has ever been started in {env.home}"
+        why = f"no instance has ever been started in {env.home}"
     elif not (Path(env.embedded["pg_socket_dir"]) / SOCKET).exists():
-        found = f"the instance of {env.home} isn't running"
+        why = f"the instance of {env.home} isn't running"
     else:
-        found = f"PostgreSQL of {env.home} doesn't answer yet"
-    return f"LEVEE_HOME: {found}; start it (make run), or set LEVEE_HOME to the home of the one that runs."
+        why = f"PostgreSQL of {env.home} doesn't answer yet"
+    return f"LEVEE_HOME: {why}; start it (make run), or set LEVEE_HOME to the home of the one that runs."
 
 
 @contextmanager

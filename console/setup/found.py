@@ -18,10 +18,10 @@ def write(places: Places) -> dict[str, str | None]:
         "postgres_bin": postgres.find(places),
         "chromium": chromium.find(),
     }
-    found = {name: str(path) if path else None for name, path in programs.items()}
-    text = json.dumps(found, indent=2) + "\n"
+    paths = {name: str(path) if path else None for name, path in programs.items()}
+    text = json.dumps(paths, indent=2) + "\n"
     if not places.found.is_file() or places.found.read_text() != text:
         part = places.tools / "found.json.part"
         part.write_text(text)
         part.rename(places.found)
-    return found
+    return paths

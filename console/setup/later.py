@@ -76,10 +76,10 @@ def descendants(pid: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and (parent := _parent(entry)) is not None:
             children.setdefault(parent, []).append(int(entry.name))
-    found = [pid]
-    for known in found:
-        found.extend(children.get(known, []))
-    return found[1:]
+    pids = [pid]
+    for known in pids:
+        pids.extend(children.get(known, []))
+    return pids[1:]
 
 
 def _parent(entry: Path) -> int | None:

@@ -44,13 +44,13 @@ def end_strays(home: Home) -> list[str]:
 
 
 def _java_processes() -> list[int]:
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 if (entry / "comm").read_text().strip() == "java":
-                    found.append(int(entry.name))
-    return found
+                    pids.append(int(entry.name))
+    return pids
 
 
 def _belongs_to(pid: int, home: Home) -> bool:

@@ -103,9 +103,9 @@ def _choose(home: Home) -> Server:
         return same[0]
     if _major(recorded) == pinned:  # a copy in the home whose origin has gone
         return Server(recorded, pinned)
-    found = ", ".join(str(server.major) for server in servers) or "none"
+    majors = ", ".join(str(server.major) for server in servers) or "none"
     raise StartRefused(
-        f"LEVEE_HOME: {home.path} holds data of PostgreSQL {pinned}, installed: {found}. "
+        f"LEVEE_HOME: {home.path} holds data of PostgreSQL {pinned}, installed: {majors}. "
         f"Install {pinned}, or follow the steps in docs/operating.md to move to another"
     )
 

@@ -178,11 +178,11 @@ class WorkerProbe:
         query = "select pid, extract(epoch from clock_timestamp() - heartbeat_at) from jobs_worker where kind = %s and boot_id = %s"
         try:
             with psycopg.connect(**self._arguments, autocommit=True) as connection:
-                found = connection.execute(query, [kind, boot_id()]).fetchall()
+                workers = connection.execute(query, [kind, boot_id()]).fetchall()
         except psycopg.Error:
             return None
         young = YOUNG_BEATS * timing().heartbeat
-        return any(_group(worker) == pid and age < young for worker, age in found)
+        return any(_group(worker) == pid and age < young for worker, age in workers)
 
     def _ask(self) -> set[tuple[str, int]]:
         query = "select kind, pid from jobs_worker where condition = 'ready' and boot_id = %s"

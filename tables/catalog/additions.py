@@ -58,8 +58,8 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     """
     if len(paths) > MAX_TICKED:
         raise Problem(400, "invalid", f"You can add at most {MAX_TICKED} tables at once.")
-    found = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
-    if unknown := [path for path in paths if path not in found]:
+    scanned = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
+    if unknown := [path for path in paths if path not in scanned]:
         raise Problem(400, "invalid", f"The scan didn’t find {unknown[0]}.")
     person, roots = person_of(actor), list(Root.objects.all())
     places = [
@@ -132,13 +132,13 @@ def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bo
     )
     table_fields.index_words(table)
     with transaction.atomic():
-        found, fresh = _get_or_create(table)
-        if fresh or found.hidden_at is not None:
-            record(actor, Action.TABLE_ADD, ObjectKind.TABLE, found.id, found.name, after={"path": found.path})
-            if found.hidden_at is not None:
-                Table.objects.filter(pk=found.pk).update(hidden_at=None)
-            found.hidden_at, fresh = None, True
-    return found, fresh
+        entry, fresh = _get_or_create(table)
+        if fresh or entry.hidden_at is not None:
+            record(actor, Action.TABLE_ADD, ObjectKind.TABLE, entry.id, entry.name, after={"path": entry.path})
+            if entry.hidden_at is not None:
+                Table.objects.filter(pk=entry.pk).update(hidden_at=None)
+            entry.hidden_at, fresh = None, True
+    return entry, fresh
 
 
 def _get_or_create(table: Table) -> tuple[Table, bool]:

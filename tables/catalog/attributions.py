@@ -26,18 +26,20 @@ REASON_LENGTH = 2000
 
 def open_ones(person: Person) -> QuerySet[Explanation]:
     """Unapproved commits that await acknowledgement, on tables that the person sees, newest first."""
-    found = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
-    return found.filter(table__in=visible_to(person)).select_related("table")
+    explanations = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    return explanations.filter(table__in=visible_to(person)).select_related("table")
 
 
 def open_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     """The newest open ones, each with its commit, for the home page."""
-    found = list(open_ones(person)[:limit])
+    explanations = list(open_ones(person)[:limit])
     commits = {
         (c.table_id, c.incarnation, c.version): c
-        for c in Commit.objects.filter(table__in={e.table_id for e in found}, version__in={e.version for e in found})
+        for c in Commit.objects.filter(
+            table__in={e.table_id for e in explanations}, version__in={e.version for e in explanations}
+        )
     }
-    rows = [(e, commits.get((e.table_id, e.incarnation, e.version))) for e in found]
+    rows = [(e, commits.get((e.table_id, e.incarnation, e.version))) for e in explanations]
     return [
         {
             "explanation": e,
@@ -51,9 +53,9 @@ def open_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
 
 def count_open(table: Table) -> dict[int, int]:
     """How many commits await acknowledgement, by incarnation, newest first; incarnations without any are left out."""
-    found = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    explanations = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
     return dict(
-        found.order_by("-incarnation")
+        explanations.order_by("-incarnation")
         .values("incarnation")
         .annotate(count=Count("pk"))
         .values_list("incarnation", "count")
@@ -70,21 +72,21 @@ def acknowledge(actor: Actor, table: Table, version: int, reason: str, incarnati
     with transaction.atomic():
         rows = Explanation.objects.select_for_update(of=("self",))
         incarnation = table.incarnation if incarnation is None else incarnation
-        found = rows.filter(table=table, incarnation=incarnation, version=version).first()
-        if found is None:
+        explanation = rows.filter(table=table, incarnation=incarnation, version=version).first()
+        if explanation is None:
             raise Http404
-        if not found.is_open:
+        if not explanation.is_open:
             raise Problem(
                 409, "wrong_state", f"Version {version:,} doesn’t await acknowledgement. Nothing was changed."
             )
         record(
             actor, Action.COMMIT_ACKNOWLEDGE, ObjectKind.TABLE, table.pk, table.name,
             reason=reason, table_version=version,
-            before={"verdict": found.verdict, "why": found.why, "incarnation": found.incarnation},
+            before={"verdict": explanation.verdict, "why": explanation.why, "incarnation": explanation.incarnation},
         )  # fmt: skip
         changes = {"acknowledged_at": Now(), "acknowledged_by": person_of(actor), "reason": reason}
-        Explanation.objects.filter(pk=found.pk).update(**changes)
-    return Explanation.objects.select_related("acknowledged_by").get(pk=found.pk)
+        Explanation.objects.filter(pk=explanation.pk).update(**changes)
+    return Explanation.objects.select_related("acknowledged_by").get(pk=explanation.pk)
 
 
 def _checked(reason: str) -> str:
@@ -98,15 +100,15 @@ def _checked(reason: str) -> str:
     return reason.strip()
 
 
-def explanation_json(found: Explanation | None) -> dict[str, Any] | None:
+def explanation_json(explanation: Explanation | None) -> dict[str, Any] | None:
     """An attribution as the API returns it; null for a commit that needs none."""
-    if found is None:
+    if explanation is None:
         return None
     return {
-        "verdict": found.verdict,
-        "effects": found.effects,
-        "why": found.why or None,
-        "acknowledged_at": found.acknowledged_at,
-        "acknowledged_by": found.acknowledged_by.name if found.acknowledged_by else None,
-        "reason": found.reason or None,
+        "verdict": explanation.verdict,
+        "effects": explanation.effects,
+        "why": explanation.why or None,
+        "acknowledged_at": explanation.acknowledged_at,
+        "acknowledged_by": explanation.acknowledged_by.name if explanation.acknowledged_by else None,
+        "reason": explanation.reason or None,
     }

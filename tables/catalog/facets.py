@@ -49,33 +49,35 @@ def counts_for(person: Person) -> tuple[Counts, datetime | None]:
 
 def _kept_for(person: Person) -> tuple[Counts, datetime | None]:
     """As `counts_for`, from what is kept of whole roots."""
-    found: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
+    counts: Counts = {name: Counter() for name in (*SINGLE, *MANY, "age", "totals")}
     roots = list(roots_of(person).values_list("pk", "facets", "facets_at"))
     for _, stored, _ in roots:
-        _add(found, stored or {})
+        _add(counts, stored or {})
     if unknown := [pk for pk, _, at in roots if at is None]:  # registered a moment ago
-        _add(found, count(Table.objects.filter(root_id__in=unknown, hidden_at=None)))
+        _add(counts, count(Table.objects.filter(root_id__in=unknown, hidden_at=None)))
     single = person.scopes(Permission.TABLE_READ)
     if not single.everything and single.tables:
-        _add(found, count(Table.objects.filter(pk__in=single.tables, hidden_at=None).exclude(root_id__in=single.roots)))
-    return found, min((at for _, _, at in roots if at is not None), default=None)
+        _add(
+            counts, count(Table.objects.filter(pk__in=single.tables, hidden_at=None).exclude(root_id__in=single.roots))
+        )
+    return counts, min((at for _, _, at in roots if at is not None), default=None)
 
 
 def _few(tables: QuerySet[Table]) -> bool:
     return tables.order_by()[: LIVE + 1].count() <= LIVE
 
 
-def _add(found: Counts, more: Mapping[str, Mapping[str, int]]) -> None:
+def _add(counts: Counts, more: Mapping[str, Mapping[str, int]]) -> None:
     for name, values in more.items():
-        found[name].update(values)
+        counts[name].update(values)
 
 
 def count(tables: QuerySet[Table]) -> Counts:
     """Counts of these tables; one query per facet."""
     rows = tables.order_by()
-    found: Counts = {name: _by(rows.values_list(column)) for name, column in SINGLE.items()}
+    counts: Counts = {name: _by(rows.values_list(column)) for name, column in SINGLE.items()}
     for name, column in MANY.items():
-        found[name] = _by(rows.annotate(value=Func(F(column), function="unnest")).values_list("value"))
+        counts[name] = _by(rows.annotate(value=Func(F(column), function="unnest")).values_list("value"))
     now = timezone.now()
     ages = rows.aggregate(
         day=Count("pk", filter=Q(last_commit_at__gte=now - timedelta(days=1))),
@@ -83,10 +85,10 @@ def count(tables: QuerySet[Table]) -> Counts:
         late=Count("pk", filter=freshness.late()),
     )
     if late := ages.pop("late"):
-        found["health"][health.Code.STALE_SYNC.value] = late
-    found["age"] = Counter(ages)
-    found["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
-    return found
+        counts["health"][health.Code.STALE_SYNC.value] = late
+    counts["age"] = Counter(ages)
+    counts["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
+    return counts
 
 
 def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
@@ -121,8 +123,8 @@ def totals_for(person: Person) -> Totals:
     return _as_totals(counts["totals"], counted_at)
 
 
-def _as_totals(found: Mapping[str, int], counted_at: datetime | None) -> Totals:
-    return Totals(found["tables"], found["size_bytes"], found["warnings"], found["stale"], counted_at)
+def _as_totals(counts: Mapping[str, int], counted_at: datetime | None) -> Totals:
+    return Totals(counts["tables"], counts["size_bytes"], counts["warnings"], counts["stale"], counted_at)
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:
@@ -146,8 +148,8 @@ def next_late() -> Root | None:
 
 def refresh(root: Root) -> None:
     """Counts a root's tables and keeps the counts."""
-    found = count(Table.objects.filter(root=root, hidden_at=None))
-    Root.objects.filter(pk=root.pk).update(facets=found, facets_at=timezone.now())
+    counts = count(Table.objects.filter(root=root, hidden_at=None))
+    Root.objects.filter(pk=root.pk).update(facets=counts, facets_at=timezone.now())
 
 
 def groups(
@@ -156,12 +158,12 @@ def groups(
     """The facets of the list's page: each value with its text, its count, and whether it is chosen, and how many values there
     are in all. Empty facets are left out.
     """
-    found = []
+    facets = []
     for name, legend in LEGENDS.items():
         options = _options(counts[name], chosen.get(name, []), _texts(name, counts, texts))
         if options:
-            found.append({"name": name, "legend": legend, "options": options, "values": len(+counts[name])})
-    return found + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+            facets.append({"name": name, "legend": legend, "options": options, "values": len(+counts[name])})
+    return facets + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
 
 
 def _texts(name: str, counts: Counts, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:

@@ -29,5 +29,5 @@ def late_finding(table: Table) -> health.Finding | None:
 
 def codes_of(table: Table) -> list[str]:
     """The codes of a table's findings, those that time alone has added among them."""
-    found = late_finding(table)
-    return [*table.health_codes, found.code.value] if found else list(table.health_codes)
+    finding = late_finding(table)
+    return [*table.health_codes, finding.code.value] if finding else list(table.health_codes)

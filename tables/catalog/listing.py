@@ -159,8 +159,8 @@ def _overlap(column: str, values: list[str]) -> Q:
 
 
 def _health(values: list[str]) -> Q:
-    found = _overlap("health_codes", values)
-    return found | freshness.late() if {*ANY, health.Code.STALE_SYNC.value} & set(values) else found
+    condition = _overlap("health_codes", values)
+    return condition | freshness.late() if {*ANY, health.Code.STALE_SYNC.value} & set(values) else condition
 
 
 def _root(values: Iterable[str]) -> Q:
@@ -174,10 +174,10 @@ def _root(values: Iterable[str]) -> Q:
 
 
 def _any(conditions: Iterable[Q]) -> Q:
-    found = Q()
+    combined = Q()
     for condition in conditions:
-        found |= condition
-    return found
+        combined |= condition
+    return combined
 
 
 ORDERS: Mapping[str, tuple[Key, ...]] = {
@@ -216,8 +216,8 @@ MOST_COUNTED = 500
 
 def count_some(person: Person, wanted: Filter) -> int | None:
     """How many tables the filter leaves; None for more than MOST_COUNTED. In no order, so that the index that finds few is used."""
-    found = narrowed(visible_to(person), wanted).order_by()[: MOST_COUNTED + 1].count()
-    return found if found <= MOST_COUNTED else None
+    count = narrowed(visible_to(person), wanted).order_by()[: MOST_COUNTED + 1].count()
+    return count if count <= MOST_COUNTED else None
 
 
 def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: str) -> Page[Table]:
@@ -225,8 +225,8 @@ def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: s
     keys = ORDERS["name"]
     ids = [beyond(narrowed(part, wanted), keys, cursor, limit).values_list("name", "pk") for part in parts]
     forward = ids[0].union(*ids[1:], all=True)
-    found = Table.objects.filter(pk__in=[pk for _, pk in forward])
-    return page(found.select_related("times").only(*LISTED), keys, limit, cursor)
+    tables = Table.objects.filter(pk__in=[pk for _, pk in forward])
+    return page(tables.select_related("times").only(*LISTED), keys, limit, cursor)
 
 
 def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table]:
@@ -282,16 +282,16 @@ def _first_of(parts: list[Any], limit: int, cursor: str) -> list[tuple[int, str,
     """One page's rows, and one more, of all parts together; each part gives as many at most."""
     first, *others = [beyond(part, BEST, cursor, limit).values_list("tier", "name", "pk") for part in parts]
     sign = "-" if goes_back(cursor, BEST) else ""
-    found = first.union(*others, all=True).order_by(f"{sign}tier", f"{sign}name", f"{sign}pk") if others else first
-    return list(found[: limit + 1])
+    rows = first.union(*others, all=True).order_by(f"{sign}tier", f"{sign}name", f"{sign}pk") if others else first
+    return list(rows[: limit + 1])
 
 
-def _in_rank(found: Sequence[tuple[int, str, uuid.UUID]]) -> list[Table]:
+def _in_rank(rows: Sequence[tuple[int, str, uuid.UUID]]) -> list[Table]:
     """The tables of these rows, in their order, each with its `tier`."""
-    tables = Table.objects.select_related("times").only(*LISTED).in_bulk([pk for _, _, pk in found])
-    for tier, _, pk in found:
+    tables = Table.objects.select_related("times").only(*LISTED).in_bulk([pk for _, _, pk in rows])
+    for tier, _, pk in rows:
         tables[pk].tier = tier  # type: ignore[attr-defined]
-    return [tables[pk] for _, _, pk in found]
+    return [tables[pk] for _, _, pk in rows]
 
 
 def _parts(person: Person) -> list[QuerySet[Table]]:

@@ -93,12 +93,12 @@ def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] 
 
 def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
     """Refuses another kind: Spark would create an empty table where USING delta finds none, and read stale files beside a log."""
-    found = additions.kind_at(path)
-    if source_format == Kind.DELTA and found is not Kind.DELTA:
+    kind = additions.kind_at(path)
+    if source_format == Kind.DELTA and kind is not Kind.DELTA:
         raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
-    if source_format == Kind.PARQUET and found is Kind.DELTA:
+    if source_format == Kind.PARQUET and kind is Kind.DELTA:
         raise Problem(409, "already_delta", f"{path} is a Delta table. Name it with source_format delta.")
-    if found is Kind.PARQUET and PATTERN & set(path):
+    if kind is Kind.PARQUET and PATTERN & set(path):
         detail = (
             f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
         )

@@ -57,7 +57,7 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
     result = discovery.scan(root.uri, frozenset(others))
     with transaction.atomic():
         now = timezone.now()
-        rows = [Finding(root=root, path=found.path, kind=found.kind, seen_at=now) for found in result.found]
+        rows = [Finding(root=root, path=directory.path, kind=directory.kind, seen_at=now) for directory in result.found]
         Finding.objects.bulk_create(
             rows,
             batch_size=5_000,

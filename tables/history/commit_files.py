@@ -64,9 +64,9 @@ def files_of(
     problems = Problems(limit=20)
     files = _files(table, commit, kind, problems)
     wanted = (file for file in files if partition is None or _lies_in(file, *partition))
-    found = list(islice(wanted, start, start + limit + 1))
-    following = start + limit if len(found) > limit else None
-    return Files(found[:limit], following, max(0, start - limit) if start else None, problems.found())
+    rows = list(islice(wanted, start, start + limit + 1))
+    following = start + limit if len(rows) > limit else None
+    return Files(rows[:limit], following, max(0, start - limit) if start else None, problems.found())
 
 
 def _files(table: Table, commit: Commit, kind: str, problems: Problems) -> Iterator[FileAction]:

@@ -118,12 +118,12 @@ class Described(Protocol):
 
 def effects_of(commit: Commit, before: Described | None) -> list[str]:
     """The commit's destructive effects, given the table before it; None: unknown."""
-    found = [OPERATIONS[commit.operation]] if commit.operation in OPERATIONS else []
-    if overwrites(commit.operation_parameters) and not found:
-        found.append(OVERWRITE)
+    effects = [OPERATIONS[commit.operation]] if commit.operation in OPERATIONS else []
+    if overwrites(commit.operation_parameters) and not effects:
+        effects.append(OVERWRITE)
     if before is not None and commit.properties is not None:
-        found += _described(commit, before)
-    return found
+        effects += _described(commit, before)
+    return effects
 
 
 def _described(commit: Commit, before: Described) -> Iterator[str]:

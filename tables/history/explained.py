@@ -7,5 +7,5 @@ from tables.models import Explanation, Table
 
 def of_commits(table: Table, incarnation: int, versions: list[int]) -> dict[int, Explanation]:
     """Attributions by version."""
-    found = Explanation.objects.filter(table=table, incarnation=incarnation, version__in=versions)
-    return {e.version: e for e in found.select_related("acknowledged_by")}
+    explanations = Explanation.objects.filter(table=table, incarnation=incarnation, version__in=versions)
+    return {e.version: e for e in explanations.select_related("acknowledged_by")}

@@ -75,7 +75,7 @@ def _rebuilt(table: Table, version: int) -> dict[str, Any]:
         resolve(table.path, Root.objects.all())
         with tempfile.TemporaryDirectory(prefix="levee-layout-") as folder:
             snapshot = open_log(table.path).snapshot(version, Path(folder) / "files.arrow")
-            found = summarize(snapshot)
+            layout = summarize(snapshot)
     except LocationError as error:
         raise Problem(error.status, "no_table" if error.status == 404 else error.code, str(error)) from None
     except NoTable:
@@ -84,7 +84,7 @@ def _rebuilt(table: Table, version: int) -> dict[str, Any]:
         raise Problem(422, "unreadable", f"The log can't be read: {error}") from None
     if not snapshot.complete:
         raise _gone(version)
-    return found
+    return layout
 
 
 def _gone(version: int) -> Problem:

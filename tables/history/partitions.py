@@ -51,17 +51,17 @@ def page(table: Table, order: str, q: str, start: int, limit: int) -> Page:
     totals, names = file_layout.partitions_of(snapshot)
     if not names:
         raise Problem(409, "not_partitioned", f"{table.name} is not partitioned.")
-    found = _ordered(_searched(totals, names, q), ORDERS.get(order, ORDERS[USUAL]))
-    tops = found.column(ORDERS.get(order, ORDERS[USUAL]))
+    partitions = _ordered(_searched(totals, names, q), ORDERS.get(order, ORDERS[USUAL]))
+    tops = partitions.column(ORDERS.get(order, ORDERS[USUAL]))
     return Page(
         version=table.version,
         columns=list(names.values()),
-        rows=file_layout.rows_json(found.slice(start, limit), names),
+        rows=file_layout.rows_json(partitions.slice(start, limit), names),
         count=totals.num_rows,
-        found=found.num_rows,
+        found=partitions.num_rows,
         start=start,
-        top=pc.max(tops).as_py() if found.num_rows else None,
-        next=start + limit if start + limit < found.num_rows else None,
+        top=pc.max(tops).as_py() if partitions.num_rows else None,
+        next=start + limit if start + limit < partitions.num_rows else None,
         previous=max(start - limit, 0) if start else None,
     )
 
@@ -78,7 +78,7 @@ def _searched(totals: pa.Table, names: Mapping[str, str], q: str) -> pa.Table:
     return labelled.filter(pc.match_substring(labelled.column(_LABEL), q, ignore_case=True))
 
 
-def _ordered(found: pa.Table, column: str) -> pa.Table:
+def _ordered(partitions: pa.Table, column: str) -> pa.Table:
     """Largest first; Arrow puts unknown values last."""
     keys = [(column, "descending"), (_LABEL, "ascending")]
-    return found.take(pc.sort_indices(found, sort_keys=keys))
+    return partitions.take(pc.sort_indices(partitions, sort_keys=keys))

@@ -114,8 +114,8 @@ def _job(text: str) -> Q:
 
 def _unexplained(table: Table) -> Q:
     """Unapproved commits that await acknowledgement."""
-    found = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
-    return Q(version__in=found.filter(incarnation=OuterRef("incarnation")).values("version"))
+    explanations = Explanation.objects.filter(table=table, verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
+    return Q(version__in=explanations.filter(incarnation=OuterRef("incarnation")).values("version"))
 
 
 def commit_at(table: Table, version: int, incarnation: int | None = None) -> Commit:
@@ -166,8 +166,8 @@ def incarnation_with(table: Table, version: int, job: str, usual: int) -> int:
         named = Commit.objects.filter(table=table, version=version, job=uuid.UUID(job))
     except ValueError:
         return usual
-    found = named.order_by("incarnation").values_list("incarnation", flat=True).first()
-    return usual if found is None else found
+    incarnation = named.order_by("incarnation").values_list("incarnation", flat=True).first()
+    return usual if incarnation is None else incarnation
 
 
 def newest_version(table: Table, incarnation: int) -> int | None:

@@ -79,7 +79,7 @@ class Reach:
         facts = {fact.version: fact for fact in map(self._fact, self._removals)}
         asked = [commit for commit in commits if commit.incarnation == self.table.incarnation]
         facts |= {fact.version: fact for fact in map(self._fact, asked)}
-        found = reachability(
+        reaches = reachability(
             [facts[version] for version in sorted(facts)],
             head=self.table.version,
             rebuildable=log_extent.rebuildable(self.table),
@@ -87,7 +87,7 @@ class Reach:
             retention=self.retention,
             now=self.now,
         )
-        by_version = {reach.version: reach for reach in found}
+        by_version = {reach.version: reach for reach in reaches}
         here = self.table.incarnation
         return [by_version[c.version] if c.incarnation == here else UNREACHABLE for c in commits]
 
@@ -153,11 +153,11 @@ _FACTS = ("table", "incarnation", "version", "committed_at", "files_removed")
 
 def joined(spans: Iterable[Span]) -> list[Span]:
     """Neighbours that say the same as one."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for span in spans:
-        same = found and _says(found[-1]) == _says(span)
-        found.append(_together(found.pop(), span) if same else span)
-    return found
+        same = merged and _says(merged[-1]) == _says(span)
+        merged.append(_together(merged.pop(), span) if same else span)
+    return merged
 
 
 def _says(span: Span) -> tuple[object, ...]:
@@ -171,15 +171,15 @@ def _together(one: Span, next_one: Span) -> Span:
 def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[Vacuum]:
     """The newest vacuums that completed, with the retention that they were started with."""
     rows = history.filter(operation__in=("VACUUM START", "VACUUM END")).order_by("-version")[: 2 * VACUUMS]
-    found: list[Vacuum] = []
+    vacuums: list[Vacuum] = []
     end: Commit | None = None
     for row in rows:
         if row.operation == "VACUUM END":
             end = row if row.operation_parameters.get("status") == "COMPLETED" else None
         elif end is not None and end.committed_at is not None:
-            found.append(Vacuum(end.version, end.committed_at, _asked_retention(row, retention)))
+            vacuums.append(Vacuum(end.version, end.committed_at, _asked_retention(row, retention)))
             end = None
-    return found
+    return vacuums
 
 
 def _asked_retention(start: Commit, usual: timedelta) -> timedelta:

@@ -141,14 +141,14 @@ def listing(fields: Sequence[Field], q: str = "", below: str = "", start: int = 
 
 def _counted(fields: Sequence[Field]) -> Counter[str]:
     """How many fields lie in each, at any depth: parents come before their children."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     above: list[Field] = []
     for field in fields:
         while above and not field.path.startswith(f"{above[-1].path}."):
             above.pop()
-        found.update(parent.path for parent in above)
+        counts.update(parent.path for parent in above)
         above.append(field)
-    return found
+    return counts
 
 
 def _short(kind: Type) -> str:

@@ -43,9 +43,9 @@ def rows(table: Table, commits: Iterable[LogCommit]) -> Iterator[Row]:
 
 def ensure_schemas(schemas: Iterable[Schema | None]) -> None:
     """Saves those that are new."""
-    found = {schema.sha256: schema for schema in schemas if schema is not None}
-    if found:
-        Schema.objects.bulk_create(found.values(), ignore_conflicts=True)
+    by_hash = {schema.sha256: schema for schema in schemas if schema is not None}
+    if by_hash:
+        Schema.objects.bulk_create(by_hash.values(), ignore_conflicts=True)
 
 
 def _row(table: Table, commit: LogCommit, schema: Schema | None) -> Commit:
@@ -92,10 +92,10 @@ def rows_changed(commit: LogCommit) -> int | None:
         return commit.rows_added - commit.rows_removed
     metrics = {name.replace("_", "").lower(): value for name, value in commit.operation_metrics.items()}
     gains, losses = _ROW_METRICS.get(commit.operation or "", ((), ()))
-    found = [_count(metrics.get(name)) for name in (*gains, *losses)]
-    if not found or None in found:
+    counts = [_count(metrics.get(name)) for name in (*gains, *losses)]
+    if not counts or None in counts:
         return None
-    whole = [value or 0 for value in found]
+    whole = [value or 0 for value in counts]
     return sum(whole[: len(gains)]) - sum(whole[len(gains) :])
 
 

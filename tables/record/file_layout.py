@@ -57,8 +57,8 @@ def _histogram(sizes: pa.ChunkedArray) -> list[dict[str, int | None]]:
         inside = pc.greater_equal(sizes, below)
         if bound is not None:
             inside = pc.and_(inside, pc.less(sizes, bound))
-        found = sizes.filter(inside)
-        rows.append({"from": below, "to": bound, "files": len(found), "bytes": _total(found)})
+        class_sizes = sizes.filter(inside)
+        rows.append({"from": below, "to": bound, "files": len(class_sizes), "bytes": _total(class_sizes)})
         below = bound or below
     return rows
 

@@ -41,15 +41,15 @@ def _listing(log: DeltaLog) -> Listing:
 
 def _gaps(commits: Iterable[int], head: int) -> list[range]:
     """What is missing between the oldest commit and the head."""
-    found: list[range] = []
+    gaps: list[range] = []
     before: int | None = None
     for version in commits:
         if before is not None and version > before + 1:
-            found.append(range(before + 1, min(version, head + 1)))
+            gaps.append(range(before + 1, min(version, head + 1)))
         before = version
     if before is not None and before < head:
-        found.append(range(before + 1, head + 1))
-    return [gap for gap in found if gap]
+        gaps.append(range(before + 1, head + 1))
+    return [gap for gap in gaps if gap]
 
 
 def _joined(gaps: list[list[int]]) -> list[list[int]]:

@@ -68,10 +68,10 @@ def mark(entry: Entry | None) -> str:
 
 def judge(table: Table) -> None:
     """Sets the table's health from its fields, unsaved."""
-    found = [health.missing(table.path)] if table.missing_since else []
-    found += health.findings(_facts(table)) if table.is_delta else []
-    table.health = [finding.as_json() for finding in found]
-    table.health_codes = sorted({finding.code.value for finding in found})
+    findings = [health.missing(table.path)] if table.missing_since else []
+    findings += health.findings(_facts(table)) if table.is_delta else []
+    table.health = [finding.as_json() for finding in findings]
+    table.health_codes = sorted({finding.code.value for finding in findings})
 
 
 def _facts(table: Table) -> health.Facts:
@@ -108,8 +108,8 @@ def _rewritten(table: Table) -> tuple[int, str, tuple[str, ...]] | None:
 
 def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:
     """The table's problems of these codes, each with the file that has it."""
-    found = (problem for problem in table.problems if problem["code"] in codes)
-    return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in found)
+    problems = (problem for problem in table.problems if problem["code"] in codes)
+    return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in problems)
 
 
 _BROKEN = {

@@ -184,16 +184,16 @@ def _structs(value: Any) -> list[Mapping[str, Any]]:
 def _partitions(struct: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """The columns' own spelling of the partition columns. Raises InvalidEntry."""
     columns = {field["name"].lower(): field for field in struct["fields"]}
-    found = []
+    partitions = []
     for name in names:
         field = columns.get(name.lower())
-        if field is None or field["name"] in found:
+        if field is None or field["name"] in partitions:
             why = "is named twice" if field else "is not a column of the schema"
             raise InvalidEntry("partition_columns", f"{name[:MAX_COLUMN_NAME]} {why}.")
         if not isinstance(field["type"], str) or field["type"] in _NO_PARTITION:
             raise InvalidEntry("partition_columns", f"{name} has a type that a directory name can't hold.")
-        found.append(field["name"])
-    if len(found) == len(columns):
+        partitions.append(field["name"])
+    if len(partitions) == len(columns):
         text = "Cannot use all columns for partition columns."
         raise InvalidEntry("partition_columns", text, condition="ALL_PARTITION_COLUMNS_NOT_ALLOWED", sqlstate="KD005")
-    return tuple(found)
+    return tuple(partitions)

@@ -30,8 +30,8 @@ def retained(tree: Struct, partitions: Sequence[str], properties: Mapping[str, s
     data = [(path, kind) for path, kind in _leaves(tree, ()) if path[0].lower() not in places]
     named = (properties.get("delta.dataSkippingStatsColumns") or "").strip()
     chosen = _named(data, named) if named else _leading(data, properties.get("delta.dataSkippingNumIndexedCols"))
-    found = {path: _of(kind) if path in chosen else Retained.NONE for path, kind in data}
-    return found | {(column.name,): Retained.PARTITION for column in tree.columns if column.name.lower() in places}
+    by_path = {path: _of(kind) if path in chosen else Retained.NONE for path, kind in data}
+    return by_path | {(column.name,): Retained.PARTITION for column in tree.columns if column.name.lower() in places}
 
 
 def _leaves(struct: Struct, above: Path) -> Iterator[tuple[Path, Type]]:
@@ -58,13 +58,13 @@ def _named(data: Sequence[tuple[Path, Type]], text: str) -> set[Path]:
 
 def column_list(text: str) -> list[Path]:
     """`a, b.c, `d,e`.f` as paths; names may be quoted by backquotes, doubled inside."""
-    found: list[list[str]] = [[]]
+    paths: list[list[str]] = [[]]
     for quoted, plain, mark in re.findall(r"`((?:[^`]|``)*)`|([^`,.]+)|([,.])", text):
         if mark == ",":
-            found.append([])
+            paths.append([])
         elif name := quoted.replace("``", "`") or plain.strip():
-            found[-1].append(name)
-    return [tuple(path) for path in found if path]
+            paths[-1].append(name)
+    return [tuple(path) for path in paths if path]
 
 
 def _of(kind: Type) -> Retained:

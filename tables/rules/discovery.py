@@ -84,18 +84,18 @@ def scan(
     they are directories like others, with Delta tables below them perhaps (`env=prod/orders`).
     """
     walk = _Walk(limits, clock)
-    found: list[Found] = []
+    directories: list[Found] = []
     stopped: str | None = None
     try:
         for item in walk.tables(start, frozenset(skip)):
             if fits(item.path):
-                found.append(item)
+                directories.append(item)
             else:
                 walk.unreadable[item.path] = None  # the catalog can't hold it
     except _Stop as reason:
         stopped = str(reason)
     unreadable, crowded = tuple(walk.unreadable), tuple(walk.crowded)
-    return Scan(tuple(found), walk.entries, stopped or walk.cut, unreadable, crowded)
+    return Scan(tuple(directories), walk.entries, stopped or walk.cut, unreadable, crowded)
 
 
 def kind_of(path: str, limits: Limits = Limits()) -> Kind | None:

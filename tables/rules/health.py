@@ -92,8 +92,8 @@ class Facts:
 
 def findings(facts: Facts) -> list[Finding]:
     """All findings, worst first."""
-    found = [finding for rule in _RULES for finding in rule(facts)]
-    return sorted(found, key=lambda finding: list(Severity).index(finding.severity))
+    all_findings = [finding for rule in _RULES for finding in rule(facts)]
+    return sorted(all_findings, key=lambda finding: list(Severity).index(finding.severity))
 
 
 def stale(synced_at: datetime | None, now: datetime) -> Finding | None:

@@ -27,8 +27,8 @@ def words(parts: Iterable[str]) -> str:
 
 def grams(text: str) -> list[str]:
     """The grams of a text as `words` gives it; none spans two words."""
-    found = {word[i : i + n] for word in set(text.split()) for n in LENGTHS for i in range(len(word) - n + 1)}
-    return sorted(found)
+    pieces = {word[i : i + n] for word in set(text.split()) for n in LENGTHS for i in range(len(word) - n + 1)}
+    return sorted(pieces)
 
 
 def later_words(leaf: str) -> list[str]:
@@ -36,7 +36,7 @@ def later_words(leaf: str) -> list[str]:
 
     A beginning goes on beyond its word (`^us_` for `stg_us_orders`), so that a term of several words has its mark too.
     """
-    starts = [found.end() for found in re.finditer(r"[\W_]", leaf)]
+    starts = [match.end() for match in re.finditer(r"[\W_]", leaf)]
     return sorted({f"^{leaf[start : start + n]}" for start in starts for n in LENGTHS if len(leaf) >= start + n})
 
 

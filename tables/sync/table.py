@@ -226,12 +226,12 @@ def _read_parquet(table: Table) -> None:
         table_fields.forget(table)
         table.format = Table.Format.PARQUET
     table.missing_since = None
-    found = discovery.measure(table.path)
-    table.num_files, table.size_bytes, table.last_commit_at = found.files, found.size_bytes, found.modified_at
+    measure = discovery.measure(table.path)
+    table.num_files, table.size_bytes, table.last_commit_at = measure.files, measure.size_bytes, measure.modified_at
     table.num_records = None
-    if found.stopped:
+    if measure.stopped:
         table.num_files = table.size_bytes = None
-        table.sync_error = f"The directory was not measured: {found.stopped}."
+        table.sync_error = f"The directory was not measured: {measure.stopped}."
 
 
 def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int]:
@@ -346,7 +346,7 @@ def _keep(table: Table, commits: Iterable[LogCommit]) -> _Kept:
     return kept_commits
 
 
-def _write(table: Table, commits: list[Commit], found: _Kept) -> None:
+def _write(table: Table, commits: list[Commit], kept: _Kept) -> None:
     """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
     here = Commit.objects.filter(table=table, incarnation=table.incarnation)
     known = {row.version: row for row in here.filter(version__in=[row.version for row in commits])}
@@ -355,8 +355,8 @@ def _write(table: Table, commits: list[Commit], found: _Kept) -> None:
     fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
     Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
     before = [(row, known[row.version]) for row in again]
-    found.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
-    found.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
+    kept.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
+    kept.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
 
 
 def _is_ours(table: Table, commit: Commit) -> bool:

@@ -334,11 +334,11 @@ APART, FARTHEST = 11.0, 33.0  # between two diamonds, and of one from its own pl
 
 def _beside(places: Sequence[float]) -> list[float]:
     """Places that would hide each other moved to the left, the newest first in line for its own."""
-    found: list[float] = []
+    moved: list[float] = []
     for place in reversed(places):
-        free = found[-1] - APART if found else place
-        found.append(round(max(min(place, free), place - FARTHEST, STRIP_LEFT), 1))
-    return found[::-1]
+        free = moved[-1] - APART if moved else place
+        moved.append(round(max(min(place, free), place - FARTHEST, STRIP_LEFT), 1))
+    return moved[::-1]
 
 
 LETTER = 6.0  # the width of one at most, on average
@@ -346,7 +346,7 @@ LETTER = 6.0  # the width of one at most, on average
 
 def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) -> list[Tick]:
     """The names that have room, newest first in line for it; none reaches over the right end, nor into the next one."""
-    found: list[Tick] = []
+    names: list[Tick] = []
     free = STRIP_RIGHT + LETTER
     for diamond, commit in zip(reversed(diamonds), reversed(commits), strict=True):
         text = f"v{commit.version:,} {commit.operation}" + ("" if commit.is_approved else ", no approved job")
@@ -354,9 +354,9 @@ def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) ->
         anchor = "end" if diamond.x + width / 2 > STRIP_RIGHT else "mid"
         right = diamond.x + (0 if anchor == "end" else width / 2)
         if right + LETTER <= free:
-            found.append(Tick(diamond.x, text, anchor))
+            names.append(Tick(diamond.x, text, anchor))
             free = right - width
-    return found[::-1]
+    return names[::-1]
 
 
 _STEPS = (60, 300, 900, 3_600, 10_800, 43_200, *(86_400 * days for days in (1, 2, 5, 10, 30, 90, 180, 365, 1_825)))
@@ -376,8 +376,8 @@ def _dates(scale: Scale, end: datetime | None) -> list[Tick]:
 
 def _apart(marks: Sequence[Tick], distance: float = 60) -> list[Tick]:
     """The marks whose texts don't run into each other, nor into the newest version's at the right."""
-    found: list[Tick] = []
+    kept: list[Tick] = []
     for mark in marks:
-        if mark.at < STRIP_RIGHT - 130 and (not found or mark.at - found[-1].at >= distance):
-            found.append(mark)
-    return found
+        if mark.at < STRIP_RIGHT - 130 and (not kept or mark.at - kept[-1].at >= distance):
+            kept.append(mark)
+    return kept

@@ -62,11 +62,11 @@ def _rule(text: str) -> PolicyRule:
         known = Q(pk=uuid.UUID(text))
     except ValueError:
         known = Q(name=text)
-    found = list(PolicyRule.objects.filter(known, removed_at=None)[:2])
-    if len(found) != 1:
-        how_many = "no rule" if not found else "more than one rule"
+    rules = list(PolicyRule.objects.filter(known, removed_at=None)[:2])
+    if len(rules) != 1:
+        how_many = "no rule" if not rules else "more than one rule"
         raise CommandError(f"{how_many} is {text}; manage.py policy list names them with their ids")
-    return found[0]
+    return rules[0]
 
 
 def _confirm(rule: PolicyRule, options: dict[str, Any]) -> str:

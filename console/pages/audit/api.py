@@ -41,9 +41,9 @@ class AuditList(APIView):
         """Newest first. An auditor sees all events, others those of tables that they may see."""
         person, wanted = person_of(request), filter_of(query_of(request, AuditQuery))
         record_reading(Actor.of(request), wanted)
-        found = queries.event_page(person, wanted, limit_asked(request), cursor_asked(request))
+        page = queries.event_page(person, wanted, limit_asked(request), cursor_asked(request))
         origins = queries.sees_origins(person)
-        return listed(request, found, [event_json(event, origins=origins) for event in found.rows])
+        return listed(request, page, [event_json(event, origins=origins) for event in page.rows])
 
 
 class AuditDetail(APIView):

@@ -29,10 +29,10 @@ def event_list(request: HttpRequest) -> HttpResponse:
     person, form = person_of(request), AuditForm(request.GET)
     wanted = form.wanted()
     record_reading(Actor.of(request), wanted)
-    found = queries.event_page(person, wanted, ROWS, request.GET.get("cursor", ""))
+    page = queries.event_page(person, wanted, ROWS, request.GET.get("cursor", ""))
     context = {
-        "lines": presenters.lines(found.rows),
-        "page": pager(request.GET, found, "Older", text="newest first"),
+        "lines": presenters.lines(page.rows),
+        "page": pager(request.GET, page, "Older", text="newest first"),
         "form": form,
         "about": _about(person, wanted),
         "is_narrowed": bool(wanted.given()),

@@ -48,8 +48,8 @@ class Tokens(APIView):
     def get(self, request: Request) -> Response:
         """Newest first, ended ones included; the secret is never shown again."""
         tokens = Token.objects.filter(person=person_of(request))
-        found = page(tokens, NEWEST, limit_asked(request), cursor_asked(request))
-        return listed(request, found, TokenSerializer(found.rows, many=True).data)
+        token_page = page(tokens, NEWEST, limit_asked(request), cursor_asked(request))
+        return listed(request, token_page, TokenSerializer(token_page.rows, many=True).data)
 
     @extend_schema(operation_id="tokens_add", request=NewToken, responses={201: IssuedTokenSerializer})
     def post(self, request: Request) -> Response:
@@ -93,8 +93,8 @@ class People(APIView):
 
     @extend_schema(operation_id="people_list", parameters=[ListQuery], responses=PersonSerializer(many=True))
     def get(self, request: Request) -> Response:
-        found = page(queries.people(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
-        return listed(request, found, PersonSerializer(found.rows, many=True).data)
+        people_page = page(queries.people(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
+        return listed(request, people_page, PersonSerializer(people_page.rows, many=True).data)
 
     @extend_schema(operation_id="people_add", request=NewPerson, responses={201: PersonSerializer})
     def post(self, request: Request) -> Response:
@@ -138,8 +138,8 @@ class Grants(APIView):
         grants = queries.grants_for(person_of(request))
         if "person" in given:
             grants = grants.filter(person__name__iexact=given["person"])
-        found = page(grants, BY_ID, limit_asked(request), cursor_asked(request))
-        return listed(request, found, GrantSerializer(found.rows, many=True).data)
+        grant_page = page(grants, BY_ID, limit_asked(request), cursor_asked(request))
+        return listed(request, grant_page, GrantSerializer(grant_page.rows, many=True).data)
 
     @extend_schema(operation_id="grants_add", request=NewGrant, responses={201: GrantSerializer, 200: GrantSerializer})
     def post(self, request: Request) -> Response:

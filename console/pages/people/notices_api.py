@@ -39,8 +39,8 @@ class Notices(APIView):
     @extend_schema(operation_id="notices_list", parameters=[ListQuery], responses=NoticeSerializer(many=True))
     def get(self, request: Request) -> Response:
         """Newest first."""
-        found = page(notices.open_for(person_of(request)), NEWEST, limit_asked(request), cursor_asked(request))
-        return listed(request, found, NoticeSerializer(found.rows, many=True).data)
+        notice_page = page(notices.open_for(person_of(request)), NEWEST, limit_asked(request), cursor_asked(request))
+        return listed(request, notice_page, NoticeSerializer(notice_page.rows, many=True).data)
 
 
 class NoticeAcknowledge(APIView):

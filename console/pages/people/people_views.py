@@ -82,15 +82,15 @@ def person(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
 
 
 def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, **more: Any) -> HttpResponse:
-    found = get_object_or_404(queries.people(person_of(request)), pk=person_id)
+    target = get_object_or_404(queries.people(person_of(request)), pk=person_id)
     manager = person_of(request)
     context = {
-        "person": found,
-        "grants": [{"grant": held, "may_remove": _may_remove(manager, held)} for held in found.granted],
+        "person": target,
+        "grants": [{"grant": held, "may_remove": _may_remove(manager, held)} for held in target.granted],
         "form": GrantForm(),
         "places": ["everything", *(f"root:{root.name}" for root in roots_of(manager, Permission.PEOPLE_MANAGE)[:MOST])],
         "may_close": _manages_everybody(request),
-        "appointed": appointed_by(appointments_of([found.pk])),
+        "appointed": appointed_by(appointments_of([target.pk])),
         **more,
     }
     return render(request, "accounts/person.html", context, status=status)

@@ -28,8 +28,8 @@ _TEXTS = ("STRING", "JSON", "ENUM", "NONE")
 
 def text_columns(metadata: pq.FileMetaData, columns: Sequence[str]) -> list[str]:
     """The leaves of these columns that hold texts or bytes, as parquet names them."""
-    found = [metadata.schema.column(place) for place in range(len(metadata.schema))]
-    texts = [leaf for leaf in found if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in _TEXTS]
+    leaves = [metadata.schema.column(place) for place in range(len(metadata.schema))]
+    texts = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in _TEXTS]
     return [leaf.path for leaf in texts if _is_below(leaf.path, columns)]
 
 

@@ -43,6 +43,8 @@ def compare_checksum(checksum: Checksum | None, num_files: int, size_bytes: int 
     if checksum is None:
         return
     pairs = (("files", checksum.num_files, num_files), ("bytes", checksum.size_bytes, size_bytes))
-    for name, stored, found in pairs:
-        if stored is not None and found is not None and stored != found:
-            problems.add(checksum.file, f"the checksum says {stored:,} {name}, the log gives {found:,}", Code.DISAGREES)
+    for name, stored, actual in pairs:
+        if stored is not None and actual is not None and stored != actual:
+            problems.add(
+                checksum.file, f"the checksum says {stored:,} {name}, the log gives {actual:,}", Code.DISAGREES
+            )

@@ -67,8 +67,8 @@ def _is_there(storage: Storage, version: int, parts: int | None) -> bool:
     if parts is None and storage.entry(f"{LOG}/{version:020d}.checkpoint.parquet") is not None:
         return True
     prefix = f"{version:020d}."
-    found = [parse(name) for name in storage.names(LOG, prefix) if name.startswith(prefix)]
-    points = [name for name in found if name is not None and name.kind in _CHECKPOINTS]
+    log_names = [parse(name) for name in storage.names(LOG, prefix) if name.startswith(prefix)]
+    points = [name for name in log_names if name is not None and name.kind in _CHECKPOINTS]
     if parts is None:
         return any(name.parts == 1 for name in points)
     return len({name.part for name in points if name.parts == parts}) == parts

@@ -54,9 +54,9 @@ def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBa
 def _member(rows: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
     if rows.type.get_field_index(name) < 0:
         return pa.nulls(len(rows), kind)
-    found = pc.cast(rows.field(name), kind)
-    found.validate(full=True)  # parquet's texts come as they are, and some are not UTF-8
-    return found
+    values = pc.cast(rows.field(name), kind)
+    values.validate(full=True)  # parquet's texts come as they are, and some are not UTF-8
+    return values
 
 
 def _member_if_sound(rows: pa.StructArray, name: str, kind: pa.DataType, file: str, problems: Problems) -> pa.Array:
@@ -89,13 +89,13 @@ def _vectors(rows: pa.StructArray) -> pa.Array:
     index = rows.type.get_field_index("deletionVector")
     if index < 0:
         return pa.nulls(len(rows), VECTOR)
-    found = rows.field(index)
-    if found.null_count == len(found):
+    vectors = rows.field(index)
+    if vectors.null_count == len(vectors):
         return pa.nulls(len(rows), VECTOR)
-    if not pa.types.is_struct(found.type):
+    if not pa.types.is_struct(vectors.type):
         raise TypeError("deletion vectors are not objects")
-    members = [_member(found, name, kind.type) for name, kind in zip(_VECTOR_MEMBERS, VECTOR, strict=True)]
-    empty = pc.or_(pc.is_null(found), pc.is_null(members[0]))  # some writers leave a struct of nulls
+    members = [_member(vectors, name, kind.type) for name, kind in zip(_VECTOR_MEMBERS, VECTOR, strict=True)]
+    empty = pc.or_(pc.is_null(vectors), pc.is_null(members[0]))  # some writers leave a struct of nulls
     return pa.StructArray.from_arrays(members, fields=list(VECTOR), mask=empty)
 
 
@@ -157,8 +157,8 @@ def _json_value(value: Any) -> Any:
 
 
 def _num_records(rows: pa.StructArray, stats: pa.Array, file: str, problems: Problems) -> pa.Array:
-    found = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
-    counts = pc.cast(found, pa.int64())
+    digits = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
+    counts = pc.cast(digits, pa.int64())
     missed = pc.and_(pc.is_null(counts), pc.is_valid(stats))
     if not pc.any(missed).as_py():
         return counts

@@ -58,12 +58,12 @@ def _paths(value: Any) -> Iterator[str]:
     """Every text under a `path`, however deep."""
     waiting = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            waiting += found.values()
-            yield from (str(held) for name, held in found.items() if name.lower() == "path" and held is not None)
-        elif isinstance(found, list):
-            waiting += found
+        node = waiting.pop()
+        if isinstance(node, dict):
+            waiting += node.values()
+            yield from (str(held) for name, held in node.items() if name.lower() == "path" and held is not None)
+        elif isinstance(node, list):
+            waiting += node
 
 
 def _in_json(storage: Storage, entry: Entry) -> Iterator[str]:

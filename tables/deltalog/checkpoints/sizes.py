@@ -60,13 +60,15 @@ def _group(group: Struct) -> Group:
 
 
 def _chunk(column: Struct) -> Chunk:
-    found = column.get(3)
-    if not isinstance(found, dict):
+    metadata = column.get(3)
+    if not isinstance(metadata, dict):
         raise Malformed("a column has no metadata")
-    starts = [place for place in (_count(found, 11), _count(found, 9)) if place > 0]
-    parts = [part for part in found.get(3) or () if isinstance(part, bytes)]
+    starts = [place for place in (_count(metadata, 11), _count(metadata, 9)) if place > 0]
+    parts = [part for part in metadata.get(3) or () if isinstance(part, bytes)]
     path = ".".join(part.decode("utf-8", "replace") for part in parts)
-    return Chunk(path, _count(found, 4), _count(found, 5), _count(found, 6), min(starts, default=0), _count(found, 7))
+    return Chunk(
+        path, _count(metadata, 4), _count(metadata, 5), _count(metadata, 6), min(starts, default=0), _count(metadata, 7)
+    )
 
 
 def _structs(values: Any) -> list[Struct]:
@@ -75,8 +77,8 @@ def _structs(values: Any) -> list[Struct]:
     return values
 
 
-def _count(found: Struct, number: int) -> int:
-    value = found.get(number, 0)
+def _count(struct: Struct, number: int) -> int:
+    value = struct.get(number, 0)
     if type(value) is not int:
         raise Malformed("a number of it is of another kind")
     return max(0, value)
@@ -101,13 +103,13 @@ def _most_at_once(chunk: Chunk, file: BinaryIO) -> int:
 
 
 def _page_sizes(chunk: Chunk, file: BinaryIO) -> Sequence[int]:
-    found: list[int] = []
+    sizes: list[int] = []
     at, end = chunk.start, chunk.start + chunk.size
     while at < end:
         header, length = _header(file, at)
-        found.append(_count(header, 2))
+        sizes.append(_count(header, 2))
         at += length + _count(header, 3)
-    return found
+    return sizes
 
 
 def _header(file: BinaryIO, at: int) -> tuple[Struct, int]:

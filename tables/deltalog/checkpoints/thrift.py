@@ -24,10 +24,10 @@ def read_struct(data: bytes) -> tuple[Struct, int]:
     """The struct at the beginning of the bytes, and how many it takes. Raises Malformed, also where bytes are missing."""
     reader = _Reader(data)
     try:
-        found = reader.struct(0)
+        struct = reader.struct(0)
     except IndexError as error:
         raise Malformed("it ends too early") from error
-    return found, reader.at
+    return struct, reader.at
 
 
 class _Reader:
@@ -38,13 +38,13 @@ class _Reader:
     def struct(self, depth: int) -> Struct:
         if depth > _MOST_DEPTH:
             raise Malformed("it is nested too deeply")
-        found: Struct = {}
+        fields: Struct = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._signed()
             kind = head & 15
-            found[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
-        return found
+            fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        return fields
 
     def _value(self, kind: int, depth: int) -> Any:
         if kind in _INTEGERS:
@@ -80,23 +80,23 @@ class _Reader:
             raise Malformed("a list is longer than what holds it")
 
     def _byte(self) -> int:
-        found = self.data[self.at]
+        byte = self.data[self.at]
         self.at += 1
-        return found
+        return byte
 
     def _number(self) -> int:
-        found = shift = 0
+        number = shift = 0
         while shift < 70:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
         raise Malformed("a number has more than 64 bits")
 
     def _signed(self) -> int:
-        found = self._number()
-        return (found >> 1) ^ -(found & 1)
+        number = self._number()
+        return (number >> 1) ^ -(number & 1)
 
     def _double(self) -> float:
         self._check(8)

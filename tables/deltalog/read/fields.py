@@ -44,11 +44,11 @@ class Fields:
     def all_texts(self, names: tuple[str, ...]) -> list[str | None]:
         """As `text` for each name."""
         get = self._value.get
-        found = [get(name) for name in names]
-        for value in found:
+        values = [get(name) for name in names]
+        for value in values:
             if value is not None and type(value) is not str:
                 return [self.text(name) for name in names]
-        return found
+        return values
 
     def count(self, name: str) -> int | None:
         """A whole number from 0 up to 64 bits."""
@@ -91,10 +91,10 @@ class Fields:
         if not isinstance(value, list):
             self.wrong(name, "a list")
             return None
-        found = tuple(item for item in value if isinstance(item, str))
-        if len(found) != len(value):
+        texts = tuple(item for item in value if isinstance(item, str))
+        if len(texts) != len(value):
             self.wrong(name, "a list of texts")
-        return found
+        return texts
 
     def mapping(self, name: str) -> dict[str, str | None]:
         """A map of texts as Spark reads it: scalars become their text, nested values compact JSON."""

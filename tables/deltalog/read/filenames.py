@@ -57,19 +57,19 @@ def parse(name: str) -> LogName | None:
     """What the name stands for, None for names that the protocol doesn't know."""
     if (version := commit_version(name)) is not None:
         return LogName(Kind.COMMIT, version)
-    if found := _CHECKSUM.fullmatch(name):
-        return LogName(Kind.CHECKSUM, int(found["version"]))
-    if found := _COMPACTION.fullmatch(name):
-        return LogName(Kind.COMPACTION, int(found["version"]), end=int(found["end"]))
+    if match := _CHECKSUM.fullmatch(name):
+        return LogName(Kind.CHECKSUM, int(match["version"]))
+    if match := _COMPACTION.fullmatch(name):
+        return LogName(Kind.COMPACTION, int(match["version"]), end=int(match["end"]))
     return _checkpoint(name)
 
 
 def _checkpoint(name: str) -> LogName | None:
-    if found := _CLASSIC.fullmatch(name):
-        return LogName(Kind.CLASSIC, int(found["version"]))
-    if found := _MULTIPART.fullmatch(name):
-        part, parts = int(found["part"]), int(found["parts"])
-        return LogName(Kind.MULTIPART, int(found["version"]), part=part, parts=parts)
-    if found := _V2.fullmatch(name):
-        return LogName(Kind.V2, int(found["version"]))
+    if match := _CLASSIC.fullmatch(name):
+        return LogName(Kind.CLASSIC, int(match["version"]))
+    if match := _MULTIPART.fullmatch(name):
+        part, parts = int(match["part"]), int(match["parts"])
+        return LogName(Kind.MULTIPART, int(match["version"]), part=part, parts=parts)
+    if match := _V2.fullmatch(name):
+        return LogName(Kind.V2, int(match["version"]))
     return None

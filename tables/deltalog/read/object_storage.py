@@ -25,10 +25,10 @@ class ObjectStorage:
     @classmethod
     def of(cls, store: ObjectStore, prefix: str = "") -> Self:
         """A table's directory in a store that the caller opened; the prefix is the key of the directory."""
-        found = cls.__new__(cls)
-        found._store = store
-        found._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-        return found
+        storage = cls.__new__(cls)
+        storage._store = store
+        storage._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+        return storage
 
     def _listed(self, folder: str, after: str) -> Iterator[Entry]:
         prefix = f"{self._prefix}{folder}/"

@@ -46,8 +46,8 @@ def num_records_of(stats: str | None, file: str, problems: Problems) -> int | No
     """The row count of a statistics text. Delta writes it first; other orders are parsed in full."""
     if not stats:
         return None
-    if found := _NUM_RECORDS.match(stats):
-        return int(found[1])
+    if match := _NUM_RECORDS.match(stats):
+        return int(match[1])
     try:
         value = parse_json(stats)
     except ValueError:
@@ -96,13 +96,13 @@ def _add(value: dict[str, Any], file: str, problems: Problems) -> AddFile | None
         return _odd_add(value, file, problems)
     if not _USUAL_ADD.issuperset(value):
         return _odd_add(value, file, problems)
-    found = _NUM_RECORDS.match(stats)
-    if found is None or not is_plain(path):
+    match = _NUM_RECORDS.match(stats)
+    if match is None or not is_plain(path):
         return _odd_add(value, file, problems)
     fields = Fields(value, "add", file, problems, _NEEDED_OF_FILES)
     partition_values = fields.mapping("partitionValues")
     time, change = fields.count("modificationTime"), fields.flag("dataChange")
-    return AddFile(path, partition_values, size, time, change, stats, int(found[1]))
+    return AddFile(path, partition_values, size, time, change, stats, int(match[1]))
 
 
 def _odd_add(value: dict[str, Any], file: str, problems: Problems) -> AddFile | None:

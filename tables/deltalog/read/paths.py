@@ -55,8 +55,8 @@ def canonical(path: str) -> str:
     """
     if not may_vary(path):
         return path
-    found = _SCHEME.fullmatch(path)
-    scheme, rest = (found[1].lower(), found[2]) if found else ("", path)
+    match = _SCHEME.fullmatch(path)
+    scheme, rest = (match[1].lower(), match[2]) if match else ("", path)
     authority, rest = _authority(rest)
     if not scheme and not authority and rest.startswith("/"):
         scheme, rest = "file", _NOT_OF_A_URI.sub(_escaped, unquote(rest))

@@ -106,12 +106,12 @@ def file(descriptor: int, relative: str) -> int:
         with opened(descriptor, folder) as inner:
             return file(inner, name)
     try:
-        found = os.open(name, _FILE, dir_fd=descriptor)
+        fd = os.open(name, _FILE, dir_fd=descriptor)
     except OSError as error:
         raise _why(error, descriptor, name) from None
-    if stat.S_ISREG(os.fstat(found).st_mode):
-        return found
-    os.close(found)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
     raise Irregular(name)
 
 
@@ -187,8 +187,8 @@ def _descend(descriptor: int, parts: Sequence[str], last: int, seen: list[Identi
 
 
 def _identity(descriptor: int) -> Identity:
-    found = os.fstat(descriptor)
-    return found.st_dev, found.st_ino
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 def _why(error: OSError | ValueError, descriptor: int, name: str) -> OSError:

@@ -88,26 +88,26 @@ class LocalStorage:
 
     def _enter(self, folder: str) -> Held:
         """The folder as it lies there now. Raises OSError."""
-        found = self._folders[folder] = Held(f"{self.root}/{folder}")
-        return found
+        held = self._folders[folder] = Held(f"{self.root}/{folder}")
+        return held
 
     def names(self, folder: str, after: str = "") -> Iterator[str]:
         return (item.name for item in self._scan(folder) if item.name > after)
 
     def entries(self, folder: str, after: str = "") -> Iterator[Entry]:
         for item in self._scan(folder):
-            if item.name > after and (found := _stat(item)) is not None:
-                yield found
+            if item.name > after and (entry := _stat(item)) is not None:
+                yield entry
 
     def entry(self, path: str) -> Entry | None:
         folder, _, name = path.rpartition("/")
         try:
-            found = os.stat(name, dir_fd=self._enter(folder).descriptor, follow_symlinks=False)
+            status = os.stat(name, dir_fd=self._enter(folder).descriptor, follow_symlinks=False)
         except places.PlaceError as error:
             raise StorageError(f"{folder} can't be looked at: {error.strerror}") from error
         except OSError:
             return None
-        return _entry(name, found)
+        return _entry(name, status)
 
     def _descriptor(self, path: str) -> int:
         folder, _, name = path.rpartition("/")
@@ -146,7 +146,7 @@ def _stat(item: os.DirEntry[str]) -> Entry | None:
         return None  # deleted between listing and asking: as if it had not been listed
 
 
-def _entry(name: str, found: os.stat_result) -> Entry | None:
-    if not stat.S_ISREG(found.st_mode):
+def _entry(name: str, status: os.stat_result) -> Entry | None:
+    if not stat.S_ISREG(status.st_mode):
         return None
-    return Entry(name, found.st_size, found.st_mtime_ns // 1_000_000)
+    return Entry(name, status.st_size, status.st_mtime_ns // 1_000_000)

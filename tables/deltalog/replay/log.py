@@ -54,10 +54,10 @@ class DeltaLog:
 
     def sync(self, target: Path, base: Snapshot | None = None, since: int | None = None) -> Sync:
         """One pass over what is new: its commits, then the snapshot at the head (see Sync). Raises NoTable."""
-        found = Sync(self.storage, target, base, since)
-        if found.head is None:
+        run = Sync(self.storage, target, base, since)
+        if run.head is None:
             raise NoTable("the log holds no commit and no checkpoint")
-        return found
+        return run
 
     def snapshot(self, version: int | None = None, target: Path | None = None) -> Snapshot:
         """The table at a version (the head without one). Files are read only when there is a `target` to write them to.
@@ -123,15 +123,15 @@ class DeltaLog:
 
     def _next_commits(self, since: int, most: int) -> dict[int, Entry]:
         """At most `most` commits after `since`, asked for by name. Listed only where the next one was cleaned up behind a checkpoint."""
-        found: dict[int, Entry] = {}
-        while len(found) < most:
-            version = since + 1 + len(found)
+        commits: dict[int, Entry] = {}
+        while len(commits) < most:
+            version = since + 1 + len(commits)
             entry = self.storage.entry(f"{LOG}/{commit_name(version)}")
             if entry is None:
                 break
-            found[version] = entry
-        if found or newest_checkpoint(self.storage) <= since:
-            return found
+            commits[version] = entry
+        if commits or newest_checkpoint(self.storage) <= since:
+            return commits
         return dict(islice(self.listing(since + 1).commits.items(), most))
 
 
@@ -168,8 +168,8 @@ def _version(name: str) -> int | None:
         return version
     if "checkpoint" not in name:
         return None
-    found = parse(name)
-    return found.version if found else None
+    log_name = parse(name)
+    return log_name.version if log_name else None
 
 
 def open_log(location: str, storage: Storage | None = None) -> DeltaLog:

@@ -165,12 +165,12 @@ def implied_features(protocol: Protocol) -> tuple[str, ...]:
     """Features that a legacy protocol stands for without naming them, sorted; none for protocols that list theirs."""
     if protocol.writer_features is not None or protocol.min_writer_version >= NEWEST_WRITER:
         return ()
-    found = [
+    names = [
         name
         for name, (reader, writer) in LEGACY.items()
         if protocol.min_writer_version >= writer and protocol.min_reader_version >= reader
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(names))
 
 
 def listed_features(protocol: Protocol) -> tuple[str, ...]:

@@ -82,13 +82,13 @@ def reachability(
 def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[Vacuum]) -> int:
     """The newest version that removed files which a vacuum deleted since: versions before it may have lost some. -1 for none."""
     versions = [fact.version for fact in facts]
-    found = -1
+    newest = -1
     for vacuum in vacuums:
         before = facts[: bisect_left(versions, vacuum.version)]
         horizon = vacuum.at - vacuum.retention
         gone = (f.version for f in reversed(before) if f.removes_files and f.committed_at <= horizon)
-        found = max(found, next(gone, -1))
-    return found
+        newest = max(newest, next(gone, -1))
+    return newest
 
 
 def _reach(

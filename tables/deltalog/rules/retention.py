@@ -31,14 +31,14 @@ def parse_interval(text: str) -> timedelta | None:
         return None
     total, position = timedelta(), 0
     while position < len(rest):
-        found = _PART.match(rest, position)
-        if found is None or found[2] not in _UNITS:
+        match = _PART.match(rest, position)
+        if match is None or match[2] not in _UNITS:
             return None
         try:
-            total += int(found[1]) * _UNITS[found[2]]
+            total += int(match[1]) * _UNITS[match[2]]
         except OverflowError:
-            return None if found[1].startswith("-") else LONGEST
-        position = found.end()
+            return None if match[1].startswith("-") else LONGEST
+        position = match.end()
     return min(total, LONGEST) if total >= timedelta() else None
 
 

@@ -126,10 +126,10 @@ def parse_schema(text: str) -> Struct:
         value = parse_json(text)
     except ValueError as error:
         raise SchemaError(f"the schema is {error}") from error
-    found = _type(value, 0)
-    if not isinstance(found, Struct):
+    tree = _type(value, 0)
+    if not isinstance(tree, Struct):
         raise SchemaError("the schema is not a struct")
-    return found
+    return tree
 
 
 def _type(value: Any, depth: int) -> Type:

@@ -65,14 +65,14 @@ def _match(old: list[_Found], new: list[_Found]) -> tuple[dict[tuple[str, ...], 
     pairs: dict[tuple[str, ...], _Found] = {}
     used: set[tuple[str, ...]] = set()
     for path, column in new:
-        found = ids.get(column.mapping_id) if column.mapping_id is not None else None
-        if found is None:
-            found = paths.get(_folded(path))
-            if found and found[1].mapping_id is not None and column.mapping_id is not None:
-                found = None  # another column that took the name
-        if found and found[0] not in used:
-            pairs[path] = found
-            used.add(found[0])
+        former = ids.get(column.mapping_id) if column.mapping_id is not None else None
+        if former is None:
+            former = paths.get(_folded(path))
+            if former and former[1].mapping_id is not None and column.mapping_id is not None:
+                former = None  # another column that took the name
+        if former and former[0] not in used:
+            pairs[path] = former
+            used.add(former[0])
     return pairs, [item for item in old if item[0] not in used]
 
 

@@ -109,15 +109,15 @@ def _version(item: tuple[LogName, Entry]) -> int:
     return item[0].version
 
 
-def _compactions(found: list[tuple[LogName, Entry]]) -> tuple[Compaction, ...]:
-    rows = [Compaction(n.version, n.end, e) for n, e in found if n.kind is Kind.COMPACTION and n.version < n.end]
+def _compactions(files: list[tuple[LogName, Entry]]) -> tuple[Compaction, ...]:
+    rows = [Compaction(n.version, n.end, e) for n, e in files if n.kind is Kind.COMPACTION and n.version < n.end]
     return tuple(sorted(rows, key=lambda row: (row.start, row.end)))
 
 
-def _checkpoints(found: list[tuple[LogName, Entry]]) -> tuple[tuple[Checkpoint, ...], tuple[Problem, ...]]:
+def _checkpoints(files: list[tuple[LogName, Entry]]) -> tuple[tuple[Checkpoint, ...], tuple[Problem, ...]]:
     whole: list[Checkpoint] = []
     parts: dict[tuple[int, int], dict[int, Entry]] = defaultdict(dict)
-    for name, entry in found:
+    for name, entry in files:
         if name.kind in (Kind.CLASSIC, Kind.V2):
             whole.append(Checkpoint(name.version, name.kind, (entry,)))
         elif name.kind is Kind.MULTIPART:

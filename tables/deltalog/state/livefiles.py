@@ -67,11 +67,13 @@ def _partition_value(values: pa.Array, name: str) -> pa.Array:
 
 def keys(batch: pa.RecordBatch) -> pa.Array:
     """What identifies a file in a log: its canonical path, and the deletion vector where there is one (`file_key` for one row)."""
-    found = _whole_keys(batch)
-    long = pc.greater(pc.binary_length(found), _LONG_KEY)
+    whole_keys = _whole_keys(batch)
+    long = pc.greater(pc.binary_length(whole_keys), _LONG_KEY)
     if not pc.any(long).as_py():
-        return found
-    return pc.replace_with_mask(found, long, pa.array(map(_short, found.filter(long).to_pylist()), pa.string()))
+        return whole_keys
+    return pc.replace_with_mask(
+        whole_keys, long, pa.array(map(_short, whole_keys.filter(long).to_pylist()), pa.string())
+    )
 
 
 def _whole_keys(batch: pa.RecordBatch) -> pa.Array:

@@ -31,21 +31,21 @@ def _of_one_version(problem: Problem) -> bool:
 
 def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[Problem]) -> Broken:
     """What to remember: commits as the listing has them, what an older pass remembered as that had it, all else as it lies there."""
-    found: Broken = {}
+    broken: Broken = {}
     for problem in problems:
         name = problem.file
         if not name or problem.code not in _MENDABLE:
             continue
         version = commit_version(name)
         if version is not None and version in listing.commits:
-            found[name] = listing.commits[version]
+            broken[name] = listing.commits[version]
         elif version is not None and name not in before and problem.code is Code.MISSING:
-            found |= dict.fromkeys(_missing_from(version, listing))
+            broken |= dict.fromkeys(_missing_from(version, listing))
         else:
-            found[name] = before[name] if name in before else _look(storage, name)
-    if any(entry is None for entry in found.values()):
-        found |= {name: None for name, entry in before.items() if entry is None}
-    return found
+            broken[name] = before[name] if name in before else _look(storage, name)
+    if any(entry is None for entry in broken.values()):
+        broken |= {name: None for name, entry in before.items() if entry is None}
+    return broken
 
 
 def _missing_from(version: int, listing: Listing) -> list[str]:

@@ -38,5 +38,5 @@ class Acknowledge(APIView):
         table = listing.table_for(person_of(request), table_id)
         body = body_of(request, Reason)
         incarnation = histories.incarnation_of(table, str(body.get("incarnation", "")))
-        found = attributions.acknowledge(Actor.of(request), table, version, body["reason"], incarnation)
-        return Response(attributions.explanation_json(found))
+        explanation = attributions.acknowledge(Actor.of(request), table, version, body["reason"], incarnation)
+        return Response(attributions.explanation_json(explanation))

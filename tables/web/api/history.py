@@ -31,8 +31,8 @@ class History(APIView):
         asked = query_of(request, HistoryQuery)
         wanted = histories.Filter(**{name: asked[name] for name in _HISTORY if name in asked})
         incarnation = _incarnation(request, table)
-        found = histories.history_page(table, wanted, limit_asked(request), cursor_asked(request), incarnation)
-        return listed(request, found, _with_reach(table, found.rows, incarnation))
+        page = histories.history_page(table, wanted, limit_asked(request), cursor_asked(request), incarnation)
+        return listed(request, page, _with_reach(table, page.rows, incarnation))
 
 
 _HISTORY = ("operation", "by", "since", "until", "before", "job")
@@ -76,13 +76,13 @@ class CommitFiles(APIView):
         table = table_asked(request, table_id)
         commit = histories.commit_at(table, version)
         asked = query_of(request, FilesQuery)
-        found = commit_files.files_of(table, commit, asked.get("action", ""), start_of(request), limit_asked(request))
+        page = commit_files.files_of(table, commit, asked.get("action", ""), start_of(request), limit_asked(request))
         return Response(
             {
-                "results": [asdict(row) for row in found.rows],
-                "next": next_page(request, found.next),
-                "previous": next_page(request, found.previous),
-                "problems": [problem.as_json() for problem in found.problems],
+                "results": [asdict(row) for row in page.rows],
+                "next": next_page(request, page.next),
+                "previous": next_page(request, page.previous),
+                "problems": [problem.as_json() for problem in page.problems],
             }
         )
 
@@ -97,9 +97,9 @@ class Reachability(APIView):
         table = table_asked(request, table_id)
         reach = Reach(table)
         spans = [span.as_json() for span in joined(reach.spans)]
-        found = histories.history_page(table, histories.Filter(), limit_asked(request), cursor_asked(request))
-        versions = [payloads.reach_json(c, there) for c, there in zip(found.rows, reach.over(found.rows), strict=True)]
-        return listed(request, found, versions, head=table.version, spans=spans)
+        page = histories.history_page(table, histories.Filter(), limit_asked(request), cursor_asked(request))
+        versions = [payloads.reach_json(c, there) for c, there in zip(page.rows, reach.over(page.rows), strict=True)]
+        return listed(request, page, versions, head=table.version, spans=spans)
 
 
 class Compare(APIView):

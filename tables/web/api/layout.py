@@ -49,15 +49,15 @@ class Partitions(APIView):
         table = table_asked(request, table_id)
         asked = query_of(request, PartitionsQuery)
         order = asked.get("order", partitions.USUAL)
-        found = partitions.page(table, order, asked.get("q", ""), start_of(request), limit_asked(request))
+        page = partitions.page(table, order, asked.get("q", ""), start_of(request), limit_asked(request))
         return Response(
             {
-                "version": found.version,
-                "columns": found.columns,
-                "count": found.count,
-                "found": found.found,
-                "results": found.rows,
-                "next": next_page(request, found.next),
-                "previous": next_page(request, found.previous),
+                "version": page.version,
+                "columns": page.columns,
+                "count": page.count,
+                "found": page.found,
+                "results": page.rows,
+                "next": next_page(request, page.next),
+                "previous": next_page(request, page.previous),
             }
         )

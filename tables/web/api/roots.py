@@ -26,8 +26,8 @@ class RootList(APIView):
     @documented(parameters=[ListQuery], responses=RootOut(many=True))
     def get(self, request: Request) -> Response:
         roots = listing.roots_of(person_of(request))
-        found = page(roots, [Key("name")], limit_asked(request), cursor_asked(request))
-        return listed(request, found, map(root_json, found.rows))
+        root_page = page(roots, [Key("name")], limit_asked(request), cursor_asked(request))
+        return listed(request, root_page, map(root_json, root_page.rows))
 
     @documented(request=NewRoot, responses={201: RootOut})
     def post(self, request: Request) -> Response:
@@ -64,5 +64,5 @@ class Findings(APIView):
     @documented(parameters=[ListQuery], responses=FindingOut(many=True))
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
         root = listing.root_for(person_of(request), root_id)
-        found = page(listing.findings_of(root), [Key("path")], limit_asked(request), cursor_asked(request))
-        return listed(request, found, map(finding_json, found.rows))
+        finding_page = page(listing.findings_of(root), [Key("path")], limit_asked(request), cursor_asked(request))
+        return listed(request, finding_page, map(finding_json, finding_page.rows))

@@ -36,8 +36,8 @@ class SchemaChanges(APIView):
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         """Leaves out commits that rewrite the metadata without changing the schema."""
         table = table_asked(request, table_id)
-        found, rows = payloads.schema_changes(table, limit_asked(request), cursor_asked(request))
-        return listed(request, found, (payloads.schema_change_json(*row) for row in rows))
+        page, rows = payloads.schema_changes(table, limit_asked(request), cursor_asked(request))
+        return listed(request, page, (payloads.schema_change_json(*row) for row in rows))
 
 
 class SchemaCompare(APIView):

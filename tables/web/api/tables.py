@@ -42,8 +42,8 @@ class TableList(APIView):
         groups = {name: asked.get(name, []) for name in listing.GROUPS}
         wanted = listing.Filter(q=asked.get("q", ""), stale=asked.get("stale", False), **groups)
         order = asked.get("order") or ("best" if wanted.q else "name")
-        found = listing.table_page(person_of(request), wanted, order, limit_asked(request), cursor_asked(request))
-        return listed(request, found, map(row_json, found.rows))
+        page = listing.table_page(person_of(request), wanted, order, limit_asked(request), cursor_asked(request))
+        return listed(request, page, map(row_json, page.rows))
 
     @documented(request=NewTable, responses={200: TableOut, 201: TableOut})
     def post(self, request: Request) -> Response:

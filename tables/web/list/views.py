@@ -41,14 +41,14 @@ def table_list(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     wanted = _filter(request)
     order = request.GET.get("order", "") or ("best" if terms(wanted.q) else "name")
-    found = listing.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
-    is_all = found.next is None and found.previous is None
+    table_page = listing.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
+    is_all = table_page.next is None and table_page.previous is None
     context = {
-        "rows": [{"table": table, "state": state_of(table)} for table in found.rows],
+        "rows": [{"table": table, "state": state_of(table)} for table in table_page.rows],
         "heads": _heads(request, order),
-        "total": len(found.rows) if is_all else listing.count_some(person, wanted),
+        "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
         "most_counted": listing.MOST_COUNTED,
-        "page": pager(request.GET, found, "Next", text=_order_text(order)),
+        "page": pager(request.GET, table_page, "Next", text=_order_text(order)),
         "wanted": wanted,
         "order": order,
         "may_convert": person.may(Permission.JOB_REQUEST),
@@ -76,7 +76,7 @@ def _order_text(order: str) -> str:
 
 def _heads(request: HttpRequest, order: str) -> list[dict[str, Any]]:
     """The list's columns, with the addresses that order it by them."""
-    found: list[dict[str, Any]] = []
+    heads: list[dict[str, Any]] = []
     for text, by in HEADS:
         head = {"text": text, "numeric": text not in ("Table", "Health"), "sorted": by == order}
         if by is not None:
@@ -85,8 +85,8 @@ def _heads(request: HttpRequest, order: str) -> list[dict[str, Any]]:
             query["order"] = by
             head["url"] = f"{reverse('tables:list')}?{query.urlencode()}"
             head["direction"] = "descending" if by.startswith("-") else "ascending"
-        found.append(head)
-    return found
+        heads.append(head)
+    return heads
 
 
 @requires(Permission.TABLE_READ)
@@ -98,10 +98,10 @@ def values(request: HttpRequest) -> HttpResponse:
         raise Http404
     counts, counted_at = facets.counts_for(person_of(request))
     chosen = _values(request, name)
-    found, total = facets.values_of(name, part, counts, chosen, FACET_NAMES)
+    options, total = facets.values_of(name, part, counts, chosen, FACET_NAMES)
     others = [group for group in (*listing.GROUPS, "q", "stale", "order") if group != name]
     context = {
-        "name": name, "legend": facets.LEGENDS[name], "values": found, "total": total, "part": part, "chosen": chosen,
+        "name": name, "legend": facets.LEGENDS[name], "values": options, "total": total, "part": part, "chosen": chosen,
         "kept": [(group, value) for group in others for value in request.GET.getlist(group)[:MAX_VALUES] if value],
         "counted_at": counted_at,
     }  # fmt: skip
@@ -135,8 +135,8 @@ def add(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             added = additions.add_table(Actor.of(request), form.cleaned_data["path"].strip(" "))
-        except Problem as found:
-            problem = found
+        except Problem as refused:
+            problem = refused
         else:
             return redirect("tables:overview", added.table.pk)
     person = person_of(request)
@@ -170,16 +170,17 @@ def findings(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
 
 def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
     rows = listing.findings_of(root)
-    found = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
+    finding_page = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
     return {
         "root": root,
         "may_add": person_of(request).scopes(Permission.TABLE_ADD).covers_root(root.pk),
         "may_manage": person_of(request).scopes(Permission.ROOT_MANAGE).covers_root(root.pk),
         "rows": [
-            {"finding": row, "below": row.path.removeprefix(root.uri).lstrip("/") or row.path} for row in found.rows
+            {"finding": row, "below": row.path.removeprefix(root.uri).lstrip("/") or row.path}
+            for row in finding_page.rows
         ],
         "fresh": rows.filter(**{"state": "new"}).count(),
-        "page": pager(request.GET, found, "Next"),
+        "page": pager(request.GET, finding_page, "Next"),
         "poll_url": f"{reverse('tables:findings', args=[root.pk])}?part=1" if root.is_scanning else None,
     }
 

@@ -64,11 +64,11 @@ def conditions_of(commit: Commit) -> str:
     """The same for a line: Spark writes a list of conditions as JSON, and all of them hold."""
     text = predicate_of(commit)
     try:
-        found = json.loads(text) if text.startswith("[") else None
+        conditions = json.loads(text) if text.startswith("[") else None
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, list) and all(isinstance(each, str) for each in found):
-        return " AND ".join(found)
+        conditions = None
+    if isinstance(conditions, list) and all(isinstance(each, str) for each in conditions):
+        return " AND ".join(conditions)
     return text
 
 

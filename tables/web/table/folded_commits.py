@@ -38,12 +38,12 @@ class Run:
 
 def folded(rows: Sequence[CommitRow]) -> list[CommitRow | Run]:
     """The lines of a history, newest first, with each run of SHORTEST commits or more as one."""
-    found: list[CommitRow | Run] = []
+    lines: list[CommitRow | Run] = []
     # Down a list of neighbours, place and version add up to the same.
     for _, group in groupby(enumerate(rows), lambda placed: (*_sameness(placed[1]), sum_of(placed))):
         run = [row for _, row in group]
-        found += [_run(run)] if len(run) >= SHORTEST and _is_plain(run[0]) else run
-    return found
+        lines += [_run(run)] if len(run) >= SHORTEST and _is_plain(run[0]) else run
+    return lines
 
 
 def sum_of(placed: tuple[int, CommitRow]) -> int:

@@ -42,7 +42,7 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     wanted = _history_filter(form) if form.is_valid() else queries.Filter()
     incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
     reach = Reach(table)
-    found, rows = _lines(request, table, wanted, incarnation, reach)
+    page, rows = _lines(request, table, wanted, incarnation, reach)
     context = {
         "rows": rows,
         "is_unfolded": "unfold" in request.GET,
@@ -54,7 +54,7 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     context["commits_url"] = reverse("tables:commit", args=[table.pk, 0]).removesuffix("0/")
     if begins := wanted.before is None and not request.GET.get("cursor"):
         context |= _drawn(reach)
-    return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, found))
+    return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, page))
 
 
 Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.Run]]
@@ -65,19 +65,19 @@ def _lines(request: HttpRequest, table: Table, wanted: queries.Filter, incarnati
     person, cursor = person_of(request), request.GET.get("cursor", "")
 
     def read(limit: int) -> tuple[Page[Commit], list[commit_lines.CommitRow]]:
-        found = queries.history_page(table, wanted, limit, cursor, incarnation)
-        known = explained.of_commits(table, incarnation, [commit.version for commit in found.rows])
-        jobs = ports.jobs_of(person, found.rows)
-        return found, commit_lines.commit_rows(found.rows, reach.over(found.rows), known, jobs)
+        page = queries.history_page(table, wanted, limit, cursor, incarnation)
+        known = explained.of_commits(table, incarnation, [commit.version for commit in page.rows])
+        jobs = ports.jobs_of(person, page.rows)
+        return page, commit_lines.commit_rows(page.rows, reach.over(page.rows), known, jobs)
 
-    found, rows = read(COMMITS)
+    page, rows = read(COMMITS)
     if "unfold" in request.GET:
-        return found, rows
+        return page, rows
     lines = folded_commits.folded(rows)
-    if len(lines) <= COMMITS // 2 and (found.next or found.previous):
-        found, rows = read(MOST_COMMITS)
+    if len(lines) <= COMMITS // 2 and (page.next or page.previous):
+        page, rows = read(MOST_COMMITS)
         lines = folded_commits.folded(rows)
-    return found, lines
+    return page, lines
 
 
 def _drawn(reach: Reach) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _history_filter(form: HistoryForm) -> queries.Filter:
     )
 
 
-def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]:
+def _reachable(request: HttpRequest, reach: Reach, page: Any) -> dict[str, Any]:
     spans = joined(reach.spans)
     restorable = [span for span in spans if span.restorable]
     return {
@@ -111,7 +111,7 @@ def _reachable(request: HttpRequest, reach: Reach, found: Any) -> dict[str, Any]
         "oldest": restorable[0] if restorable else None,
         "expires": reach.expires_at(restorable[0]) if restorable else None,
         "retention": reach.retention,
-        "page": pager(request.GET, found, "Older"),
+        "page": pager(request.GET, page, "Older"),
         "earlier": list(reach.table.earlier.all()) if reach.table.incarnation else [],
     }
 
@@ -124,36 +124,36 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
     if "job" in request.GET and table.incarnation:
         incarnation = queries.incarnation_with(table, version, request.GET["job"], incarnation)
-    found = queries.commit_at(table, version, incarnation)
-    reach = Reach(table).of(found)
-    schema_changes, property_changes, protocol = payloads.commit_changes(table, found)
+    row = queries.commit_at(table, version, incarnation)
+    reach = Reach(table).of(row)
+    schema_changes, property_changes, protocol = payloads.commit_changes(table, row)
     return table_page(
         request,
         table,
         "commit",
         crumbs=page_header.commit_crumbs(table),
-        commit=found,
+        commit=row,
         incarnation=incarnation,
         explanation=explained.of_commits(table, incarnation, [version]).get(version),
-        job=ports.jobs_of(person_of(request), [found]).get(version),
-        title=commit_lines.title_of(found),
-        rows_changed=commit_lines.signed(found.rows_changed),
+        job=ports.jobs_of(person_of(request), [row]).get(version),
+        title=commit_lines.title_of(row),
+        rows_changed=commit_lines.signed(row.rows_changed),
         reach=reach,
-        predicate=commit_lines.predicate_of(found),
-        seconds=commit_lines.seconds_of(found),
+        predicate=commit_lines.predicate_of(row),
+        seconds=commit_lines.seconds_of(row),
         schema_changes=schema_changes,
         property_changes=property_changes,
         new_protocol=protocol,
-        **_files(request, table, found),
+        **_files(request, table, row),
     )
 
 
-def _files(request: HttpRequest, table: Table, found: Commit) -> dict[str, Any]:
+def _files(request: HttpRequest, table: Table, row: Commit) -> dict[str, Any]:
     """A page of the commit's files, narrowed by action and by a partition column's value."""
     start, wanted = start_of(request.GET.get("files", "")), _files_filter(request, table)
     context = {"wanted": wanted, "partition_names": table.partition_columns, "files_from": start}
     try:
-        page = commit_files.files_of(table, found, wanted["action"], start, FILES, wanted["partition"])
+        page = commit_files.files_of(table, row, wanted["action"], start, FILES, wanted["partition"])
     except Problem as problem:
         return context | {"files": [], "files_problem": problem.detail, "more_files": None}
     return context | {
@@ -182,5 +182,5 @@ def _files_filter(request: HttpRequest, table: Table) -> dict[str, Any]:
 def _physical(table: Table, column: str) -> str:
     """A partition column's name as files carry it: column mapping renames columns, not files."""
     tree = schemas.tree_of(table.schema)
-    found = tree.column(column) if tree else None
-    return found.physical_name if found else column
+    field = tree.column(column) if tree else None
+    return field.physical_name if field else column

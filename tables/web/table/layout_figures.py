@@ -13,17 +13,17 @@ from tables.rules.shares import percent
 from tables.web import charts
 
 
-def layout(found: dict[str, Any]) -> dict[str, Any]:
+def layout(summary: dict[str, Any]) -> dict[str, Any]:
     """A layout's drawings and rows."""
-    files, total = found["num_files"], found["size_bytes"]
-    partitions = found["partitions"]
+    files, total = summary["num_files"], summary["size_bytes"]
+    partitions = summary["partitions"]
     return {
-        "found": found,
-        "histogram": charts.histogram(found["histogram"], SMALL_FILE_BYTES),
-        "classes": [_class(row, files, total) for row in found["histogram"]],
-        "small_share": _percent(found["small_files"], files),
-        "small_bytes_share": _percent(found["small_bytes"], total),
-        "statistics_share": _percent(found["with_statistics"], files),
+        "found": summary,
+        "histogram": charts.histogram(summary["histogram"], SMALL_FILE_BYTES),
+        "classes": [_class(row, files, total) for row in summary["histogram"]],
+        "small_share": _percent(summary["small_files"], files),
+        "small_bytes_share": _percent(summary["small_bytes"], total),
+        "statistics_share": _percent(summary["with_statistics"], files),
         "skew": charts.skew(partitions["curve"], partitions["count"], partitions["median_bytes"])
         if partitions
         else None,
@@ -35,15 +35,18 @@ def layout(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def partitions(found: listing.Page, order: str, asked: QueryDict) -> dict[str, Any]:
+def partitions(partition_page: listing.Page, order: str, asked: QueryDict) -> dict[str, Any]:
     """A page of partitions: each with its share of the largest, and the pages before and after."""
     column = listing.ORDERS[order]
-    rows = [{**row, "width": round(100 * (row[column] or 0) / found.top) if found.top else 0} for row in found.rows]
-    last = found.start + len(found.rows)
-    text = f"{found.start + 1:,} – {last:,} of {found.found:,}" if found.rows else ""
+    rows = [
+        {**row, "width": round(100 * (row[column] or 0) / partition_page.top) if partition_page.top else 0}
+        for row in partition_page.rows
+    ]
+    last = partition_page.start + len(partition_page.rows)
+    text = f"{partition_page.start + 1:,} – {last:,} of {partition_page.found:,}" if partition_page.rows else ""
     orders = [{"value": name, "text": text, "checked": name == order} for name, text in _PARTITION_ORDERS.items()]
-    page = pager(asked, found, "Next", text, previous_text="Previous")
-    return {"found": found, "rows": rows, "page": page, "orders": orders}
+    page = pager(asked, partition_page, "Next", text, previous_text="Previous")
+    return {"found": partition_page, "rows": rows, "page": page, "orders": orders}
 
 
 _PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files": "most files first"}
@@ -66,12 +69,12 @@ def _ratio(partitions: dict[str, Any] | None) -> str | None:
 
 def _columns(partitions: dict[str, Any], total: int | None) -> list[dict[str, Any]]:
     """Per partition column, its largest values with their share of the largest one."""
-    found = []
+    columns = []
     for name, values in partitions["by_column"].items():
         top = max((row["bytes"] for row in values["largest"]), default=0)
         rows = [_value(row, name, top, total) for row in values["largest"][:20]]
-        found.append({"name": name, "count": values["values"], "rows": rows, "rest": values["values"] - len(rows)})
-    return found
+        columns.append({"name": name, "count": values["values"], "rows": rows, "rest": values["values"] - len(rows)})
+    return columns
 
 
 def _value(row: dict[str, Any], name: str, top: int, total: int | None) -> dict[str, Any]:

@@ -37,8 +37,8 @@ def partitions(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     order = request.GET.get("order", "")
     order = order if order in listing.ORDERS else listing.USUAL
     q = request.GET.get("q", "")[: listing.LONGEST_QUERY]
-    found = listing.page(table, order, q, start_of(request.GET.get("cursor", "")), PARTITIONS)
-    context = {"order": order, "q": q, **layout_figures.partitions(found, order, request.GET)}
+    page = listing.page(table, order, q, start_of(request.GET.get("cursor", "")), PARTITIONS)
+    context = {"order": order, "q": q, **layout_figures.partitions(page, order, request.GET)}
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/table/_partitions.html", context)
     around = page_header.header(person_of(request), table, "layout")

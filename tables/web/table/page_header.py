@@ -74,8 +74,8 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
     if table.version is None or not may(person, table, Permission.TABLE_ROWS):
         return []
     named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
-    found = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
-    return [{"text": text, "url": url, "current": name == current} for text, name, url in found if url]
+    tabs = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
+    return [{"text": text, "url": url, "current": name == current} for text, name, url in tabs if url]
 
 
 def _rows_url(person: Person, table: Table) -> str | None:

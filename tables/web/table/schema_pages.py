@@ -10,8 +10,8 @@ from console.base.pagination import pager
 from tables.history import schemas
 
 
-def field_pages(found: schemas.Listing, asked: QueryDict) -> dict[str, Any]:
+def field_pages(listing: schemas.Listing, asked: QueryDict) -> dict[str, Any]:
     """The pages of a schema before and after, as `parts/pager.html` takes them; nothing for one page."""
-    last = found.start + len(found.lines)
-    text = f"{found.start + 1:,} – {last:,} of {found.found:,}" if last < found.found or found.start else ""
-    return pager(asked, found, "Next", text, previous_text="Previous")
+    last = listing.start + len(listing.lines)
+    text = f"{listing.start + 1:,} – {last:,} of {listing.found:,}" if last < listing.found or listing.start else ""
+    return pager(asked, listing, "Next", text, previous_text="Previous")

@@ -30,14 +30,14 @@ def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     listed = _listed(request, table, state) | {"table": table, "version": version, "at": state}
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/schema/_fields.html", listed)
-    found, changes = payloads.schema_changes(table, cursor=request.GET.get("changes", ""))
+    page, changes = payloads.schema_changes(table, cursor=request.GET.get("changes", ""))
     return table_page(
         request,
         table,
         "schema",
         changes=changes,
-        older_changes=found.next,
-        all_changes=queries.schema_commits(table).count() if found.next or "changes" in request.GET else None,
+        older_changes=page.next,
+        all_changes=queries.schema_commits(table).count() if page.next or "changes" in request.GET else None,
         compared=_compared(request, table),
         **{name: value for name, value in listed.items() if name != "table"},
     )
