@@ -130,10 +130,10 @@ def _approved(job: Job) -> Judgement:
 def digest_in(user_metadata: str) -> str | None:
     """The digest in a commit's mark; None if it has none."""
     try:
-        found = json.loads(user_metadata).get("digest")
+        digest = json.loads(user_metadata).get("digest")
     except (ValueError, AttributeError):
         return None
-    return found if isinstance(found, str) else None
+    return digest if isinstance(digest, str) else None
 
 
 def _say(explanation: Explanation, commit: Commit, judged: Judgement) -> None:

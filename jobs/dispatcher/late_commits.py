@@ -53,13 +53,13 @@ class LateCommits:
 
     def __call__(self) -> int:
         """One round. Returns how many commits it found."""
-        ends, found = time.monotonic() + SECONDS, 0
+        ends, count = time.monotonic() + SECONDS, 0
         self._forget()
         for job in self._turns.take(_lost().only(*_FIELDS), AT_ONCE):
-            found += self._look(job)
+            count += self._look(job)
             if time.monotonic() >= ends:
                 break
-        return found
+        return count
 
     def _forget(self) -> None:
         now = timezone.now()
@@ -68,12 +68,12 @@ class LateCommits:
     def _look(self, job: Job) -> bool:
         since = self._since(job)
         try:
-            found, reached = endings.committed_after(job, since, COMMITS)
+            result, reached = endings.committed_after(job, since, COMMITS)
         except endings.Unreadable as error:
             log.warning("late_commit_unknown", job=str(job.pk), error=str(error))
             return False
-        if found is not None:
-            return _late_commit(job, found)
+        if result is not None:
+            return _late_commit(job, result)
         if reached > since:
             mark = log_access.commit_mark(job.location, reached)
             self._seen[job.pk] = Seen(reached, mark, timezone.now() + timedelta(seconds=timing().late_commit))
@@ -99,15 +99,15 @@ def _lost() -> QuerySet[Job]:
     )
 
 
-def _late_commit(job: Job, found: Result) -> bool:
-    text = f"Levee found a commit of this job after its end: version {found.version:,}. The table has changed."
+def _late_commit(job: Job, result: Result) -> bool:
+    text = f"Levee found a commit of this job after its end: version {result.version:,}. The table has changed."
     with transaction.atomic():
-        if not Job.objects.filter(pk=job.pk, version=None).update(version=found.version):
+        if not Job.objects.filter(pk=job.pk, version=None).update(version=result.version):
             return False  # another dispatcher was first
         record(
             Actor.system(WHO), Action.JOB_LATE_COMMIT, ObjectKind.JOB, job.pk, str(job),
-            reason=text, job=job.pk, digest=job.digest, table_version=found.version,
+            reason=text, job=job.pk, digest=job.digest, table_version=result.version,
         )  # fmt: skip
-        note(job, WHO, "late_commit", text, f"Committed as version {found.version:,}.")
+        note(job, WHO, "late_commit", text, f"Committed as version {result.version:,}.")
         log_access.sync_soon(job.table_id)
     return True

@@ -89,12 +89,12 @@ def _decide(pk: uuid.UUID) -> bool:
     if dead is False:
         return False
     try:
-        found = endings.committed(job)
+        result = endings.committed(job)
     except endings.Unreadable as error:
         log.warning("history_unreadable", job=str(pk), error=str(error))
         return _stale_in_time(job, attempt, endings.UNREADABLE)
-    if found is not None:
-        return _succeed(job, found)
+    if result is not None:
+        return _succeed(job, result)
     return _without_commit(job, attempt) if dead else _stale_in_time(job, attempt, endings.UNPROVEN)
 
 
@@ -106,13 +106,13 @@ def _fence_cancelled(job: Job) -> bool:
     return bool(Job.objects.filter(LOST, pk=job.pk, state=State.CANCELLING).update(token=_new_token()))
 
 
-def _succeed(job: Job, found: Result) -> bool:
-    found = endings.judged(job, found)
-    text = f"The worker was lost after its commit, which Levee found in the history as version {found.version:,}."
+def _succeed(job: Job, result: Result) -> bool:
+    result = endings.judged(job, result)
+    text = f"The worker was lost after its commit, which Levee found in the history as version {result.version:,}."
     with transaction.atomic():
         move(
             job, State.SUCCEEDED, Cause.DISPATCHER, WHO,
-            only_from=_now(job), text=text, result=found.as_json(), version=found.version, attempt_outcome="lost, committed",
+            only_from=_now(job), text=text, result=result.as_json(), version=result.version, attempt_outcome="lost, committed",
         )  # fmt: skip
         # The light worker syncs the catalog later: no trouble with one table may hold up this round.
         log_access.sync_soon(job.table_id)

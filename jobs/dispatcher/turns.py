@@ -20,10 +20,10 @@ class Turns(Generic[M]):
         """The rows after the last one taken, then those from the start; `most` at most."""
         rows = rows.order_by("pk")
         if self._last is None:
-            found = list(rows[:most])
+            batch = list(rows[:most])
         else:
-            found = list(rows.filter(pk__gt=self._last)[:most])
-            found += rows.filter(pk__lte=self._last)[: most - len(found)]
-        for row in found:
+            batch = list(rows.filter(pk__gt=self._last)[:most])
+            batch += rows.filter(pk__lte=self._last)[: most - len(batch)]
+        for row in batch:
             self._last = row.pk
             yield row

@@ -139,12 +139,12 @@ def _count_or_name(schema: Sequence[PartitionField], layout: Layout) -> Refusal 
             f" column(s): {_listed(layout.columns)} from parsing the file name: {layout.example}",
             layout.example,
         )
-    for name, found in zip(expected, layout.columns, strict=True):
-        if name.lower() != found.lower():
+    for name, column in zip(expected, layout.columns, strict=True):
+        if name.lower() != column.lower():
             return _delta_refusal(
                 "DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME",
                 "KD009",
-                f"Expecting partition column `{name}`, but found partition column `{found}` from parsing the file name:"
+                f"Expecting partition column `{name}`, but found partition column `{column}` from parsing the file name:"
                 f" {layout.example}",
                 layout.example,
             )
@@ -197,13 +197,13 @@ class _Parser:
         self.at = 0
 
     def fields(self) -> tuple[PartitionField, ...]:
-        found = [self._field()]
+        fields = [self._field()]
         while self._peek() == ",":
             self._take()
-            found.append(self._field())
+            fields.append(self._field())
         if self._peek():
             raise self._wrong("a comma or the end was expected")
-        return tuple(found)
+        return tuple(fields)
 
     def _field(self) -> PartitionField:
         name = self._name()
@@ -241,8 +241,8 @@ class _Parser:
     def _arguments(self) -> str:
         """The numbers in brackets after the type that comes next, `(3)`; empty without."""
         word = _TOKEN.match(self.text, self.at)
-        found = _ARGUMENTS.match(self.text, word.end()) if word else None
-        return "".join(found.group().split()) if found else ""
+        match = _ARGUMENTS.match(self.text, word.end()) if word else None
+        return "".join(match.group().split()) if match else ""
 
     def _decimal(self) -> str:
         if self._peek() != "(":
@@ -282,8 +282,8 @@ class _Parser:
     def _error(self, reason: str, engine: EngineFailure | None) -> CommandRefused:
         rest = self.text[self.at :]
         position = self.at + len(rest) - len(rest.lstrip())
-        found = self._peek()
-        text = f"{reason}, found `{found}`" if found else f"{reason}, found the end"
+        token = self._peek()
+        text = f"{reason}, found `{token}`" if token else f"{reason}, found the end"
         return _refused(position, text, engine)
 
 

@@ -83,10 +83,10 @@ def kept(path: str, *, only_log: bool = False) -> Iterator[Directory]:
 
     Raises CommandRefused `outside_roots`, `not_found`, `unreadable`.
     """
-    found = judged(path, only_log=only_log)
-    with keeping(found.check):
-        yield found
-    found.check()
+    directory = judged(path, only_log=only_log)
+    with keeping(directory.check):
+        yield directory
+    directory.check()
 
 
 @contextmanager
@@ -112,10 +112,10 @@ def changing(directory: Directory) -> Iterator[None]:
 
 def judged(path: str, *, only_log: bool = False) -> Directory:
     """A Delta table's directory, checked before Spark reads it, since Spark follows its checkpoints anywhere."""
-    found = Directory(path, only_log=only_log)
-    found.check()
+    directory = Directory(path, only_log=only_log)
+    directory.check()
     refuse_foreign_sidecars(path)
-    return found
+    return directory
 
 
 def refuse_foreign_sidecars(path: str) -> None:

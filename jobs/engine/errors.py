@@ -177,8 +177,8 @@ def _failure(link: Link, whole: str) -> EngineFailure:
     message = link["message"] or whole
     condition, sqlstate = link["condition"], link["sqlstate"]
     if condition is None:
-        found = CONDITION_IN_TEXT.search(message) or CONDITION_IN_TEXT.search(whole)
-        condition = found[1] if found else None
+        match = CONDITION_IN_TEXT.search(message) or CONDITION_IN_TEXT.search(whole)
+        condition = match[1] if match else None
     if sqlstate is None:
         state = SQLSTATE_IN_TEXT.search(message) or (SQLSTATE_IN_TEXT.search(whole) if condition else None)
         sqlstate = state[1] if state else None

@@ -84,10 +84,10 @@ def is_own(session: SparkSession, commit: Commit) -> bool:
     """Whether the commit carries the mark of the session's job, whichever attempt wrote it."""
     mine = json.loads(str(session.conf.get(USER_METADATA)))
     try:
-        found = json.loads(commit.userMetadata or "null")
+        metadata = json.loads(commit.userMetadata or "null")
     except ValueError:  # another program's own metadata
         return False
-    return isinstance(found, dict) and found.get("job") == mine["job"]
+    return isinstance(metadata, dict) and metadata.get("job") == mine["job"]
 
 
 def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows: int | None = None) -> Result:

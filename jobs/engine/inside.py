@@ -49,9 +49,9 @@ def _refuse_any(files: DataFrame, data_path: str) -> None:
     kind, stored = F.col("deletionVector.storageType"), F.col("deletionVector.pathOrInlineDv")
     prefix = stored.substr(F.lit(1), F.length(stored) - VECTOR_ID)
     foreign = ((kind == "p") & _leads_out(stored, data_path)) | ((kind == "u") & ~prefix.rlike(VECTOR_PREFIX))
-    found = files.where(_leads_out(F.col("path"), data_path) | F.coalesce(foreign, F.lit(False))).limit(1).collect()
-    if found:
-        raise CommandRefused(_refusal(f"The table's log names a file outside its directory: {found[0]['path'][:500]}"))
+    rows = files.where(_leads_out(F.col("path"), data_path) | F.coalesce(foreign, F.lit(False))).limit(1).collect()
+    if rows:
+        raise CommandRefused(_refusal(f"The table's log names a file outside its directory: {rows[0]['path'][:500]}"))
 
 
 def _leads_out(path: Column, data_path: str) -> Column:
@@ -65,9 +65,9 @@ def _leads_out(path: Column, data_path: str) -> Column:
 
 def refuse_redirect(data_path: Any, path: str) -> None:
     """Refuses a redirected table: Delta follows a redirect on its own, and its table object then points elsewhere."""
-    found = data_path.toUri().getPath() if path.startswith("/") else data_path.toString()
-    if found.rstrip("/") != path.rstrip("/"):
-        raise CommandRefused(_refusal(f"The table redirects to another location: {found}"))
+    location = data_path.toUri().getPath() if path.startswith("/") else data_path.toString()
+    if location.rstrip("/") != path.rstrip("/"):
+        raise CommandRefused(_refusal(f"The table redirects to another location: {location}"))
 
 
 def _refusal(text: str) -> Refusal:

@@ -39,12 +39,12 @@ def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
     file = frame.metadataColumn("_metadata")
     figures = [F.count(F.lit(1)).alias("rows"), F.max(file.getField("file_size")).alias("bytes")]
     sums = [] if row is None else _sums(row)
-    found = frame.groupBy(file.getField("file_path").alias("file")).agg(*figures, *sums).collect()
+    parts = frame.groupBy(file.getField("file_path").alias("file")).agg(*figures, *sums).collect()
     return Measured(
-        rows=sum(part["rows"] for part in found),
-        rows_hash=None if row is None else str(sum(_sum(part) for part in found)),
-        files={local(part["file"]): part["rows"] for part in found},
-        bytes=sum(part["bytes"] for part in found),
+        rows=sum(part["rows"] for part in parts),
+        rows_hash=None if row is None else str(sum(_sum(part) for part in parts)),
+        files={local(part["file"]): part["rows"] for part in parts},
+        bytes=sum(part["bytes"] for part in parts),
     )
 
 
@@ -60,8 +60,8 @@ def difference(before: DataFrame, after: DataFrame) -> tuple[int, int] | None:
     both = counted[0].join(counted[1], "row_hash", "full_outer")
     more = F.coalesce(F.col("n_after"), F.lit(0)) - F.coalesce(F.col("n_before"), F.lit(0))
     gained, lost = F.greatest(more, F.lit(0)), F.greatest(-more, F.lit(0))
-    found = both.agg(F.sum(gained).alias("gained"), F.sum(lost).alias("lost")).collect()[0]
-    return int(found["gained"] or 0), int(found["lost"] or 0)
+    sums = both.agg(F.sum(gained).alias("gained"), F.sum(lost).alias("lost")).collect()[0]
+    return int(sums["gained"] or 0), int(sums["lost"] or 0)
 
 
 def _by_hash(frame: DataFrame, row: Column, name: str) -> DataFrame:

@@ -136,10 +136,10 @@ def _like(subject: Column, pattern: str, escape: str) -> Column:
 
 
 def _attribute(path: Sequence[str]) -> Column:
-    found = F.col(quoted(path[0]))
+    column = F.col(quoted(path[0]))
     for name in path[1:]:
-        found = found.getField(name)
-    return found
+        column = column.getField(name)
+    return column
 
 
 def _balanced(columns: Sequence[Column], join: Callable[[Column, Column], Column]) -> Column:

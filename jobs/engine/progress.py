@@ -22,8 +22,8 @@ def holds_slots(context: SparkContext, tag: str) -> bool:
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job_id) for job_id in tracker.getJobIdsForGroup(tag)]
     stages = {stage_id for job in jobs if job is not None for stage_id in job.stageIds}
-    found = [tracker.getStageInfo(stage_id) for stage_id in stages]
-    return any(info is not None and info.numActiveTasks for info in found)
+    infos = [tracker.getStageInfo(stage_id) for stage_id in stages]
+    return any(info is not None and info.numActiveTasks for info in infos)
 
 
 def _belongs(context: SparkContext, stage_id: int, tag: str) -> bool:

@@ -47,8 +47,8 @@ def _rows(session: SparkSession, question: Mapping[str, Any], directory: Directo
     rows = DataFrame(table.toDf(session._jsparkSession), session)
     if question.get("predicate") is not None:
         rows = rows.filter(column_of(from_json(question["predicate"]), session))
-    found = _selected(rows, question.get("columns"))
-    return _answer(found, _limit(question)) | {"version": version}
+    selected = _selected(rows, question.get("columns"))
+    return _answer(selected, _limit(question)) | {"version": version}
 
 
 def read_changes(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def _changes(session: SparkSession, question: Mapping[str, Any], directory: Dire
     refuse_outside(session, head, directory.path)
     refuse_outside_commits(session, head, directory.path, first, min(last, newest))
     directory.check()
-    found = DataFrame(table.toDf(session._jsparkSession), session).orderBy(F.col(COMMIT_VERSION))
-    return _answer(found, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
+    changes = DataFrame(table.toDf(session._jsparkSession), session).orderBy(F.col(COMMIT_VERSION))
+    return _answer(changes, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
 
 
 def _place(question: Mapping[str, Any], *more: str) -> dict[str, Any]:
@@ -99,8 +99,8 @@ def _selected(rows: DataFrame, names: Sequence[str] | None) -> DataFrame:
     return rows.select(*[F.col(quoted(name)) for name in names])
 
 
-def _answer(found: DataFrame, limit: int) -> dict[str, Any]:
-    fields = found.schema.fields
+def _answer(frame: DataFrame, limit: int) -> dict[str, Any]:
+    fields = frame.schema.fields
     for field in fields:
         if not cells.is_readable(field.dataType):
             text = f"{field.name} is {field.dataType.simpleString()}, which Levee can't show; choose other columns."
@@ -109,7 +109,7 @@ def _answer(found: DataFrame, limit: int) -> dict[str, Any]:
     texts = [cells.as_text(F.col(quoted(field.name)), field.dataType, characters) for field in fields]
     named = [text.alias(f"c{place}") for place, text in enumerate(texts)]
     # One row beyond the limit shows whether there are more. With the limit on top, Spark reads only the files it needs.
-    taken = found.select(*named).limit(limit + 1).collect()
+    taken = frame.select(*named).limit(limit + 1).collect()
     rows, cut = _bounded([tuple(row) for row in taken[:limit]], fields, characters)
     return {
         "columns": [_column(field) for field in fields],

@@ -114,15 +114,15 @@ class Runtime:
             return [f"The JVM's log can't be read: {error}"]
 
     def _warnings(self, position: int, limit: int) -> list[str]:
-        found: list[str] = []
+        warnings: list[str] = []
         with self._log.open("rb") as lines:
             lines.seek(position)
             for line in lines:
                 if b" WARN " in line or b" ERROR " in line:
-                    found.append(line.decode("utf-8", "replace").rstrip()[:1000])
-                if len(found) == limit:
+                    warnings.append(line.decode("utf-8", "replace").rstrip()[:1000])
+                if len(warnings) == limit:
                     break
-        return found
+        return warnings
 
     def stop(self, *, seconds: float = 30) -> None:
         """Shuts the JVM down gracefully; kills its process group if that takes longer than `seconds`."""

@@ -38,8 +38,8 @@ class Local:
 
     def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
         """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, PermissionError, Linked."""
-        with opened_directory(self._top(), relative) as descriptor, os.scandir(descriptor) as found:
-            for entry in found:
+        with opened_directory(self._top(), relative) as descriptor, os.scandir(descriptor) as entries:
+            for entry in entries:
                 yield entry.name, _kind(entry), entry
 
     def stat(self, handle: Any) -> tuple[int, int]:

@@ -29,8 +29,8 @@ def missing_files(session: SparkSession, path: str, then: Any, now: Any) -> list
 def stored_files(session: SparkSession, path: str, table: Any) -> set[str]:
     """The data files and deletion vector files of Delta's table object."""
     files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
-    found = files.select("path", "deletionVector.storageType", "deletionVector.pathOrInlineDv").collect()
-    return {file for row in found for file in _files(path.rstrip("/"), row)}
+    rows = files.select("path", "deletionVector.storageType", "deletionVector.pathOrInlineDv").collect()
+    return {file for row in rows for file in _files(path.rstrip("/"), row)}
 
 
 def _files(path: str, row: Row) -> Iterable[str]:

@@ -49,10 +49,10 @@ def survey(
     listed = tuple(only) if only is not None else metadata_log_files(place)
     shares = _named(listed, slots) if listed is not None else _shares(place, slots)
     few = expected is not None and expected <= FILES_IN_DRIVER and not footers and isinstance(place, storage.Local)
-    found = walk.scan(shares, order) if few else _run(session, _packed(shares, slots), order)
+    findings = walk.scan(shares, order) if few else _run(session, _packed(shares, slots), order)
     if listed is not None and only is None:
-        found.count("from metadata log")
-    return found
+        findings.count("from metadata log")
+    return findings
 
 
 def is_table(path: str) -> bool:
@@ -61,13 +61,13 @@ def is_table(path: str) -> bool:
 
 
 def _run(session: SparkSession, packs: list[list[Share]], order: Order) -> Findings:
-    found = Findings()
+    findings = Findings()
     if not packs:
-        return found
+        return findings
     tasks = session.sparkContext.parallelize(packs, len(packs))
     for part in tasks.map(partial(walk.scan, order=order)).collect():
-        found.merge(part, order.lines)
-    return found
+        findings.merge(part, order.lines)
+    return findings
 
 
 def _shares(place: Storage, slots: int) -> list[Share]:

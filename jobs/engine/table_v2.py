@@ -56,8 +56,8 @@ def _read_table(session: SparkSession, question: Mapping[str, Any]) -> dict[str,
         # A redirect in the table's properties, or an external metastore, may point to another directory than the permitted one.
         refuse_redirect(table.deltaLog().dataPath(), path)
     filters = _partition_filters(table, str(question.get("partition") or ""))
-    found: dict[str, Any] = masked_json(_members(table) | {"partition_filters": filters})
-    return found
+    members: dict[str, Any] = masked_json(_members(table) | {"partition_filters": filters})
+    return members
 
 
 def _partition_filters(table: Any, partition: str) -> list[dict[str, str | None]]:

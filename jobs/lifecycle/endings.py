@@ -96,11 +96,11 @@ def _remedy(failure: EngineFailure) -> str:
     return cause.remedy if cause else "Fix what the message names, then request it again."
 
 
-def swapped(job: Job, found: DirectorySwapped) -> dict[str, Any]:
+def swapped(job: Job, error: DirectorySwapped) -> dict[str, Any]:
     """The job's `error` when its directory was swapped while Spark changed it: reading there now proves nothing."""
     return {
         "code": "directory_swapped",
-        "message": str(found),
+        "message": str(error),
         "engine": None,
         "place": job.location,
         "table_state": (
@@ -133,13 +133,13 @@ def broken(job: Job, worker: str, error: Exception) -> dict[str, Any]:
     }
 
 
-def broken_afterwards(found: Result, worker: str, error: Exception) -> Result:
+def broken_afterwards(result: Result, worker: str, error: Exception) -> Result:
     """The job's result when Levee failed after the commit, with a text that says which checks are missing."""
     text = (
-        f"Committed as version {found.version}. Then something went wrong in Levee ({type(error).__name__};"
+        f"Committed as version {result.version}. Then something went wrong in Levee ({type(error).__name__};"
         f" the log of {worker} has the details), so it skipped its checks after the commit."
     )
-    return replace(found, details={**found.details, "text": text})
+    return replace(result, details={**result.details, "text": text})
 
 
 def moved(why: str) -> dict[str, Any]:

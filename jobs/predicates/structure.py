@@ -76,25 +76,25 @@ class Built:
         return node
 
 
-def build(found: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
+def build(outline: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
     """The tree of a skeleton. `resolve` finds a name's column. Raises CommandRefused."""
     try:
-        parsed = sqlglot.parse(found.text, read="spark")
+        parsed = sqlglot.parse(outline.text, read="spark")
     except SqlglotError:
         raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS) from None
     except RecursionError:
         raise refused(0, "nested too deeply", "Write it flatter, with fewer brackets.") from None
     if len(parsed) != 1 or parsed[0] is None:
         raise refused(0, "one condition is read, not several")
-    rebuilder = _Rebuilder(found, resolve)
+    rebuilder = _Rebuilder(outline, resolve)
     tree = rebuilder.node(parsed[0])
     rebuilder.check_complete()
     return tree, rebuilder.built
 
 
 class _Rebuilder:
-    def __init__(self, found: Skeleton, resolve: Resolve) -> None:
-        self.skeleton = found
+    def __init__(self, outline: Skeleton, resolve: Resolve) -> None:
+        self.skeleton = outline
         self.resolve = resolve
         self.built = Built()
         self.parts: Counter[str] = Counter()
@@ -106,77 +106,77 @@ class _Rebuilder:
         if self.seen != list(range(len(self.skeleton.leaves))) or self.parts != self.skeleton.parts:
             raise refused(0, "it can be read in more than one way", _BRACKETS)
 
-    def node(self, found: Any) -> Node:
+    def node(self, parsed: Any) -> Node:
         first = len(self.seen)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise refused(0, "it is nested too deeply", "Write it flatter, with fewer brackets.")
-        made = self._made(found)
+        made = self._made(parsed)
         self.depth -= 1
         place = self.seen[first] if first < len(self.seen) else 0
         start = self.skeleton.leaves[place].start
         return made if id(made) in self.built.places else self.built.put(made, start)
 
-    def _made(self, found: Any) -> Node:
-        kind = type(found)
+    def _made(self, parsed: Any) -> Node:
+        kind = type(parsed)
         if kind is exp.Paren:
-            self._only(found, "this")
+            self._only(parsed, "this")
             self.parts["("] += 1
-            return self.node(found.this)
+            return self.node(parsed.this)
         if kind in (exp.And, exp.Or):
-            return self._chain(found)
+            return self._chain(parsed)
         if kind in _COMPARISONS:
-            return Comparison(_COMPARISONS[kind], *self._pair(found, _COMPARISONS[kind]))
+            return Comparison(_COMPARISONS[kind], *self._pair(parsed, _COMPARISONS[kind]))
         if kind in _ARITHMETIC:
-            return Arithmetic(_ARITHMETIC[kind], *self._pair(found, _ARITHMETIC[kind]))
+            return Arithmetic(_ARITHMETIC[kind], *self._pair(parsed, _ARITHMETIC[kind]))
         if kind in _TESTS:
-            return self._test(found)
-        return self._single(found)
+            return self._test(parsed)
+        return self._single(parsed)
 
-    def _single(self, found: Any) -> Node:
-        match found:
+    def _single(self, parsed: Any) -> Node:
+        match parsed:
             case exp.Not():
-                self._only(found, "this")
+                self._only(parsed, "this")
                 self.parts["NOT"] += 1
-                return Not(self.node(found.this))
+                return Not(self.node(parsed.this))
             case exp.Neg():
-                self._only(found, "this")
+                self._only(parsed, "this")
                 self.parts["-"] += 1
-                return self._negative(found.this)
+                return self._negative(parsed.this)
             case exp.Column():
-                return self._leaf(found)
+                return self._leaf(parsed)
             case exp.Anonymous():
-                return self._call(found)
-        raise refused(0, f"{type(found).__name__.upper()} is not read")
+                return self._call(parsed)
+        raise refused(0, f"{type(parsed).__name__.upper()} is not read")
 
-    def _only(self, found: Any, *names: str) -> None:
+    def _only(self, parsed: Any, *names: str) -> None:
         """Nothing but the named members is set: what sqlglot adds elsewhere would be lost."""
-        odd = [name for name, value in found.args.items() if value and name not in names and name not in _HARMLESS]
+        odd = [name for name, value in parsed.args.items() if value and name not in names and name not in _HARMLESS]
         if odd:
             raise refused(0, f"{odd[0]} is not read", _BRACKETS)
 
-    def _pair(self, found: Any, operator: str) -> tuple[Node, Node]:
-        self._only(found, "this", "expression")
-        left = self._operand(found.this)
+    def _pair(self, parsed: Any, operator: str) -> tuple[Node, Node]:
+        self._only(parsed, "this", "expression")
+        left = self._operand(parsed.this)
         self.parts[operator] += 1
-        return left, self._operand(found.expression)
+        return left, self._operand(parsed.expression)
 
-    def _operand(self, found: Any) -> Node:
+    def _operand(self, parsed: Any) -> Node:
         """A condition inside a comparison needs brackets: without them, dialects differ in what belongs to what."""
-        if isinstance(found, exp.And | exp.Or | exp.Not) or type(found) in _COMPARISONS or isinstance(found, _TESTS):
-            raise self._doubtful(found)
-        return self.node(found)
+        if isinstance(parsed, exp.And | exp.Or | exp.Not) or type(parsed) in _COMPARISONS or isinstance(parsed, _TESTS):
+            raise self._doubtful(parsed)
+        return self.node(parsed)
 
-    def _doubtful(self, found: Any) -> CommandRefused:
+    def _doubtful(self, parsed: Any) -> CommandRefused:
         """Its first leaf is looked up, not built: such conditions may stand in thousands around one another."""
-        first = next(found.find_all(exp.Column, exp.Anonymous, bfs=False), None)
+        first = next(parsed.find_all(exp.Column, exp.Anonymous, bfs=False), None)
         at = 0 if first is None else self._number(str(first.this if type(first) is exp.Anonymous else first.name))
         start = self.skeleton.leaves[at].start
         return refused(start, "a condition inside a condition needs brackets", _BRACKETS)
 
-    def _chain(self, found: Any) -> Node:
+    def _chain(self, parsed: Any) -> Node:
         """a AND b AND c is one node of three; long chains lean to the left."""
-        kind, rest, current = type(found), [], found
+        kind, rest, current = type(parsed), [], parsed
         while type(current) is kind:
             self._only(current, "this", "expression")
             rest.append(current.expression)
@@ -189,66 +189,66 @@ class _Rebuilder:
             terms.extend(made.terms if isinstance(made, node_type) else (made,))
         return node_type(tuple(terms))
 
-    def _test(self, found: Any) -> Node:
-        operand = self._operand(found.this)
-        match found:
+    def _test(self, parsed: Any) -> Node:
+        operand = self._operand(parsed.this)
+        match parsed:
             case exp.In():
-                made = self._in(found, operand)
+                made = self._in(parsed, operand)
             case exp.Between():
-                made = self._between(found, operand)
+                made = self._between(parsed, operand)
             case exp.Like():
-                made = self._like(found, operand)
+                made = self._like(parsed, operand)
             case _:
-                made = self._is(found, operand)
-        if found.args.get("negate"):
+                made = self._is(parsed, operand)
+        if parsed.args.get("negate"):
             self.parts["NOT"] += 1
             return Not(self.built.put(made, self.built.at(operand)))
         return made
 
-    def _in(self, found: Any, operand: Node) -> Node:
-        self._only(found, "this", "expressions", "negate")
-        options = [self._operand(option) for option in found.expressions]
+    def _in(self, parsed: Any, operand: Node) -> Node:
+        self._only(parsed, "this", "expressions", "negate")
+        options = [self._operand(option) for option in parsed.expressions]
         self.parts["IN"] += 1
         self.parts[","] += max(len(options) - 1, 0)
         return In(operand, tuple(options))
 
-    def _between(self, found: Any, operand: Node) -> Node:
-        self._only(found, "this", "low", "high", "negate")
+    def _between(self, parsed: Any, operand: Node) -> Node:
+        self._only(parsed, "this", "low", "high", "negate")
         self.parts["BETWEEN"] += 1
         self.parts["AND"] += 1
-        return Between(operand, self._operand(found.args["low"]), self._operand(found.args["high"]))
+        return Between(operand, self._operand(parsed.args["low"]), self._operand(parsed.args["high"]))
 
-    def _like(self, found: Any, operand: Node) -> Node:
-        self._only(found, "this", "expression", "negate")
+    def _like(self, parsed: Any, operand: Node) -> Node:
+        self._only(parsed, "this", "expression", "negate")
         self.parts["LIKE"] += 1
-        leaf = self._payload(found.expression)
+        leaf = self._payload(parsed.expression)
         if not isinstance(leaf.payload, Pattern):
             raise refused(leaf.start, "LIKE needs a text", _BRACKETS)
         return Like(operand, leaf.payload.pattern, leaf.payload.escape)
 
-    def _is(self, found: Any, operand: Node) -> Node:
-        self._only(found, "this", "expression")
+    def _is(self, parsed: Any, operand: Node) -> Node:
+        self._only(parsed, "this", "expression")
         self.parts["IS"] += 1
-        leaf = self._payload(found.expression)
+        leaf = self._payload(parsed.expression)
         if not isinstance(leaf.payload, Null):
             raise refused(leaf.start, "after IS stands NULL or NOT NULL", _BRACKETS)
         return IsNull(operand, leaf.payload.negated)
 
-    def _negative(self, found: Any) -> Node:
+    def _negative(self, parsed: Any) -> Node:
         """A minus right before a number is part of it, so that the smallest bigint can be written."""
-        if type(found) is exp.Column:
-            leaf = self._payload(found)
+        if type(parsed) is exp.Column:
+            leaf = self._payload(parsed)
             if isinstance(leaf.payload, Number):
                 return leaves.number(leaf.payload.token, negative=True)
             return Negative(self._value(leaf))
-        return Negative(self._operand(found))
+        return Negative(self._operand(parsed))
 
-    def _call(self, found: Any) -> Node:
-        self._only(found, "this", "expressions")
-        leaf = self._mark(str(found.this), "f")
+    def _call(self, parsed: Any) -> Node:
+        self._only(parsed, "this", "expressions")
+        leaf = self._mark(str(parsed.this), "f")
         if not isinstance(leaf.payload, Function):
             raise refused(leaf.start, "a function is expected here", _BRACKETS)
-        arguments = list(found.expressions)
+        arguments = list(parsed.expressions)
         self.parts[","] += max(len(arguments) - 1, 0)
         if leaf.payload.name != "cast":
             return Call(leaf.payload.name, tuple(self.node(argument) for argument in arguments))
@@ -258,8 +258,8 @@ class _Rebuilder:
             raise refused(leaf.start, "CAST needs AS and a type", "Write CAST(value AS type).")
         return Cast(operand, target.payload.name)
 
-    def _leaf(self, found: Any) -> Node:
-        return self._value(self._payload(found))
+    def _leaf(self, parsed: Any) -> Node:
+        return self._value(self._payload(parsed))
 
     def _value(self, leaf: Leaf) -> Node:
         match leaf.payload:
@@ -272,11 +272,11 @@ class _Rebuilder:
                 return Literal(kind, value)
         raise refused(leaf.start, "a value is expected here", _BRACKETS)
 
-    def _payload(self, found: Any) -> Leaf:
-        if type(found) is not exp.Column:
+    def _payload(self, parsed: Any) -> Leaf:
+        if type(parsed) is not exp.Column:
             raise refused(0, "a name or a value is expected", _BRACKETS)
-        self._only(found, "this")
-        return self._mark(str(found.name), "v")
+        self._only(parsed, "this")
+        return self._mark(str(parsed.name), "v")
 
     def _mark(self, text: str, sort: str) -> Leaf:
         number = self._number(text)

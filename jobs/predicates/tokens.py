@@ -75,7 +75,7 @@ def tokens_of(text: str) -> list[Token]:
     if len(text) > MAX_LENGTH:
         remedy = "Use several requests, or a range that contains the values."
         raise refused(MAX_LENGTH, f"the predicate is longer than {MAX_LENGTH:,} characters", remedy)
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     plain = _visible(text)
     while at < len(plain):
@@ -83,9 +83,9 @@ def tokens_of(text: str) -> list[Token]:
         if match is None or plain.startswith("--", at) or plain.startswith("/*", at):
             raise _not_a_token(plain, at)
         if match.lastgroup and match.lastgroup != "BLANK":
-            found.append(Token(Kind[match.lastgroup], match.group(), at))
+            tokens.append(Token(Kind[match.lastgroup], match.group(), at))
         at = match.end()
-    return found
+    return tokens
 
 
 def _visible(text: str) -> str:

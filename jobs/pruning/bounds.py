@@ -102,11 +102,11 @@ def among(bounds: Bounds, constants: Sequence[Literal]) -> Outcome | None:
     if _kind(bounds.type) not in ("integer", "string", "date"):
         return None
     values = pa.array([constant.value for constant in constants], bounds.low.type)
-    found = pc.is_in(bounds.low, value_set=values)
+    matched = pc.is_in(bounds.low, value_set=values)
     unread = pc.and_not(pc.is_null(bounds.low), bounds.only_null)
     valued = pc.invert(bounds.only_null)
-    missed = pc.and_(pc.or_(pc.invert(found), unread), valued)
-    return Outcome(pc.or_(found, unread), missed, bounds.may_null)
+    missed = pc.and_(pc.or_(pc.invert(matched), unread), valued)
+    return Outcome(pc.or_(matched, unread), missed, bounds.may_null)
 
 
 def begins(bounds: Bounds, prefix: str) -> Outcome:
@@ -160,10 +160,10 @@ def _as_doubles(bounds: Bounds, value: Any) -> tuple[pa.Array, pa.Array, pa.Scal
 
 def _as_loose_doubles(bounds: Bounds, value: Any) -> tuple[pa.Array, pa.Array, pa.Scalar] | None:
     """Decimals were read as doubles: the bounds move apart by more than that can have cost."""
-    found = _as_doubles(bounds, value)
-    if found is None:
+    doubles = _as_doubles(bounds, value)
+    if doubles is None:
         return None
-    low, high, scalar = found
+    low, high, scalar = doubles
     return (
         pc.subtract(low, pc.multiply(pc.abs(low), _SLACK)),
         pc.add(high, pc.multiply(pc.abs(high), _SLACK)),

@@ -63,13 +63,13 @@ class _Matcher:
         self.partitions = {column.path: column for column in self.files.partitions}
         named = columns(self.node)
         wanted = {column.path: column for column in self.files.data if column.path in named}
-        found = bounds_of(
+        bounds = bounds_of(
             self.files.table.column("stats"),
             self.files.table.column("num_records").combine_chunks(),
             [Wanted(column.physical, column.type) for column in wanted.values()],
             self.files.longest_text,
         )
-        self.data = {path: found[column.physical] for path, column in wanted.items()}
+        self.data = {path: bounds[column.physical] for path, column in wanted.items()}
 
     def outcome(self, node: Node) -> Outcome:
         named = columns(node)
@@ -92,8 +92,8 @@ class _Matcher:
     def _test(self, node: Node) -> Outcome:
         match node:
             case tree.IsNull(tree.Column(path), negated_):
-                found = self._bounds(path)
-                outcome = bounded.is_null(found) if found else anything(self.files.count)
+                bounds = self._bounds(path)
+                outcome = bounded.is_null(bounds) if bounds else anything(self.files.count)
                 return negated(outcome) if negated_ else outcome
             case tree.Comparison(operator, tree.Column(path), other):
                 return self._compared(path, operator, other)
@@ -105,8 +105,8 @@ class _Matcher:
                 return self._like(path, pattern, escape)
             case tree.Call("startswith", (tree.Column(path), Literal(_, str() as prefix))):
                 return self._begins(path, prefix)
-            case tree.Column(path) if found := self._bounds(path):
-                return bounded.some_value(found)
+            case tree.Column(path) if bounds := self._bounds(path):
+                return bounded.some_value(bounds)
         return anything(self.files.count)
 
     def _bounds(self, path: Path) -> Bounds | None:
@@ -115,24 +115,24 @@ class _Matcher:
         return self.data.get(path)
 
     def _compared(self, path: Path, operator: str, other: Node) -> Outcome:
-        found, constant = self._bounds(path), _constant(other)
-        if found is None or constant is None:
+        bounds, constant = self._bounds(path), _constant(other)
+        if bounds is None or constant is None:
             return anything(self.files.count)
-        return bounded.compared(found, operator, constant)
+        return bounded.compared(bounds, operator, constant)
 
     def _in(self, path: Path, options: Sequence[Node]) -> Outcome:
         """Many options are ruled out by their ends, unless the values are known exactly."""
-        found = self._bounds(path)
+        bounds = self._bounds(path)
         constants = [constant for option in options if (constant := _constant(option)) is not None]
-        if found is None or len(constants) < len(options) or not _alike(constants):
+        if bounds is None or len(constants) < len(options) or not _alike(constants):
             return anything(self.files.count)
-        if (exact := bounded.among(found, constants)) is not None:
+        if (exact := bounded.among(bounds, constants)) is not None:
             return exact
         if len(options) <= MANY_OPTIONS:
-            return reduce(either, (bounded.compared(found, "=", constant) for constant in constants))
+            return reduce(either, (bounded.compared(bounds, "=", constant) for constant in constants))
         ordered = sorted(constants, key=lambda constant: constant.value)  # type: ignore[arg-type, return-value]  # of one type
-        ends = both(bounded.compared(found, ">=", ordered[0]), bounded.compared(found, "<=", ordered[-1]))
-        valued = bounded.some_value(found)
+        ends = both(bounded.compared(bounds, ">=", ordered[0]), bounded.compared(bounds, "<=", ordered[-1]))
+        valued = bounded.some_value(bounds)
         return Outcome(ends.true, valued.false, valued.null)
 
     def _like(self, path: Path, pattern: str, escape: str) -> Outcome:
@@ -140,8 +140,8 @@ class _Matcher:
         return self._compared(path, "=", Literal("string", prefix)) if whole else self._begins(path, prefix)
 
     def _begins(self, path: Path, prefix: str) -> Outcome:
-        found = self._bounds(path)
-        return bounded.begins(found, prefix) if found else anything(self.files.count)
+        bounds = self._bounds(path)
+        return bounded.begins(bounds, prefix) if bounds else anything(self.files.count)
 
 
 def _alike(constants: Sequence[Literal]) -> bool:

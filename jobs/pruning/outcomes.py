@@ -54,7 +54,7 @@ def either(left: Outcome, right: Outcome) -> Outcome:
 
 def _only(this: pa.Array, *others: pa.Array) -> pa.Array:
     """Where nothing but `this` may be."""
-    found = this
+    only = this
     for other in others:
-        found = pc.and_not(found, other)
-    return found
+        only = pc.and_not(only, other)
+    return only

@@ -87,8 +87,8 @@ def _outcome(
 
 
 def _encoded(files: pa.Table, column: PartitionColumn) -> tuple[pa.Array, list[str | None]]:
-    found = pc.dictionary_encode(files.column(PARTITION + column.physical).combine_chunks(), null_encoding="encode")
-    return found.indices, found.dictionary.to_pylist()
+    encoded = pc.dictionary_encode(files.column(PARTITION + column.physical).combine_chunks(), null_encoding="encode")
+    return encoded.indices, encoded.dictionary.to_pylist()
 
 
 def _combined(indices: Sequence[pa.Array]) -> tuple[pa.DictionaryArray, int]:
@@ -97,8 +97,8 @@ def _combined(indices: Sequence[pa.Array]) -> tuple[pa.DictionaryArray, int]:
     for more in indices[1:]:
         size = (pc.max(more).as_py() or 0) + 1
         total = pc.add(pc.multiply(total, size), pc.cast(more, pa.int64()))
-    found = pc.dictionary_encode(total)
-    return found, len(found.dictionary)
+    codes = pc.dictionary_encode(total)
+    return codes, len(codes.dictionary)
 
 
 def _split(code: int, sizes: Sequence[int]) -> list[int]:
@@ -160,10 +160,10 @@ def _answer(node: Node, row: Mapping[Path, Literal]) -> Answer:
         case Not(operand):
             return _not(_answer(operand, row))
     try:
-        found = truth(node, row)
+        value = truth(node, row)
     except (Undecided, Fails):
         return True, True, True
-    return found is True, found is False, found is None
+    return value is True, value is False, value is None
 
 
 def _not(inner: Answer) -> Answer:

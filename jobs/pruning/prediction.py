@@ -134,7 +134,7 @@ def _data_columns(
     physical = (*physical_above, column.physical_name if mapped else column.name)
     if isinstance(column.type, Struct):
         pairs = zip(column.type.columns, field.fields, strict=True)
-        return [found for inner, below in pairs for found in _data_columns(inner, below, path, physical, mapped)]
+        return [leaf for inner, below in pairs for leaf in _data_columns(inner, below, path, physical, mapped)]
     return [DataColumn(path, physical, _kept_as(column, field.type))] if typenames.family(field.type) else []
 
 
@@ -239,14 +239,14 @@ def _partitions(matched: pa.Table, files: Files) -> int | None:
 
 def _notes(files: Files, matched: pa.Table, all_whole: bool) -> tuple[str, ...]:
     """What makes the numbers less than exact."""
-    found: list[str] = []
+    notes: list[str] = []
     missing = matched.column("num_records").null_count
     if missing:
-        found.append(
+        notes.append(
             f"{missing:,} of {matched.num_rows:,} files don’t say how many rows they hold, so the rows are unknown."
         )
     if matched.num_rows and not all_whole:
-        found.append("The statistics of files only say what can’t match: the number of rows is an upper bound.")
+        notes.append("The statistics of files only say what can’t match: the number of rows is an upper bound.")
     if files.table.column("deletion_vector").null_count < files.count:
-        found.append("Rows that deletion vectors hide already are not counted.")
-    return tuple(found)
+        notes.append("Rows that deletion vectors hide already are not counted.")
+    return tuple(notes)

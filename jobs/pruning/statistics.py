@@ -105,14 +105,14 @@ def _table(piece: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     whole = pa.ListArray.from_arrays(pa.array([0, len(texts) + 1], pa.int32()), pa.concat_arrays([_EMPTY, texts]))
     data = pc.binary_join(whole, "\n")[0].as_buffer()
     try:
-        found = pj.read_json(
+        table = pj.read_json(
             pa.BufferReader(data),
             read_options=pj.ReadOptions(use_threads=False, block_size=max(data.size + 1, 1 << 20)),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except pa.ArrowInvalid:
         return _slow_table(texts, schema)
-    return found.slice(1) if found.num_rows == len(texts) + 1 else _slow_table(texts, schema)
+    return table.slice(1) if table.num_rows == len(texts) + 1 else _slow_table(texts, schema)
 
 
 def _objects(texts: pa.Array) -> pa.Array:
@@ -173,8 +173,8 @@ def _member(table: pa.Table, part: str, path: Path, kind: pa.DataType) -> pa.Arr
     column = table.column(part)
     if not _has(column.type, path):
         return pa.nulls(len(column), kind)
-    found = pc.struct_field(column, list(path))
-    array = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    member = pc.struct_field(column, list(path))
+    array = member.combine_chunks() if isinstance(member, pa.ChunkedArray) else member
     return array if array.type == kind else pa.nulls(len(array), kind)
 
 
@@ -221,10 +221,10 @@ def as_dates(texts: pa.Array) -> pa.Array:
 def as_moments(texts: pa.Array, type_name: str) -> pa.Array:
     """ISO times as microseconds since 1970 in UTC. A `timestamp` without a zone is unknown, and so is a `timestamp_ntz` with one."""
     if type_name == "timestamp":
-        found = _cast_where(texts, _MOMENT, pa.timestamp("us", "UTC"))
+        moments = _cast_where(texts, _MOMENT, pa.timestamp("us", "UTC"))
     else:
-        found = _cast_where(texts, _LOCAL, pa.timestamp("us"))
-    return pc.cast(found, pa.int64())
+        moments = _cast_where(texts, _LOCAL, pa.timestamp("us"))
+    return pc.cast(moments, pa.int64())
 
 
 def _cast_where(texts: pa.Array, pattern: str, kind: pa.DataType) -> pa.Array:

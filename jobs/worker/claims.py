@@ -153,16 +153,16 @@ def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
             if trees is None:
                 return None  # nothing is queued: most wake-ups end here without taking a lock
             cursor.execute(_RUN, _values(holder) | {"trees": trees, "takers": tree_takers()})
-            found: tuple[Any, ...] | None = cursor.fetchone()
-            if found is not None and found[0] is not None:
-                _check_rules(found[0], stricter=found[-1])
-                _record_start(found[0], holder)
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            if row is not None and row[0] is not None:
+                _check_rules(row[0], stricter=row[-1])
+                _record_start(row[0], holder)
     except _LacksApprovals as lacking:
         # It may have been withdrawn, cancelled or sent back by another worker in the meantime: then try the next one.
         with suppress(Fenced):
             _send_back(lacking.job_id, holder)
         return (None,) * 5
-    return found
+    return row
 
 
 class _LacksApprovals(LeveeError):

@@ -78,7 +78,7 @@ class Execution:
             try:
                 places.check_claimed(self.job.location)
                 with watch.engine_runs():
-                    found = self.handling.preview(self.job, self._measured)
+                    outcome = self.handling.preview(self.job, self._measured)
             except CommandRefused as refused:
                 self._end(State.FAILED, error=endings.refused(refused.refusals))
             except EngineLost:
@@ -89,7 +89,7 @@ class Execution:
             except EngineFailed as failed:
                 self._end(State.FAILED, error=endings.engine_failed(failed.failure, endings.NOTHING))
             else:
-                self._previewed(found)
+                self._previewed(outcome)
 
     def _preview_cancelled(self, watch: Watch) -> None:
         if watch.why_cancelled == "limit":
@@ -110,14 +110,14 @@ class Execution:
         """Stores the preview without Spark's measure; fails a command that has none without it."""
         limit = timing().preview_limit
         try:
-            found = self.handling.unmeasured(self.job, limit)
+            outcome = self.handling.unmeasured(self.job, limit)
         except CommandRefused as refused:
             self._end(State.FAILED, error=endings.refused(refused.refusals))
         else:
-            if found is None:
+            if outcome is None:
                 self._end(State.FAILED, error=endings.limit_reached("a preview", limit))
             else:
-                self._previewed(found)
+                self._previewed(outcome)
 
     def _give_preview_back(self, outcome: str) -> None:
         def write() -> None:
@@ -131,21 +131,21 @@ class Execution:
     def _measured(self, version: int | None) -> Measure:
         return self.engine.preview(self.command, version, self.marks, self.report)
 
-    def _previewed(self, found: Found) -> None:
-        preview = dict(found.preview)
-        if found.refusals:
-            self._end(State.FAILED, preview=preview, error=endings.refused(found.refusals))
-        elif found.nothing_to_do:
-            result = Result(version=None, operation=None, no_op=True, details={"text": found.nothing_to_do})
+    def _previewed(self, outcome: Found) -> None:
+        preview = dict(outcome.preview)
+        if outcome.refusals:
+            self._end(State.FAILED, preview=preview, error=endings.refused(outcome.refusals))
+        elif outcome.nothing_to_do:
+            result = Result(version=None, operation=None, no_op=True, details={"text": outcome.nothing_to_do})
             self._sync()
             self._end(State.SUCCEEDED, preview=preview, result=result.as_json(), no_op=True)
         else:
-            self._queue(found)
+            self._queue(outcome)
 
-    def _queue(self, found: Found) -> None:
-        policy = evaluate.policy_of(self.job, found.preview)
-        self.job.preview, self.job.policy = dict(found.preview), policy.as_json()
-        self.job.base_version = found.base_version
+    def _queue(self, outcome: Found) -> None:
+        policy = evaluate.policy_of(self.job, outcome.preview)
+        self.job.preview, self.job.policy = dict(outcome.preview), policy.as_json()
+        self.job.base_version = outcome.base_version
         target = State.AWAITING_APPROVAL if policy.required_approvals else State.QUEUED
 
         def write() -> None:
@@ -216,14 +216,14 @@ class Execution:
             self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
             return
         try:
-            found = endings.committed(self.job)
+            result = endings.committed(self.job)
         except endings.Unreadable as unreadable:
             self._unknown(str(unreadable))
             return
-        if found is None:
+        if result is None:
             self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
         else:
-            self._committed_and_broken(endings.broken_afterwards(found, self.who, error))
+            self._committed_and_broken(endings.broken_afterwards(result, self.who, error))
 
     def _committed_and_broken(self, result: Result) -> None:
         self._sync()
@@ -233,12 +233,12 @@ class Execution:
     def _by_history(self, without_commit: Callable[[], None]) -> None:
         """Records the outcome by the table's history, not the exception: Delta can fail or be cancelled after its commit (in a hook)."""
         try:
-            found = endings.committed(self.job)
+            result = endings.committed(self.job)
         except endings.Unreadable as error:
             self._unknown(str(error))
             return
-        if found is not None:
-            self._succeeded(found)
+        if result is not None:
+            self._succeeded(result)
         else:
             without_commit()
 

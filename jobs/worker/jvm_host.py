@@ -101,7 +101,7 @@ def _process_id(identity: ProcessIdentity) -> ProcessId:
 
 def read_conf(path: Path) -> dict[str, str]:
     """Reads a file of `key value` lines, in the format of spark-defaults.conf. Raises SettingError with the line's number."""
-    found = {}
+    conf = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -109,5 +109,5 @@ def read_conf(path: Path) -> dict[str, str]:
         parts = re.split(r"[\s=]+", text, maxsplit=1)
         if len(parts) != 2:
             raise SettingError("LEVEE_SPARK_CONF", f"line {number} of {path} has no value")
-        found[parts[0]] = parts[1]
-    return found
+        conf[parts[0]] = parts[1]
+    return conf

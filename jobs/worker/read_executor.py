@@ -91,9 +91,9 @@ def _store_broken(read: Read, error: Exception) -> None:
     _store_problem(read, 500, "broken", detail, None)
 
 
-def store_answer(read: Read, found: Answer) -> None:
+def store_answer(read: Read, result: Answer) -> None:
     """Stores the answer until the read expires, unless another worker has claimed the read since."""
-    _claimed(read).update(state=Read.State.ANSWERED, answer=storable(found), answered_at=Now())
+    _claimed(read).update(state=Read.State.ANSWERED, answer=storable(result), answered_at=Now())
 
 
 def _store_problem(read: Read, status: int, code: str, detail: str, engine: Answer | None) -> None:

@@ -59,8 +59,8 @@ class RunReport:
         """The job's `progress`: its stages, Spark's tasks done and total (None if there are none), and whether it has committed."""
         done, total = tasks or (None, None)
         stages = [{"name": s.name, "seconds": s.seconds} for s in list(self.stages)]
-        found = {"stage": stages[-1]["name"] if stages else None, "done": done, "total": total, "stages": stages}
-        return found | ({"committed": True} if self.committed else {})
+        progress = {"stage": stages[-1]["name"] if stages else None, "done": done, "total": total, "stages": stages}
+        return progress | ({"committed": True} if self.committed else {})
 
     def flush(self, attempt_id: uuid.UUID) -> None:
         """Writes the new lines; keeps them in memory while the database is away. Times are the database's."""

@@ -46,10 +46,10 @@ def remove_empty_directories(top: Path) -> bool:
         places.walk(str(top))
     except OSError:
         return not os.path.lexists(top)
-    found = list(os.walk(top, topdown=False, followlinks=False))
-    if not all(UNFINISHED.fullmatch(name) for _, _, files in found for name in files):
+    tree = list(os.walk(top, topdown=False, followlinks=False))
+    if not all(UNFINISHED.fullmatch(name) for _, _, files in tree for name in files):
         return False  # these files aren't ours to delete
-    return all(_remove(Path(directory), files) for directory, _, files in found)
+    return all(_remove(Path(directory), files) for directory, _, files in tree)
 
 
 def _remove(directory: Path, unfinished: list[str]) -> bool:

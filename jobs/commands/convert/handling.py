@@ -52,11 +52,11 @@ class ConvertHandling(Handling[Convert]):
         return Prepared(filled, place.path, lambda: places.entry(actor, place))
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        found = measured(None)
-        if not isinstance(found, Inspection):
-            raise TypeError(f"a convert is previewed by an inspection, not by {type(found).__name__}")
-        nothing = endings.ALREADY_DELTA if found.already_delta else None
-        return Found(found.as_json(), None, nothing_to_do=nothing, refusals=found.refusals)
+        inspection = measured(None)
+        if not isinstance(inspection, Inspection):
+            raise TypeError(f"a convert is previewed by an inspection, not by {type(inspection).__name__}")
+        nothing = endings.ALREADY_DELTA if inspection.already_delta else None
+        return Found(inspection.as_json(), None, nothing_to_do=nothing, refusals=inspection.refusals)
 
     def clean_up(self, job: Job) -> None:
         """Removes a `_delta_log` without a commit."""

@@ -139,9 +139,9 @@ def _full(name: str | None) -> str:
 
 def type_conflicts(declared: Mapping[str, Any], files: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """(column, declared type, the files' type) where Spark couldn't read the files with the catalog's schema."""
-    found = {field["name"].lower(): field["type"] for field in files["fields"]}
+    types = {field["name"].lower(): field["type"] for field in files["fields"]}
     for field in declared["fields"]:
-        theirs, ours = found.get(field["name"].lower()), field["type"]
+        theirs, ours = types.get(field["name"].lower()), field["type"]
         if theirs is not None and not _readable(theirs, ours):
             yield field["name"], _type_text(ours), _type_text(theirs)
 

@@ -51,8 +51,10 @@ class DeleteHandling(Handling[Delete]):
         if log.values["branch"] == "nothing":
             exact = log.values | {"rows_matched": 0, "rows_matched_exact": True}
             return Found(exact, subject.version, nothing_to_do=NOTHING)
-        found = _matched(measured, subject.version)
-        return Found(with_count(log, subject, found), subject.version, nothing_to_do=None if found.rows else NOTHING)
+        matched = _matched(measured, subject.version)
+        return Found(
+            with_count(log, subject, matched), subject.version, nothing_to_do=None if matched.rows else NOTHING
+        )
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
@@ -61,16 +63,16 @@ class DeleteHandling(Handling[Delete]):
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         subject = subject_of(job.table_id)
-        found = _by_log(job, subject)
-        return found if found is not None else _by_rows(job, subject.version, measured)
+        drift = _by_log(job, subject)
+        return drift if drift is not None else _by_rows(job, subject.version, measured)
 
     def look(self, job: Job) -> Drift | None:
         try:
             subject = subject_of(job.table_id)
-            found = _by_log(job, subject)
+            drift = _by_log(job, subject)
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
-        return found or Drift(Verdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
+        return drift or Drift(Verdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
 
     def sample(self, job: Job) -> Mapping[str, Any] | None:
         """Its predicate, at the previewed version."""
@@ -139,19 +141,19 @@ def _by_rows(job: Job, head: int, measured: Measured) -> Drift:
     if preview.get("rows_hash") is None:
         text = f"Other files may match at version {head:,}, and the preview has no hash of its rows for a comparison."
         return Drift(Verdict.MOVED, head, text)
-    found = _matched(measured, head)
-    if (found.rows, found.rows_hash) == (preview.get("rows_matched"), preview["rows_hash"]):
-        text = f"The table has moved to version {head:,}; the same {found.rows:,} rows match, in other files."
+    matched = _matched(measured, head)
+    if (matched.rows, matched.rows_hash) == (preview.get("rows_matched"), preview["rows_hash"]):
+        text = f"The table has moved to version {head:,}; the same {matched.rows:,} rows match, in other files."
         return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
     text = (
-        f"The matching rows differ: {found.rows:,} at version {head:,}, {preview.get('rows_matched'):,} at version"
+        f"The matching rows differ: {matched.rows:,} at version {head:,}, {preview.get('rows_matched'):,} at version"
         f" {job.base_version:,}, the previewed one."
     )
     return Drift(Verdict.MOVED, head, text)
 
 
 def _matched(measured: Measured, version: int) -> Matched:
-    found = measured(version)
-    if not isinstance(found, Matched):
-        raise TypeError(f"a delete is measured by its rows, not by {type(found).__name__}")
-    return found
+    matched = measured(version)
+    if not isinstance(matched, Matched):
+        raise TypeError(f"a delete is measured by its rows, not by {type(matched).__name__}")
+    return matched

@@ -50,23 +50,23 @@ def from_log(subject: Subject, node: Node | None) -> LogPreview:
     return LogPreview(values, files)
 
 
-def with_count(preview: LogPreview, subject: Subject, found: Matched) -> dict[str, Any]:
+def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[str, Any]:
     """The preview with Spark's count in place of the log's bounds. If it counts every row, its class is the whole table."""
-    touched = _touched(preview.files, subject.table.path, found.files)
+    touched = _touched(preview.files, subject.table.path, matched.files)
     rewrites = preview.values["branch"] == "rewrite"
-    whole = preview.values["class"] == "whole_table" or found.rows >= found.rows_total
+    whole = preview.values["class"] == "whole_table" or matched.rows >= matched.rows_total
     return preview.values | {
         "class": "whole_table" if whole else "ordinary",
         "files_candidates": preview.values["files_matched"],
-        "files_matched": len(found.files),
+        "files_matched": len(matched.files),
         "bytes_matched": sum_of(touched, "size"),
-        "files_to_rewrite": len(found.files) if rewrites else 0,
+        "files_to_rewrite": len(matched.files) if rewrites else 0,
         "bytes_to_rewrite": sum_of(touched, "size") if rewrites else 0,
-        "rows_matched": found.rows,
+        "rows_matched": matched.rows,
         "rows_matched_exact": True,
-        "rows_total": found.rows_total,
-        "rows_copied": _copied(touched, found) if rewrites else 0,
-        "rows_hash": found.rows_hash,
+        "rows_total": matched.rows_total,
+        "rows_copied": _copied(touched, matched) if rewrites else 0,
+        "rows_hash": matched.rows_hash,
         "partitions": _partitions(touched),
         "notes": [],
         "speed": "spark",
@@ -96,10 +96,10 @@ def _absolute(path: str, location: str) -> str:
     return plain if plain.startswith("/") or "://" in plain else f"{location.rstrip('/')}/{plain}"
 
 
-def _copied(touched: pa.Table, found: Matched) -> int | None:
+def _copied(touched: pa.Table, matched: Matched) -> int | None:
     """Rows that a rewrite must copy; None if the log doesn't record how many rows a file holds."""
-    rows = _rows(touched) if touched.num_rows == len(found.files) else None
-    return None if rows is None else max(0, rows - found.rows)
+    rows = _rows(touched) if touched.num_rows == len(matched.files) else None
+    return None if rows is None else max(0, rows - matched.rows)
 
 
 def _rows(files: pa.Table) -> int | None:

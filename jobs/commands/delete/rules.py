@@ -57,7 +57,7 @@ def consequences_of(branch: str, *, change_feed: bool, retention: timedelta, ver
     """
     if branch == "nothing":
         return []
-    found = [
+    consequences = [
         said(
             "readable_until",
             f"You can still read the rows at version {version:,}, and bring them back with a restore, until VACUUM removes their"
@@ -66,7 +66,7 @@ def consequences_of(branch: str, *, change_feed: bool, retention: timedelta, ver
         ),
         said("bytes_stay", _bytes_stay(branch)),
     ]
-    return [*found, said("change_feed", _change_feed(branch))] if change_feed else found
+    return [*consequences, said("change_feed", _change_feed(branch))] if change_feed else consequences
 
 
 def _bytes_stay(branch: str) -> str:

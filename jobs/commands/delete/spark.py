@@ -36,9 +36,9 @@ def preview_delete(session: SparkSession, command: Delete, version: int | None, 
         table = table_at(session, directory, version)
         rows, condition = rows_of(session, table), _condition(session, command)
         matching = rows if condition is None else rows.filter(condition)
-        found = measure(matching, hashed=condition is not None)
-        total = found.rows if condition is None else rows.count()
-    return Matched(version_of(table), found.rows, total, found.rows_hash, found.files, found.bytes)
+        measured = measure(matching, hashed=condition is not None)
+        total = measured.rows if condition is None else rows.count()
+    return Matched(version_of(table), measured.rows, total, measured.rows_hash, measured.files, measured.bytes)
 
 
 def run_delete(
@@ -96,13 +96,13 @@ def _result(commit: Commit) -> Result:
 def _read_matched(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
     """Counts the rows that a delete would remove. The question holds `path`, `tree` (None: all rows) and `version`."""
     command = Delete(table="", predicate=None, path=str(question["path"]), tree=question["tree"])
-    found = preview_delete(session, command, int(question["version"]), report)
+    matched = preview_delete(session, command, int(question["version"]), report)
     return {
-        "rows": found.rows,
-        "rows_total": found.rows_total,
-        "rows_hash": found.rows_hash,
-        "files": len(found.files),
-        "bytes": found.bytes,
+        "rows": matched.rows,
+        "rows_total": matched.rows_total,
+        "rows_hash": matched.rows_hash,
+        "files": len(matched.files),
+        "bytes": matched.bytes,
     }
 
 

@@ -36,10 +36,10 @@ def heading(table: str, parameters: Parameters, preview: Preview) -> str:
 def figures(preview: Preview) -> list[Figure]:
     if "measured_at_version" not in preview:
         return []
-    found = [_rows(preview), *_files(preview)]
+    numbers = [_rows(preview), *_files(preview)]
     if preview.get("partitions") is not None:
-        found.append(Figure("Partitions", preview["partitions"], "with matching rows"))
-    return found
+        numbers.append(Figure("Partitions", preview["partitions"], "with matching rows"))
+    return numbers
 
 
 def _rows(preview: Preview) -> Figure:

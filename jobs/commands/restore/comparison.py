@@ -31,10 +31,18 @@ def _rows_read(preview: Preview, result: Result, moved: bool) -> Line:
     """The proof of a restore: Spark reads all rows again."""
     rows = preview.get("rows_to")
     expected = Expected(rows) if rows is not None else Expected(why="The preview didn’t read them.")
-    found = line("rows", "Rows read again", Unit.COUNT, expected, result.details.get("rows"), moved)
-    if found.verdict is not Verdict.SAME or result.details.get("proven") is not False:
-        return found
-    return Line(found.name, found.label, found.unit, expected, found.actual, Verdict.DIFFERENT, result.details["text"])
+    rows_line = line("rows", "Rows read again", Unit.COUNT, expected, result.details.get("rows"), moved)
+    if rows_line.verdict is not Verdict.SAME or result.details.get("proven") is not False:
+        return rows_line
+    return Line(
+        rows_line.name,
+        rows_line.label,
+        rows_line.unit,
+        expected,
+        rows_line.actual,
+        Verdict.DIFFERENT,
+        result.details["text"],
+    )
 
 
 _RESTORE: dict[str, tuple[str, Unit, str | None]] = {

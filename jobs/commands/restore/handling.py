@@ -44,11 +44,11 @@ class RestoreHandling(Handling[Restore]):
         values = from_log(subject, version)
         if version == subject.version:
             return Found(values, subject.version, nothing_to_do=NEWEST)
-        found = measured(subject.version)
-        if not isinstance(found, Restorable):
-            raise TypeError(f"a restore is measured by its version, not by {type(found).__name__}")
-        refusals = (gone(version, found.missing_count),) if found.missing_count else ()
-        return Found(with_measure(values, found), subject.version, refusals=refusals)
+        restorable = measured(subject.version)
+        if not isinstance(restorable, Restorable):
+            raise TypeError(f"a restore is measured by its version, not by {type(restorable).__name__}")
+        refusals = (gone(version, restorable.missing_count),) if restorable.missing_count else ()
+        return Found(with_measure(values, restorable), subject.version, refusals=refusals)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return _by_log(job, subject_of(job.table_id))

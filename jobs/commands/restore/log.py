@@ -65,17 +65,21 @@ def files_hash(subject: Subject, version: int) -> str:
         return files_sha256(_target(subject, version, Path(folder)).files())
 
 
-def with_measure(values: dict[str, Any], found: Restorable) -> dict[str, Any]:
+def with_measure(values: dict[str, Any], restorable: Restorable) -> dict[str, Any]:
     """The preview with Spark's measure: the rows that the restored table must have, and the files missing from storage."""
-    counted = {"rows_back": found.rows_back, "rows_gone": found.rows_gone} if found.rows_back is not None else {}
+    counted = (
+        {"rows_back": restorable.rows_back, "rows_gone": restorable.rows_gone}
+        if restorable.rows_back is not None
+        else {}
+    )
     return values | {
         **counted,
         "rows_exact": bool(counted),
-        "missing_files": list(found.missing_files),
-        "num_missing_files": found.missing_count,
-        "rows_to": found.rows,
-        "rows_hash_to": found.rows_hash,
-        "unread_because": found.unread_because,
+        "missing_files": list(restorable.missing_files),
+        "num_missing_files": restorable.missing_count,
+        "rows_to": restorable.rows,
+        "rows_hash_to": restorable.rows_hash,
+        "unread_because": restorable.unread_because,
         "speed": "spark",
     }
 
@@ -90,14 +94,14 @@ def gone(version: int, missing: int) -> Refusal:
 
 def _target(subject: Subject, version: int, folder: Path) -> Snapshot:
     try:
-        found = open_log(subject.table.path).snapshot(version, folder / "files.arrow")
+        snapshot = open_log(subject.table.path).snapshot(version, folder / "files.arrow")
     except NoTable:
         raise _no_version(version) from None
     except StorageError as error:
         raise CommandRefused(Refusal("unreadable", f"The log can’t be read: {error}")) from None
-    if not found.complete:
+    if not snapshot.complete:
         raise _no_version(version)
-    return found
+    return snapshot
 
 
 def _no_version(version: int) -> CommandRefused:
@@ -200,8 +204,8 @@ def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]
 def _commits_undone(subject: Subject, version: int) -> list[dict[str, Any]]:
     """The later commits, newest first, at most NAMED_COMMITS of them."""
     later = Commit.objects.filter(table=subject.table, incarnation=subject.table.incarnation, version__gt=version)
-    found = list(later.order_by("-version")[:NAMED_COMMITS])
-    jobs = Job.objects.filter(pk__in=[commit.job for commit in found if commit.job]).select_related("requested_by")
+    commits = list(later.order_by("-version")[:NAMED_COMMITS])
+    jobs = Job.objects.filter(pk__in=[commit.job for commit in commits if commit.job]).select_related("requested_by")
     people = {(job.pk, job.version): job.requested_by.name for job in jobs}
     return [
         {
@@ -211,5 +215,5 @@ def _commits_undone(subject: Subject, version: int) -> list[dict[str, Any]]:
             "by": people.get((commit.job, commit.version)) if commit.job else commit.user_name or None,
             "job": str(commit.job) if commit.job else None,
         }
-        for commit in found
+        for commit in commits
     ]

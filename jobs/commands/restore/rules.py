@@ -30,7 +30,7 @@ class Restore:
 
 def consequences_of(*, change_feed: bool, retention: timedelta, head: int) -> list[Consequence]:
     """`head` is the version before the restore, which you can restore in turn."""
-    found = [
+    consequences = [
         said(
             "reversible",
             f"Version {head:,} stays in the history: you can restore it in turn until VACUUM removes its files, at the earliest"
@@ -40,5 +40,5 @@ def consequences_of(*, change_feed: bool, retention: timedelta, head: int) -> li
     ]
     if change_feed:
         text = "Readers of the change feed see restored rows as inserts and removed rows as deletes."
-        found.append(said("change_feed", text))
-    return found
+        consequences.append(said("change_feed", text))
+    return consequences

@@ -74,9 +74,9 @@ def _restorable(
         return Restorable(command.version, (), 0, None, None, unread_because=text)
     report.stage("reading rows")
     directory.check()
-    found = measure(rows_of(session, then))
+    measured = measure(rows_of(session, then))
     back, gone = difference(rows_of(session, now), rows_of(session, then)) or (None, None)
-    return Restorable(command.version, (), 0, found.rows, found.rows_hash, rows_back=back, rows_gone=gone)
+    return Restorable(command.version, (), 0, measured.rows, measured.rows_hash, rows_back=back, rows_gone=gone)
 
 
 def run_restore(
@@ -137,14 +137,14 @@ def _proof(
     try:
         directory.check_after()
         with changing(directory):
-            found = measure(rows_of(session, loaded_table(session, {"path": command.path, "version": version})))
+            measured = measure(rows_of(session, loaded_table(session, {"path": command.path, "version": version})))
     except (PySparkException, Py4JJavaError, DirectorySwapped) as error:
         message = str(error) if isinstance(error, DirectorySwapped) else as_failure(error).message
         return {"proven": False, "rows": None, "rows_hash": None, "text": UNREADABLE.format(message=message)}
     rows, rows_hash = preview.get("rows_to"), preview.get("rows_hash_to")
-    proven = rows is not None and (found.rows, found.rows_hash) == (rows, rows_hash)
-    text = _words(rows, proven, found.rows_hash).format(rows=found.rows, version=command.version)
-    return {"proven": proven, "rows": found.rows, "rows_hash": found.rows_hash, "text": text}
+    proven = rows is not None and (measured.rows, measured.rows_hash) == (rows, rows_hash)
+    text = _words(rows, proven, measured.rows_hash).format(rows=measured.rows, version=command.version)
+    return {"proven": proven, "rows": measured.rows, "rows_hash": measured.rows_hash, "text": text}
 
 
 def _words(rows: int | None, proven: bool, rows_hash: str | None) -> str:

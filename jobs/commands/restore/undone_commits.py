@@ -67,12 +67,12 @@ def _run(group: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None]) -> 
 
 def _gaps(covered: Iterable[int], version: int, head: int) -> list[Run]:
     """Spans of commits that aren't listed individually: the restore undoes them just as well."""
-    known, found, start = set(covered), [], version + 1
+    known, gaps, start = set(covered), [], version + 1
     for edge in [*sorted(v for v in known if version < v <= head), head + 1]:
         if edge > start:
-            found.append(Run(start, edge - 1, None))
+            gaps.append(Run(start, edge - 1, None))
         start = edge + 1
-    return found
+    return gaps
 
 
 def versions_in(spans: Iterable[str], version: int, head: int) -> set[int]:

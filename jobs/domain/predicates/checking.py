@@ -52,18 +52,18 @@ class Checker:
             case Not(operand):
                 self.condition(operand)
             case _:
-                found = self.type(node)
-                if found == "void":
+                kind = self.type(node)
+                if kind == "void":
                     raise _null(node)
-                if found != "boolean":
-                    raise Misfit(node, f"this is {found}, where a condition is needed", "Compare it with something.")
+                if kind != "boolean":
+                    raise Misfit(node, f"this is {kind}, where a condition is needed", "Compare it with something.")
 
     def type(self, node: Node) -> str:
         """The type of an expression that fits, found once: what is around a part asks for it again. Raises Misfit."""
-        if (found := self._types.get(id(node))) is None:
+        if (kind := self._types.get(id(node))) is None:
             self.steps.take(node)
-            found = self._types[id(node)] = self._found_type(node)
-        return found
+            kind = self._types[id(node)] = self._found_type(node)
+        return kind
 
     def _found_type(self, node: Node) -> str:
         match node:
@@ -151,11 +151,11 @@ class Checker:
             raise Misfit(node, str(failure), "Correct the value.") from None
 
     def _text(self, node: Node) -> None:
-        found = self.type(node)
-        if found == "void":
+        kind = self.type(node)
+        if kind == "void":
             raise _null(node)
-        if typenames.family(found) != "text":
-            raise Misfit(node, f"LIKE needs text, this is {found}", "Write CAST(… AS STRING) around it.")
+        if typenames.family(kind) != "text":
+            raise Misfit(node, f"LIKE needs text, this is {kind}", "Write CAST(… AS STRING) around it.")
 
     def _numbers(self, *nodes: Node) -> str:
         """The type that numbers meet in."""
@@ -176,13 +176,13 @@ class Checker:
         left, right = self.type(node.left), self.type(node.right)
         if left == "date" and node.operator in "+-":
             return self._days(node, right)
-        found = self._numbers(node.left, node.right)
+        kind = self._numbers(node.left, node.right)
         self._worth(node)
         if node.operator in ("/", "DIV", "%"):
             self._not_zero(node)
         if node.operator == "DIV":
-            return self._whole_division(node, found)
-        return "double" if node.operator == "/" and found in typenames.INTEGERS + typenames.FLOATS else found
+            return self._whole_division(node, kind)
+        return "double" if node.operator == "/" and kind in typenames.INTEGERS + typenames.FLOATS else kind
 
     def _whole_division(self, node: Arithmetic, kind: str) -> str:
         if kind in typenames.FLOATS:

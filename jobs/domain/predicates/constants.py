@@ -42,8 +42,8 @@ def among(operand: Literal, options: list[Literal]) -> bool | None:
     decimals = "string" not in kinds and any(kind.startswith("decimal") for kind in kinds)
     if decimals and typenames.digits_to_meet(*kinds) > literals.MAX_DIGITS:
         raise Undecided
-    found = [compare("=", operand, option) for option in options]
-    return True if True in found else None if None in found else False
+    results = [compare("=", operand, option) for option in options]
+    return True if True in results else None if None in results else False
 
 
 def _aligned(left: Literal, right: Literal) -> tuple[Value, Value]:

@@ -48,12 +48,12 @@ class Constants(Values):
         self._varying: dict[int, bool] = {}
 
     def worth(self, node: Node) -> Literal:
-        if (found := self._found.get(id(node))) is None:
+        if (outcome := self._found.get(id(node))) is None:
             self.steps.take(node)
-            found = self._found[id(node)] = self._outcome(node)
-        if isinstance(found, Literal):
-            return found
-        raise type(found)(*found.args)
+            outcome = self._found[id(node)] = self._outcome(node)
+        if isinstance(outcome, Literal):
+            return outcome
+        raise type(outcome)(*outcome.args)
 
     def _outcome(self, node: Node) -> Literal | Undecided | Fails:
         try:
@@ -63,10 +63,10 @@ class Constants(Values):
 
     def varies(self, node: Node) -> bool:
         """Whether the part reads a column."""
-        if (found := self._varying.get(id(node))) is None:
+        if (varying := self._varying.get(id(node))) is None:
             below = isinstance(node, Column) or any(self.varies(child) for child in children(node))
-            found = self._varying[id(node)] = below
-        return found
+            varying = self._varying[id(node)] = below
+        return varying
 
     def constant(self, node: Node) -> Literal | None:
         """The value of a part without columns; None where it has some, or only Spark can say. Raises Fails."""

@@ -42,12 +42,12 @@ def parts(pattern: str, escape: str) -> Iterator[tuple[str, bool]]:
 
 def prefix(pattern: str, escape: str) -> tuple[str, bool]:
     """The text before the first wildcard, and whether that is the whole pattern. Raises BadPattern."""
-    found = ""
+    text = ""
     for character, wild in parts(pattern, escape):
         if wild:
-            return found, False
-        found += character
-    return found, True
+            return text, False
+        text += character
+    return text, True
 
 
 def wildcards(pattern: str, escape: str) -> int:
@@ -72,13 +72,13 @@ def matches(text: str, pattern: str, escape: str) -> bool:
 @lru_cache(maxsize=64)
 def _pieces(pattern: str, escape: str) -> tuple[Piece, ...]:
     """What stands between the `%`."""
-    found: list[list[str | None]] = [[]]
+    pieces: list[list[str | None]] = [[]]
     for character, wild in parts(pattern, escape):
         if wild and character == "%":
-            found.append([])
+            pieces.append([])
         else:
-            found[-1].append(None if wild else character)
-    return tuple(_piece(characters) for characters in found)
+            pieces[-1].append(None if wild else character)
+    return tuple(_piece(characters) for characters in pieces)
 
 
 def _piece(characters: list[str | None]) -> Piece:
@@ -89,10 +89,10 @@ def _piece(characters: list[str | None]) -> Piece:
 def _follow(pieces: Sequence[Piece], text: str, at: int, end: int) -> bool:
     """Whether the pieces stand one after the other: the first place of each leaves most to those behind it."""
     for piece in pieces:
-        found = _first_place(piece, text, at, end)
-        if found < 0:
+        place = _first_place(piece, text, at, end)
+        if place < 0:
             return False
-        at = found + len(piece)
+        at = place + len(piece)
     return True
 
 

@@ -27,15 +27,15 @@ class Schema:
 
     def field(self, path: Sequence[str]) -> Field:
         """The field at a path that `resolve` gave. Raises KeyError."""
-        below, found = self.fields, None
+        below, current = self.fields, None
         for part in path:
-            found = next((field for field in below if field.name == part), None)
-            if found is None:
+            current = next((field for field in below if field.name == part), None)
+            if current is None:
                 raise KeyError(part)
-            below = found.fields
-        if found is None:
+            below = current.fields
+        if current is None:
             raise KeyError("a path has a name at least")
-        return found
+        return current
 
     def can_be_null(self, path: Sequence[str]) -> bool:
         """Whether a value at the path can be NULL: because it, or a struct above it, can."""
@@ -57,17 +57,17 @@ def resolve(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
     path: list[str] = []
     below = schema.fields
     for part, name in enumerate(names):
-        found = [field for field in below if field.name.lower() == name.lower()]
-        if len(found) != 1:
-            raise _unresolved(part, path, name, below, found)
-        path.append(found[0].name)
-        below = found[0].fields
+        matches = [field for field in below if field.name.lower() == name.lower()]
+        if len(matches) != 1:
+            raise _unresolved(part, path, name, below, matches)
+        path.append(matches[0].name)
+        below = matches[0].fields
     return tuple(path)
 
 
-def _unresolved(part: int, above: list[str], name: str, below: Sequence[Field], found: list[Field]) -> Unresolved:
-    if found:
-        names = ", ".join(field.name for field in found)
+def _unresolved(part: int, above: list[str], name: str, below: Sequence[Field], matches: list[Field]) -> Unresolved:
+    if matches:
+        names = ", ".join(field.name for field in matches)
         return Unresolved(part, f"{name} could be any of {names}: Spark doesn’t tell upper from lower case")
     where = f"{'.'.join(above)} has no field" if above else "the table has no column"
     return Unresolved(part, f"{where} {name}", tuple(field.name for field in below if _alike(name, field.name)))

@@ -151,11 +151,11 @@ def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, parents first."""
     waiting = [node]
     while waiting:
-        found = waiting.pop()
-        yield found
-        waiting.extend(reversed(children(found)))
+        part = waiting.pop()
+        yield part
+        waiting.extend(reversed(children(part)))
 
 
 def columns(node: Node) -> frozenset[tuple[str, ...]]:
     """The paths of all columns that the tree reads."""
-    return frozenset(found.path for found in walk(node) if isinstance(found, Column))
+    return frozenset(part.path for part in walk(node) if isinstance(part, Column))

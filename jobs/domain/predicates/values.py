@@ -66,9 +66,9 @@ class Values:
                 return compare(operator, self.worth(left), self.worth(right))
             case Between() | In() | Like():
                 return self._test(node)
-        found = self.worth(node).value
-        if found is None or isinstance(found, bool):
-            return found
+        value = self.worth(node).value
+        if value is None or isinstance(value, bool):
+            return value
         raise Undecided
 
     def _test(self, node: Between | In | Like) -> bool | None:
@@ -114,13 +114,13 @@ def _ending(terms: Iterable[Callable[[], bool | None]], ending: bool) -> bool | 
     unknown = False
     for term in terms:
         try:
-            found = term()
+            value = term()
         except Undecided as error:
             undecided = error
             continue
-        if found is ending:
+        if value is ending:
             return ending
-        unknown = unknown or found is None
+        unknown = unknown or value is None
     if undecided is not None:
         raise undecided
     return None if unknown else not ending

@@ -56,8 +56,8 @@ class Jobs(APIView):
             table=str(given.get("table", "")),
             by=given.get("by", ""),
         )
-        found = queries.job_page(person_of(request), wanted, limit_asked(request), cursor_asked(request))
-        return listed(request, found, jobs_json(found.rows))
+        job_page = queries.job_page(person_of(request), wanted, limit_asked(request), cursor_asked(request))
+        return listed(request, job_page, jobs_json(job_page.rows))
 
     @extend_schema(
         operation_id="jobs_request",
@@ -108,8 +108,8 @@ class JobEvents(APIView):
     @extend_schema(operation_id="jobs_events", parameters=[ListQuery], responses=JobEventSerializer(many=True))
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         job = job_for(person_of(request), job_id)
-        found = page(JobEvent.objects.filter(job=job), IN_ORDER, limit_asked(request, 500), cursor_asked(request))
-        return listed(request, found, JobEventSerializer(found.rows, many=True).data)
+        event_page = page(JobEvent.objects.filter(job=job), IN_ORDER, limit_asked(request, 500), cursor_asked(request))
+        return listed(request, event_page, JobEventSerializer(event_page.rows, many=True).data)
 
 
 class JobLog(APIView):
@@ -121,8 +121,8 @@ class JobLog(APIView):
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         job = job_for(person_of(request), job_id)
         lines = LogLine.objects.filter(attempt__job=job).select_related("attempt")
-        found = page(lines, IN_ORDER, limit_asked(request, 500), cursor_asked(request))
-        return listed(request, found, LogLineSerializer(found.rows, many=True).data)
+        line_page = page(lines, IN_ORDER, limit_asked(request, 500), cursor_asked(request))
+        return listed(request, line_page, LogLineSerializer(line_page.rows, many=True).data)
 
 
 class JobCancel(APIView):

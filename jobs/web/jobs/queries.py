@@ -127,13 +127,13 @@ def state_sentence(job: Job) -> str:
 
 def stages_of(job: Job) -> list[dict[str, Any]]:
     """The stages of the run: done, now, or where it failed or was stopped."""
-    found: Sequence[dict[str, Any]] = (job.progress or {}).get("stages", [])
+    stages: Sequence[dict[str, Any]] = (job.progress or {}).get("stages", [])
     last = {State.SUCCEEDED: "done", State.FAILED: "failed", State.STALE: "failed"}.get(
         State(job.state), "stopped" if job.is_ended else "now"
     )
     return [
         {"name": s["name"], "state": "done" if s["seconds"] is not None else last, "seconds": s["seconds"], "what": ""}
-        for s in found
+        for s in stages
     ]
 
 
@@ -165,12 +165,12 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     """Commits of the last week that removed or replaced rows, newest first, with the person whose job made each."""
     since = timezone.now() - timedelta(days=7)
     commits = Commit.objects.filter(DESTRUCTIVE, table__in=tables_visible_to(person), committed_at__gt=since)
-    found = list(commits.select_related("table").order_by("-committed_at")[:limit])
-    jobs = Job.objects.filter(pk__in=[c.job for c in found if c.job]).select_related("requested_by")
+    newest = list(commits.select_related("table").order_by("-committed_at")[:limit])
+    jobs = Job.objects.filter(pk__in=[c.job for c in newest if c.job]).select_related("requested_by")
     known = {(job.pk, job.location, job.version): job.requested_by.name for job in jobs}
     asked = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
     open_ones = set(
-        asked.filter(table__in=[c.table_id for c in found]).values_list("table_id", "incarnation", "version")
+        asked.filter(table__in=[c.table_id for c in newest]).values_list("table_id", "incarnation", "version")
     )
     return [
         {
@@ -185,5 +185,5 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
             "is_open": (commit.table_id, commit.incarnation, commit.version) in open_ones,
             "at": commit.committed_at,
         }
-        for commit in found
+        for commit in newest
     ]

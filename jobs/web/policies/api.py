@@ -63,8 +63,8 @@ class RuleSerializer(serializers.Serializer[Any]):
     @extend_schema_field(ChangeSerializer(allow_null=True))
     def get_waiting_change(self, rule: PolicyRule) -> Any:
         """Loaded by `queries.with_waiting`."""
-        found = rule.waiting[0] if rule.waiting else None  # type: ignore[attr-defined]
-        return None if found is None else ChangeSerializer(found).data
+        change = rule.waiting[0] if rule.waiting else None  # type: ignore[attr-defined]
+        return None if change is None else ChangeSerializer(change).data
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""
@@ -132,8 +132,8 @@ class Policies(APIView):
     def get(self, request: Request) -> Response:
         """By command, including rules that are switched off, without removed ones."""
         rules = queries.rules_for(person_of(request))
-        found = page(rules, BY_COMMAND, limit_asked(request), cursor_asked(request))
-        return listed(request, found, RuleSerializer(found.rows, many=True).data)
+        rule_page = page(rules, BY_COMMAND, limit_asked(request), cursor_asked(request))
+        return listed(request, rule_page, RuleSerializer(rule_page.rows, many=True).data)
 
     @extend_schema(operation_id="policies_add", request=NewRule, responses={201: RuleSerializer})
     def post(self, request: Request) -> Response:

@@ -120,28 +120,28 @@ def refusal(problem: Problem) -> dict[str, Any]:
 
 
 def _context(read: Read) -> dict[str, Any]:
-    found = read.answer
-    shown = _narrowed(read, found) if found else None
+    result = read.answer
+    shown = _narrowed(read, result) if result else None
     return {
         "read": read,
-        "found": found,
+        "found": result,
         "headings": row_cells.headings(shown) if shown else [],
         "lines": row_cells.lines(shown) if shown else [],
-        "hidden": len(found["columns"]) - len(shown["columns"]) if found and shown else 0,
+        "hidden": len(result["columns"]) - len(shown["columns"]) if result and shown else 0,
         "error": queue.as_error(read),
         "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
     }
 
 
-def _narrowed(read: Read, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _narrowed(read: Read, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answer's first columns unless you chose some: thousands of them would make a page of many megabytes."""
-    if read.kind != ROWS or read.question.get("columns") or len(found["columns"]) <= MOST_COLUMNS:
-        return found
+    if read.kind != ROWS or read.question.get("columns") or len(result["columns"]) <= MOST_COLUMNS:
+        return result
     return {
-        "columns": found["columns"][:MOST_COLUMNS],
-        "rows": [row[:MOST_COLUMNS] for row in found["rows"]],
-        "cut_cells": [cell for cell in found["cut_cells"] if cell[1] < MOST_COLUMNS],
+        "columns": result["columns"][:MOST_COLUMNS],
+        "rows": [row[:MOST_COLUMNS] for row in result["rows"]],
+        "cut_cells": [cell for cell in result["cut_cells"] if cell[1] < MOST_COLUMNS],
     }
 
 
@@ -152,12 +152,12 @@ def _column_names(table: Table) -> list[str]:
 
 def _readable_from(table: Table) -> int | None:
     """The oldest version from which you can read the feed up to the newest; None if you can't read it at all."""
-    found = None
+    oldest = None
     for span in reversed(Reach(table).spans):
         if not span.change_feed:
             break
-        found = span.first
-    return found
+        oldest = span.first
+    return oldest
 
 
 def _newest(table: Table, readable_from: int | None) -> dict[str, int]:

@@ -24,8 +24,10 @@ BY_PATH = ("DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME", "DELTA_EMPTY
 
 def filled(session: SparkSession, command: Convert) -> Convert:
     """The command with the declarations of an external catalog; those of the embedded one are already in it."""
-    found = None if command.name is None else catalog.declared(session, command.name)
-    return command if found is None else replace(command, declared_schema=found[0], declared_partitions=found[1])
+    declared = None if command.name is None else catalog.declared(session, command.name)
+    return (
+        command if declared is None else replace(command, declared_schema=declared[0], declared_partitions=declared[1])
+    )
 
 
 def by_catalog(command: Convert, inspection: Inspection) -> Inspection:
@@ -36,8 +38,8 @@ def by_catalog(command: Convert, inspection: Inspection) -> Inspection:
     if partition_fields(command) and not inspection.layout:
         others = [refusal for refusal in refusals if not (refusal.engine and refusal.engine.condition in BY_PATH)]
         refusals = [no_partition_refusal(command, inspection.path), *others]
-    found = replace(inspection, refusals=tuple(refusals))
-    return _declared(command, found) if command.declared_schema is not None else found
+    checked = replace(inspection, refusals=tuple(refusals))
+    return _declared(command, checked) if command.declared_schema is not None else checked
 
 
 def _declared(command: Convert, inspection: Inspection) -> Inspection:
@@ -60,10 +62,10 @@ def _declared(command: Convert, inspection: Inspection) -> Inspection:
     return replace(inspection, schema=declared, refusals=(*inspection.refusals, *refusals), notes=tuple(notes))
 
 
-def _conflict(path: str, column: str, declared: str, found: str) -> Refusal:
+def _conflict(path: str, column: str, declared: str, actual: str) -> Refusal:
     return Refusal(
         "schema_conflict",
-        f"the catalog declares {column} as {declared}, but the files hold {found}, which Spark can't read as that type",
+        f"the catalog declares {column} as {declared}, but the files hold {actual}, which Spark can't read as that type",
         place=column,
         remedy=f"Register {path} again with the files' types, or rewrite the files.",
     )

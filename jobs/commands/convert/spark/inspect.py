@@ -36,15 +36,15 @@ def inspect(
         return _already_delta(path)
     report.stage("listing files")
     with keeping(directory.check_place):
-        found = look(session, path, schema or (), footers=True)
+        findings = look(session, path, schema or (), footers=True)
         report.stage("reading footers")
         directory.check_place()
-        footers = merge_footers(session, path, found.schemas)
+        footers = merge_footers(session, path, findings.schemas)
     directory.check_place()
-    refusals = [*table_refusals(path), *directory_refusals(path, found)]
-    refusals += layout_refusals(path, found, schema)
-    refusals += _schema_refusals(path, footers, found)
-    return _inspection(path, found, footers, refusals)
+    refusals = [*table_refusals(path), *directory_refusals(path, findings)]
+    refusals += layout_refusals(path, findings, schema)
+    refusals += _schema_refusals(path, footers, findings)
+    return _inspection(path, findings, footers, refusals)
 
 
 def look(
@@ -81,30 +81,30 @@ def table_refusals(path: str) -> list[Refusal]:
     return []
 
 
-def directory_refusals(path: str, found: Findings) -> list[Refusal]:
+def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
     """Refusals from the listing alone: links, nested tables, half pairs, stray files, no files at all."""
     refusals = [
         _placed(
             "outside_roots",
-            found,
+            findings,
             "links",
             "is a link; its target may be outside your roots",
             "Replace links with real files.",
         ),
-        _placed("nested_table", found, "nested", "is a Delta table of its own", "Move the nested table elsewhere."),
+        _placed("nested_table", findings, "nested", "is a Delta table of its own", "Move the nested table elsewhere."),
         _placed(
             "partition_mismatch",
-            found,
+            findings,
             "half pairs",
             "is an incomplete partition (its name or value is empty); Delta fails on it without a message",
             "Rename the directory to name=value, or to name=__HIVE_DEFAULT_PARTITION__ for NULL.",
         ),
         _placed(
-            "missing_files", found, "missing", "is named but doesn't exist", "Restore the file, or remove its entry."
+            "missing_files", findings, "missing", "is named but doesn't exist", "Restore the file, or remove its entry."
         ),
-        _stray(path, found),
+        _stray(path, findings),
     ]
-    if not found.total("files"):
+    if not findings.total("files"):
         text = f"No file found in the directory: {path}."
         engine = EngineFailure("DELTA_EMPTY_DIRECTORY", "42K03", text)
         refusals.append(
@@ -113,40 +113,41 @@ def directory_refusals(path: str, found: Findings) -> list[Refusal]:
     return [refusal for refusal in refusals if refusal is not None]
 
 
-def layout_refusals(path: str, found: Findings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
+def layout_refusals(path: str, findings: Findings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
     """Refusals for directories that disagree with each other or with the given partition schema, in Delta's own words."""
     layouts = [
-        Layout(columns, files, f"{_uri(path)}/{example}") for columns, (files, example) in sorted(found.layouts.items())
+        Layout(columns, files, f"{_uri(path)}/{example}")
+        for columns, (files, example) in sorted(findings.layouts.items())
     ]
     refusals = _mixed(layouts)
     if schema is not None:
         by_name = {field.name.lower(): field for field in schema}
         misfits = [
             Misfit(by_name[column], value, f"{path}/{example}")
-            for column, (value, example) in sorted(found.misfits.items())
+            for column, (value, example) in sorted(findings.misfits.items())
             if column in by_name
         ]
         refusals += check_layout(schema, layouts, misfits)
     return refusals
 
 
-def proposals(found: Findings) -> tuple[PartitionProposal, ...]:
+def proposals(findings: Findings) -> tuple[PartitionProposal, ...]:
     """The partition columns of the most common layout, outermost first, each with a proposed type and the evidence for it."""
-    if not found.layouts:
+    if not findings.layouts:
         return ()
-    columns = max(found.layouts.items(), key=lambda item: (item[1][0], item[0]))[0]
-    return tuple(_proposal(found, column) for column in columns)
+    columns = max(findings.layouts.items(), key=lambda item: (item[1][0], item[0]))[0]
+    return tuple(_proposal(findings, column) for column in columns)
 
 
-def _proposal(found: Findings, column: str) -> PartitionProposal:
-    values = found.values[column]
+def _proposal(findings: Findings, column: str) -> PartitionProposal:
+    values = findings.values[column]
     proposed, evidence = values.propose()
     return PartitionProposal(column, proposed, evidence, len(values.seen), values.nulls, values.examples())
 
 
-def digest(found: Findings) -> str:
+def digest(findings: Findings) -> str:
     """sha256 over the sum of every file's own sha256 (path, size, modification time): the same in any order."""
-    total = found.digest.to_bytes(32, "big") + found.total("files").to_bytes(8, "big")
+    total = findings.digest.to_bytes(32, "big") + findings.total("files").to_bytes(8, "big")
     return hashlib.sha256(total).hexdigest()
 
 
@@ -165,26 +166,26 @@ def unpacked_manifest(manifest: str | None) -> set[str] | None:
     return set(text.split("\n")) if text else set()
 
 
-def _inspection(path: str, found: Findings, footers: Footers, refusals: list[Refusal]) -> Inspection:
-    columns = proposals(found)
+def _inspection(path: str, findings: Findings, footers: Footers, refusals: list[Refusal]) -> Inspection:
+    columns = proposals(findings)
     return Inspection(
         path=path,
-        num_files=found.total("files"),
-        size_bytes=found.total("bytes"),
-        num_records=None if found.total("stray") or found.total("missing") else found.total("rows"),
+        num_files=findings.total("files"),
+        size_bytes=findings.total("bytes"),
+        num_records=None if findings.total("stray") or findings.total("missing") else findings.total("rows"),
         partition_columns=columns,
         conflicts=footers.conflicts,
-        stray_files=tuple(found.first("stray")),
-        nested_tables=tuple(found.first("nested")),
-        hidden_files=found.total("hidden"),
+        stray_files=tuple(findings.first("stray")),
+        nested_tables=tuple(findings.first("nested")),
+        hidden_files=findings.total("hidden"),
         schema=_without(footers.schema, {column.name.lower() for column in columns}),
         refusals=tuple(refusals),
-        notes=tuple(_notes(found, footers, columns)),
-        empty_files=found.total("empty"),
-        from_metadata_log=bool(found.total("from metadata log")),
-        files_digest=digest(found),
+        notes=tuple(_notes(findings, footers, columns)),
+        empty_files=findings.total("empty"),
+        from_metadata_log=bool(findings.total("from metadata log")),
+        files_digest=digest(findings),
         layout=tuple(column.name for column in columns),
-        manifest=packed_manifest(found.lines),
+        manifest=packed_manifest(findings.lines),
     )
 
 
@@ -207,22 +208,22 @@ def _already_delta(path: str) -> Inspection:
     )
 
 
-def _notes(found: Findings, footers: Footers, columns: Sequence[PartitionProposal]) -> list[Note]:
+def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProposal]) -> list[Note]:
     notes = []
-    if found.total("from metadata log"):
+    if findings.total("from metadata log"):
         notes.append(
             Note(
                 "metadata_log",
                 "A streaming query wrote this directory: only the files listed in its _spark_metadata count.",
             )
         )
-    if empty := found.total("empty"):
+    if empty := findings.total("empty"):
         text = f"{empty:,} file{'s have' if empty > 1 else ' has'} no rows; with statistics Delta leaves such files out"
-        notes.append(Note("empty_files", f"{text} (for example {found.first('empty')[0]})."))
+        notes.append(Note("empty_files", f"{text} (for example {findings.first('empty')[0]})."))
     if footers.missing_columns:
         names = ", ".join(footers.missing_columns)
         notes.append(Note("missing_columns", f"Not every file has {names}; Spark reads missing values as NULL."))
-    if over := found.total("schemas beyond the limit"):
+    if over := findings.total("schemas beyond the limit"):
         notes.append(
             Note(
                 "many_schemas",
@@ -237,7 +238,7 @@ def _notes(found: Findings, footers: Footers, columns: Sequence[PartitionProposa
     return notes
 
 
-def _schema_refusals(path: str, footers: Footers, found: Findings) -> list[Refusal]:
+def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
     refusals = [
         Refusal(
             "schema_conflict",
@@ -259,11 +260,11 @@ def _schema_refusals(path: str, footers: Footers, found: Findings) -> list[Refus
                 engine=footers.failure,
             )
         )
-    return refusals + _bad_names(footers, found)
+    return refusals + _bad_names(footers, findings)
 
 
-def _bad_names(footers: Footers, found: Findings) -> list[Refusal]:
-    names = [name for name in sorted(found.values) if has_invalid_character(name)]
+def _bad_names(footers: Footers, findings: Findings) -> list[Refusal]:
+    names = [name for name in sorted(findings.values) if has_invalid_character(name)]
     names += invalid_names(footers.schema or {})
     if not names:
         return []
@@ -309,25 +310,25 @@ def _text(columns: tuple[str, ...]) -> str:
     return "/".join(f"{column}=…" for column in columns) or "no partition"
 
 
-def _placed(code: str, found: Findings, kind: str, text: str, remedy: str) -> Refusal | None:
-    if not found.total(kind):
+def _placed(code: str, findings: Findings, kind: str, text: str, remedy: str) -> Refusal | None:
+    if not findings.total(kind):
         return None
-    first, more = found.first(kind)[0], found.total(kind) - 1
+    first, more = findings.first(kind)[0], findings.total(kind) - 1
     tail = f" (and {more:,} more)" if more else ""
     return Refusal(code, f"{first} {text}{tail}", place=first, remedy=remedy)
 
 
-def _stray(path: str, found: Findings) -> Refusal | None:
+def _stray(path: str, findings: Findings) -> Refusal | None:
     refusal = _placed(
         "stray_files",
-        found,
+        findings,
         "stray",
         "is not a parquet file, or its footer is damaged; one such file fails the whole conversion",
         "Remove the files, or rename them to start with _ or a dot.",
     )
     if refusal is None:
         return None
-    text = f"Could not read footer for file: {_uri(path)}/{found.first('stray')[0]}"
+    text = f"Could not read footer for file: {_uri(path)}/{findings.first('stray')[0]}"
     engine = EngineFailure("DELTA_FAILED_READ_FILE_FOOTER", "KD001", text)
     return Refusal(refusal.code, refusal.message, refusal.place, refusal.remedy, engine)
 

@@ -167,23 +167,23 @@ def _changes(
     session: SparkSession, path: str, schema: tuple[PartitionField, ...], preview: Inspection
 ) -> dict[str, Any]:
     """Lists the directory again: the files added and removed since the preview, and the refusals that they cause."""
-    found = look(session, path, schema, footers=False, expected=preview.num_files)
-    refusals = [*directory_refusals(path, found), *layout_refusals(path, found, schema)]
-    before, now = unpacked_manifest(preview.manifest), found.lines
+    findings = look(session, path, schema, footers=False, expected=preview.num_files)
+    refusals = [*directory_refusals(path, findings), *layout_refusals(path, findings, schema)]
+    before, now = unpacked_manifest(preview.manifest), findings.lines
     if before is None or now is None:
-        return {"refusals": refusals, "found": found, "come": None, "gone": None}
+        return {"refusals": refusals, "found": findings, "come": None, "gone": None}
     come = sorted(set(now) - before)
     gone = sorted(before - set(now))
     if come:
         refusals += _new_files(session, path, schema, come)
-    return {"refusals": refusals, "found": found, "come": _names(come), "gone": _names(gone)}
+    return {"refusals": refusals, "found": findings, "come": _names(come), "gone": _names(gone)}
 
 
 def _new_files(session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str]) -> list[Refusal]:
     """Reads the footers of files that the preview didn't see."""
     files = [(name, int(size), int(changed)) for name, size, changed in (line.rsplit("\t", 2) for line in lines)]
-    found = look(session, path, schema, footers=True, only=files)
-    return directory_refusals(path, found)
+    findings = look(session, path, schema, footers=True, only=files)
+    return directory_refusals(path, findings)
 
 
 def _names(lines: list[str]) -> list[str]:
@@ -207,8 +207,8 @@ def _result(session: SparkSession, path: str, settings: dict[str, Any], changes:
 
 
 def _file_changes(changes: dict[str, Any]) -> dict[str, Any]:
-    found: Findings = changes["found"]
-    facts: dict[str, Any] = {"files_listed": found.total("files")}
+    findings: Findings = changes["found"]
+    facts: dict[str, Any] = {"files_listed": findings.total("files")}
     for name in ("come", "gone"):
         names = changes[name]
         facts[f"files_{name}"] = None if names is None else names[:NAMED_CHANGES]

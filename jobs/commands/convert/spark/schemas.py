@@ -106,7 +106,7 @@ def _columns(kinds: list[tuple[Any, int, list[str]]]) -> dict[str, _Column]:
 
 
 def _conflicts(reader: _Reader, columns: Mapping[str, _Column]) -> list[SchemaConflict]:
-    found = []
+    conflicts = []
     for column in columns.values():
         if len(column.types) < 2:
             continue
@@ -118,12 +118,12 @@ def _conflicts(reader: _Reader, columns: Mapping[str, _Column]) -> list[SchemaCo
             text = f"{column.name} becomes {kept}"
         else:
             text = f"{column.name} is {' in some files and '.join(types)} in others, which Delta can't merge: {failure.message}"
-        found.append(
+        conflicts.append(
             SchemaConflict(
                 column.name, types, tuple(examples[:CONFLICT_EXAMPLES]), fatal=failure is not None, text=text
             )
         )
-    return found
+    return conflicts
 
 
 class _Reader:

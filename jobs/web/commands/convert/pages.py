@@ -117,13 +117,13 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
     return redirect("jobs:detail", made.job.pk)
 
 
-def _with_choices(found: dict[str, Any] | None, request: HttpRequest) -> dict[str, Any] | None:
+def _with_choices(answer: dict[str, Any] | None, request: HttpRequest) -> dict[str, Any] | None:
     """The inspection with the types that the person had chosen, when a request was refused."""
     chosen = dict(zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False))
-    if found is None or not chosen:
-        return found
-    columns = [c | {"chosen": chosen.get(c["name"], c["proposed_type"])} for c in found["partition_columns"]]
-    return found | {"partition_columns": columns}
+    if answer is None or not chosen:
+        return answer
+    columns = [c | {"chosen": chosen.get(c["name"], c["proposed_type"])} for c in answer["partition_columns"]]
+    return answer | {"partition_columns": columns}
 
 
 def _partition_schema(request: HttpRequest) -> str | None:

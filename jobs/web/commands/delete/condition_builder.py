@@ -65,13 +65,13 @@ class Unfilled(ValueError):
 
 def choices(schema: Schema) -> list[Choice]:
     """The columns, structs by their fields."""
-    return [found for field in schema.fields for found in _below(field, ())]
+    return [choice for field in schema.fields for choice in _below(field, ())]
 
 
 def _below(field: Field, above: tuple[str, ...]) -> list[Choice]:
     path = (*above, field.name)
     if field.fields:
-        return [found for inner in field.fields for found in _below(inner, path)]
+        return [choice for inner in field.fields for choice in _below(inner, path)]
     return [Choice(name_text(path), path, field.type)]
 
 
@@ -91,12 +91,12 @@ def rows_of(node: Node, columns: Sequence[Choice]) -> list[Row] | None:
     """The rows of a tree; None where rows can't say it."""
     terms = node.terms if isinstance(node, And) else (node,)
     rows = [_row(term) for term in terms]
-    found = [row for row in rows if row is not None and _is_visible(row)]
+    visible = [row for row in rows if row is not None and _is_visible(row)]
     try:
-        same = len(found) == len(rows) and tree_of(found, columns) == node
+        same = len(visible) == len(rows) and tree_of(visible, columns) == node
     except Unfilled:
         return None
-    return found if same else None
+    return visible if same else None
 
 
 def _is_visible(row: Row) -> bool:

@@ -71,22 +71,22 @@ def ask_exact_of(actor: Actor, subject: Subject, node: Node | None) -> Read:
 def answered(read: Read) -> dict[str, Any]:
     """The log's preview with Spark's count in it, as the API has it."""
     log: Mapping[str, Any] = read.question["preview"]
-    found = read.answer or {}
-    whole = log["class"] == "whole_table" or found["rows"] >= found["rows_total"]
+    answer = read.answer or {}
+    whole = log["class"] == "whole_table" or answer["rows"] >= answer["rows_total"]
     rewrites = log["branch"] == "rewrite"
     return {
         **log,
         "table": read.table_id,
         "class": "whole_table" if whole else "ordinary",
-        "branch": log["branch"] if found["rows"] else "nothing",
-        "files_matched": found["files"],
-        "files_to_rewrite": found["files"] if rewrites else 0,
-        "bytes_matched": found["bytes"],
-        "bytes_to_rewrite": found["bytes"] if rewrites else 0,
-        "rows_matched": found["rows"],
+        "branch": log["branch"] if answer["rows"] else "nothing",
+        "files_matched": answer["files"],
+        "files_to_rewrite": answer["files"] if rewrites else 0,
+        "bytes_matched": answer["bytes"],
+        "bytes_to_rewrite": answer["bytes"] if rewrites else 0,
+        "rows_matched": answer["rows"],
         "rows_matched_exact": True,
-        "rows_total": found["rows_total"],
-        "rows_hash": found["rows_hash"],
+        "rows_total": answer["rows_total"],
+        "rows_hash": answer["rows_hash"],
         "notes": [],
         "speed": "spark",
     }

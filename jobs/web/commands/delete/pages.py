@@ -101,7 +101,7 @@ def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpRes
 
 def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, Any]:
     condition = condition_of(asked, subject.schema)
-    found, problem = _log_answer(request, subject, asked, condition)
+    preview, problem = _log_answer(request, subject, asked, condition)
     return {
         "table": subject.table,
         "table_name": name_of(subject.table),
@@ -109,11 +109,11 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         "asked": asked,
         "condition": condition,
         "predicate": to_text(condition.node) if condition.node else None,
-        "preview": found,
-        "ways": ways_of(found) if found else [],
-        "branch_title": branch_title(found) if found else "",
+        "preview": preview,
+        "ways": ways_of(preview) if preview else [],
+        "branch_title": branch_title(preview) if preview else "",
         "preview_problem": problem,
-        "needs": needs_of(person_of(request), Delete.kind, subject.table, found) if found else None,
+        "needs": needs_of(person_of(request), Delete.kind, subject.table, preview) if preview else None,
         "retention": deleted_file_retention(subject.configuration),
         "undo": undo_to(subject.table, subject.version),
         **_fresh(asked, condition),
@@ -186,15 +186,15 @@ def _requested(request: HttpRequest, subject: Subject, asked: Asked, context: di
 
 def _faults(asked: Asked, context: dict[str, Any]) -> dict[str, str]:
     """What is missing, by field."""
-    found = {}
+    faults = {}
     condition: Condition = context["condition"]
     if asked.whole and asked.name != context["table_name"]:
-        found["name"] = f"This deletes every row: type {context['table_name']} to confirm it."
+        faults["name"] = f"This deletes every row: type {context['table_name']} to confirm it."
     if not asked.whole and condition.node is None:
-        found["condition"] = condition.unfilled or (condition.refused.detail if condition.refused else NOT_BEGUN)
+        faults["condition"] = condition.unfilled or (condition.refused.detail if condition.refused else NOT_BEGUN)
     if not asked.reason.strip():
-        found["reason"] = "Enter a reason: approvers read it."
-    return found
+        faults["reason"] = "Enter a reason: approvers read it."
+    return faults
 
 
 def _ask_again(job: Job) -> str:

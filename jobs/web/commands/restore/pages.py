@@ -148,17 +148,17 @@ def _requested(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 
 def _faults(context: dict[str, Any], accepted: set[int]) -> dict[str, str]:
     """What is missing, by field."""
-    found = {}
+    faults = {}
     if open_runs := [run for run in context["all_runs"] if not _is_accepted(run, accepted)]:
         named = ", ".join(run.span if run.count > 1 else f"{run.first}" for run in open_runs[:10])
-        found["accept"] = (
+        faults["accept"] = (
             f"Tick every commit that this undoes; not ticked: {named}{', …' if len(open_runs) > 10 else ''}."
         )
     if context["name"] != context["table_name"]:
-        found["name"] = f"This restores the whole table: type {context['table_name']} to confirm it."
+        faults["name"] = f"This restores the whole table: type {context['table_name']} to confirm it."
     if not context["reason"].strip():
-        found["reason"] = "Enter a reason: approvers read it."
-    return found
+        faults["reason"] = "Enter a reason: approvers read it."
+    return faults
 
 
 def _is_accepted(run: Run, accepted: set[int]) -> bool:
