@@ -1,7 +1,7 @@
 """Convert and inspection of many small partitioned files, against raw `DeltaTable.convertToDelta` with the same settings.
 
 `python -m tests.bench.convert --files 5000 --pairs 7`. Each pair converts and inspects the same files (hard links) by the engine and
-raw, in turn first and second. `--tiny` is one pair of 100 files, for CI: it proves that the bench runs, its figures mean nothing.
+raw, in turn first and second.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,7 @@ from jobs.domain.results import Inspection
 from jobs.engine.session import job_session
 from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench.document import DOCUMENT, put_into
-from tests.bench.engines import started_engine
+from tests.bench.engines import measured_engine
 
 TITLE = "## Convert"
 SCHEMA = "day date, shop int"
@@ -96,19 +95,13 @@ class Bench:
         return path, Marks(job=f"bench-{self.runs}", attempt=1, digest=None)
 
 
-def measure(files: int, pairs: int) -> dict[str, float]:
-    """Medians in seconds and ratios to raw."""
-    with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
-        top = Path(directory)
-        engine = started_engine(top, warm=pairs > 1)
-        try:
-            write_files(top / "source", files)
-            bench = Bench(engine, top / "source")
-            if pairs > 1:
-                bench.pair(0)  # the first large one compiles what the warm-up's small one didn't
-            runs = [bench.pair(number) for number in range(pairs)]
-        finally:
-            engine.runtime.stop()
+def measure(engine: SparkEngine, top: Path, files: int, pairs: int) -> dict[str, float]:
+    """Medians in seconds and ratios to raw; the directories lie below `top`."""
+    write_files(top / "source", files)
+    bench = Bench(engine, top / "source")
+    if pairs > 1:
+        bench.pair(0)  # the first large one compiles what the warm-up's small one didn't
+    runs = [bench.pair(number) for number in range(pairs)]
     print(json.dumps(runs))
     medians = {name: statistics.median(run[name] for run in runs) for name in ("raw", "engine", "inspect")}
     return {
@@ -134,14 +127,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.convert", description=__doc__)
     parser.add_argument("--files", type=int, default=5000)
     parser.add_argument("--pairs", type=int, default=7)
-    parser.add_argument("--tiny", action="store_true", help="100 files, one pair")
     options = parser.parse_args()
-    files, pairs = (100, 1) if options.tiny else (options.files, options.pairs)
-    figures = measure(files, pairs)
-    section = report(figures, files, pairs)
+    with measured_engine() as (engine, top):
+        figures = measure(engine, top, options.files, options.pairs)
+    section = report(figures, options.files, options.pairs)
     print(section)
-    if not options.tiny:
-        put_into(DOCUMENT, section)
+    put_into(DOCUMENT, section)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Delete by the engine against raw `DeltaTable.delete` with the same settings: every branch of a small table, a part of a large one.
 
 `python -m tests.bench.delete --pairs 9 --large-pairs 3`. Each pair deletes from two copies of one table (hard links), by the engine and
-raw, in turn first and second. `--tiny` is one pair of each on a few rows, for CI: it proves that the bench runs, its figures mean nothing.
+raw, in turn first and second.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import statistics
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from jobs.predicates.reading import parse
 from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench.convert import seconds
 from tests.bench.document import DOCUMENT, put_into
-from tests.bench.engines import started_engine
+from tests.bench.engines import measured_engine
 
 TITLE = "## Delete"
 SCHEMA = Schema((Field("id", "bigint"), Field("a", "double"), Field("p", "int")))
@@ -117,20 +116,20 @@ class Bench:
         return path, Marks(job=f"bench-{self.source.name}-{self.runs}", attempt=1, digest=None)
 
 
-def measure(pairs: int, large_pairs: int, rows: int, large_rows: int) -> dict[str, list[dict[str, float]]]:
-    """The pairs of every case, seconds."""
-    with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
-        engine = started_engine(Path(directory), warm=pairs > 1)
-        try:
-            runs = {case.name: run(engine, Path(directory) / "small", case, pairs, rows, FILES) for case in CASES}
-            large = Case(
-                "rewrite of a part of 1 GB in 500 files", f"id < {large_rows // 10} AND id % 100 = 7", "rewrite"
-            )
-            files = LARGE_FILES if large_rows == LARGE_ROWS else FILES
-            runs[large.name] = run(engine, Path(directory) / "large", large, large_pairs, large_rows, files)
-        finally:
-            engine.runtime.stop()
+def measure(
+    engine: SparkEngine, top: Path, pairs: int, large_pairs: int, rows: int, large_rows: int
+) -> dict[str, list[dict[str, float]]]:
+    """The pairs of every case, seconds; the tables lie below `top`."""
+    runs = {case.name: run(engine, top / "small", case, pairs, rows, FILES) for case in CASES}
+    large = Case("rewrite of a part of 1 GB in 500 files", f"id < {large_rows // 10} AND id % 100 = 7", "rewrite")
+    files = LARGE_FILES if large_rows == LARGE_ROWS else FILES
+    runs[large.name] = run(engine, top / "large", large, large_pairs, large_rows, files)
     return runs
+
+
+def measure_tiny(engine: SparkEngine, top: Path) -> dict[str, list[dict[str, float]]]:
+    """One pair of each case on a few rows: proves that the bench runs, its figures mean nothing."""
+    return measure(engine, top, 1, 1, TINY_ROWS, TINY_ROWS)
 
 
 def run(engine: SparkEngine, top: Path, case: Case, pairs: int, rows: int, files: int) -> list[dict[str, float]]:
@@ -172,16 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.delete", description=__doc__)
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--large-pairs", type=int, default=3)
-    parser.add_argument("--tiny", action="store_true", help="one pair of each, a few rows")
     options = parser.parse_args()
-    pairs, large_pairs = (1, 1) if options.tiny else (options.pairs, options.large_pairs)
-    rows, large_rows = (TINY_ROWS, TINY_ROWS) if options.tiny else (ROWS, LARGE_ROWS)
-    runs = measure(pairs, large_pairs, rows, large_rows)
+    with measured_engine() as (engine, top):
+        runs = measure(engine, top, options.pairs, options.large_pairs, ROWS, LARGE_ROWS)
     print(json.dumps(runs))
-    section = report(runs, pairs, large_pairs)
+    section = report(runs, options.pairs, options.large_pairs)
     print(section)
-    if not options.tiny:
-        put_into(DOCUMENT, section)
+    put_into(DOCUMENT, section)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from jobs.engine.config import spark_conf
@@ -12,19 +15,22 @@ from jobs.worker.spark_engine import SparkEngine
 TOOLS = Path(__file__).parents[2] / ".tools"
 
 
-def started_engine(top: Path, *, warm: bool) -> SparkEngine:
-    """A started engine with its scratch below `top`; warm as a worker's, or not, for a run that only proves that the bench runs."""
-    conf = spark_conf(
-        "spark",
-        jars=sorted((TOOLS / "jars").glob("*.jar")),
-        archive=TOOLS / "levee.jsa",
-        cores=os.cpu_count() or 1,
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        scratch=top / "spark",
-    )
-    engine = SparkEngine(Runtime(conf, scratch=top / "spark", log=top / "jvm.log"))
-    if warm:
-        engine.warm_up()
-    else:
-        engine.runtime.start()
-    return engine
+@contextlib.contextmanager
+def measured_engine() -> Iterator[tuple[SparkEngine, Path]]:
+    """An engine as warm as a worker's, and a directory for what it works on; both are gone after the block."""
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
+        top = Path(directory)
+        conf = spark_conf(
+            "spark",
+            jars=sorted((TOOLS / "jars").glob("*.jar")),
+            archive=TOOLS / "levee.jsa",
+            cores=os.cpu_count() or 1,
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            scratch=top / "spark",
+        )
+        engine = SparkEngine(Runtime(conf, scratch=top / "spark", log=top / "jvm.log"))
+        try:
+            engine.warm_up()
+            yield engine, top
+        finally:
+            engine.runtime.stop()

@@ -1,20 +1,32 @@
-"""The bench of convert runs."""
+"""The bench of convert runs: measured in a JVM of its own, or once on the tests' JVM, to prove no more than that."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 FULL = os.environ.get("LEVEE_BENCH_SIZE") == "full"
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(0 if FULL else 600)]
 
 
-@pytest.mark.spark
-@pytest.mark.timeout(0 if FULL else 600)
-def test_the_bench_of_convert_runs():
-    """In a process of its own: one process has one SparkContext, and the engine's tests keep theirs."""
-    size = [] if FULL else ["--tiny"]
-    done = subprocess.run([sys.executable, "-m", "tests.bench.convert", *size], stdout=subprocess.PIPE, text=True)
-    print(done.stdout)
-    assert done.returncode == 0
-    assert "| convert / raw |" in done.stdout
+def test_the_bench_of_convert_runs(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    text = measured() if FULL else once(request, tmp_path)
+    print(text)
+    assert "| convert / raw |" in text
+
+
+def measured() -> str:
+    """In a process of its own: one process has one SparkContext."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.bench.convert"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def once(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Its figures mean nothing."""
+    engine = request.getfixturevalue("engine")
+    from tests.bench import convert
+
+    return convert.report(convert.measure(engine, tmp_path, files=100, pairs=1), 100, 1)

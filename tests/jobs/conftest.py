@@ -7,10 +7,9 @@ from jobs.lifecycle import timeouts as times
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append
-from tests.jobs.engine.fixtures import convert, engine, inspect, marks, report, runtime, sql
+from tests.jobs.engine.fixtures import convert, inspect, marks, report, sql
 
-# Fixtures of one JVM for all of them: a session's own are made once for each place that defines them.
-__all__ = ["convert", "engine", "inspect", "marks", "report", "runtime", "sql"]
+__all__ = ["convert", "inspect", "marks", "report", "sql"]
 
 append.register()
 

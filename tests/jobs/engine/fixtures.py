@@ -1,6 +1,6 @@
 """One JVM for the whole run of tests; directories of parquet are written by pyarrow, tables by Delta itself.
 
-Spark is imported by the fixtures that need it: `tests/jobs` has them all, and most of its tests start none.
+Spark is imported by the fixtures that need it: `tests` has its JVM, `tests/jobs` has them all, and most of their tests start none.
 """
 
 from __future__ import annotations

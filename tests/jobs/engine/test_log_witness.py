@@ -27,7 +27,7 @@ from tables.deltalog.rules.schema import Struct, parse_schema, type_text, walk
 from tables.deltalog.state.snapshot import Snapshot, load
 from tables.record.file_layout import partitions_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
 HISTORY = (
     "version", "unix_millis(timestamp) ms", "operation", "operationParameters", "operationMetrics", "readVersion", "isolationLevel",

@@ -11,7 +11,7 @@ import pytest
 from jobs.engine.processes import identify, start_ticks
 from jobs.engine.runtime import Runtime
 
-spark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+spark = [pytest.mark.spark]
 ROOT = Path(__file__).parents[3]
 
 PRELUDE = """
