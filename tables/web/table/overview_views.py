@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from tables import ports
-from tables.history import operations, payloads, queries
+from tables.history import operations, payloads, queries, streams
 from tables.record import transactions
 from tables.web import charts
 from tables.web.list.views import shown
@@ -37,6 +37,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         changed=sum(1 for row in own if row.is_own),
         days=days,
         growth=charts.sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
+        streams=streams.streams_into(table),
         earlier=list(table.earlier.all()) if table.incarnation else [],
         columns=len(table.schema.struct["fields"]) if table.schema else None,
     )
