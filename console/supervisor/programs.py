@@ -93,7 +93,7 @@ def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> P
             *("--graceful-timeout", "4", "--worker-tmp-dir", _memory_directory()),
             *("--no-sendfile", "--no-control-socket", "--log-level", "warning"),
         ],
-        environment,
+        {**environment, "MALLOC_ARENA_MAX": "2"},  # the C library would keep memory for each of many threads
         lambda _pid: page_answers(port),
         WEB_LIMIT_S,
         descriptors=(descriptor,),

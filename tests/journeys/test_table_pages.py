@@ -91,6 +91,9 @@ def lake(tmp_path: Path, actor: Actor) -> dict[str, object]:
         assert commit.committed_at is not None
         days = timedelta(days=3 * (12 - commit.version))
         Commit.objects.filter(pk=commit.pk).update(committed_at=commit.committed_at - days)
+    batch = {"outputMode": "Append", "queryId": "5f0c1d1e-9c44-4a4f-9a52-2b7a7d1f3f10", "epochId": "9"}
+    streamed = Commit.objects.filter(table=added["sales"], version=9)
+    streamed.update(operation="STREAMING UPDATE", operation_parameters=batch)
     return {"root": root.pk, **{name: table.pk for name, table in added.items()}}
 
 
