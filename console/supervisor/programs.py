@@ -25,7 +25,8 @@ PROBE_EVERY_S = 0.5
 ROOMY_CORES = 4
 WEB_PATIENCE_S = 10.0  # of the question whether the web process works: it may have much to do
 YOUNG_BEATS = 2.5  # a worker whose last beat is older than so many gives no sign
-THREADS = 24  # of a web process; console.waiting says how many of them may wait
+# Of a web process. console.base.waiting says how many may wait, console.server.turns how many one person gets.
+THREADS = 24
 
 
 def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Program]:
