@@ -47,6 +47,19 @@ class Request:
     asked_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of Levee's own, in one line: from where to where, and what it does now. `query_id` is empty before its first round."""
+
+    url: str
+    name: str
+    source: str
+    target: str
+    state: str
+    query_id: str
+    writes: bool  # into the table that was asked about
+
+
 class Jobs(Protocol):
     """The answers of the application with the jobs; each takes a constant number of queries."""
 
@@ -58,6 +71,12 @@ class Jobs(Protocol):
 
     def open_on(self, person: Person, table: Table) -> Sequence[Request]:
         """Requests and runs of a table that haven't ended, newest first."""
+
+    def streams_of(self, person: Person, table: Table) -> Sequence[Stream]:
+        """The streams that write into the table or read it, by name."""
+
+    def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
+        """The streams whose name, source or target holds the text, by name."""
 
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
@@ -91,6 +110,16 @@ def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
 def open_on(person: Person, table: Table) -> Sequence[Request]:
     """The requests and runs about a table that have not ended, as far as the person may see them."""
     return _known[0].open_on(person, table) if _known else []
+
+
+def streams_of(person: Person, table: Table) -> Sequence[Stream]:
+    """What flows into the table and out of it by Levee's streams, as far as the person may see them."""
+    return _known[0].streams_of(person, table) if _known else []
+
+
+def streams_named(person: Person, text: str) -> Sequence[Stream]:
+    """The streams that a search finds, as far as the person may see them."""
+    return _known[0].streams_named(person, text) if _known and text.strip() else []
 
 
 def asked_by(name: str) -> Q:

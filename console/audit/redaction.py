@@ -38,6 +38,8 @@ HARMLESS_FIELDS = frozenset(
         "jobs.PolicyRule.refuses_tokens",
         "jobs.Read.question_sha256",
         "jobs.TableLease.token",
+        "jobs.Stream.definition_sha256",
+        "jobs.Stream.approved_sha256",
         "tables.Schema.sha256",
     }
 )

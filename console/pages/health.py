@@ -19,6 +19,7 @@ from jobs.models import DispatcherRound, Worker
 
 REDIS_TIMEOUT_S = 1
 NEEDED = ("database", "redis", "web")
+UNWANTED = "unwanted"  # as the supervisor records a part that it starts once it is needed
 
 
 @requires(Open.PUBLIC)
@@ -42,6 +43,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 def parts() -> Parts:
     """Each part by name: `state` (starting, ready, hung, down); under `up` also restarts, last_exit, since (epoch seconds).
 
+    A part that `up` records as unwanted, since nothing has needed it yet, is left out unless one runs all the same.
     `dispatcher` names its rounds that fail (`failing`), when there are any.
     The part `disk` is `ready`, `low` or `full`, with the place that has the least room (home, database, audit, temporary).
     """
@@ -53,7 +55,9 @@ def parts() -> Parts:
         "web": {"state": READY},
     }
     for kind in Worker.Kind.values:
-        states[kind] = {"state": state_of(kind, workers, recorded)}
+        works = state_of(kind, workers, recorded)
+        if works != DOWN or recorded.get(kind, {}).get("state") != UNWANTED:
+            states[kind] = {"state": works}
     states["disk"] = _disk_state()
     if failing := failing_rounds():
         states[Worker.Kind.DISPATCHER]["failing"] = failing

@@ -20,6 +20,7 @@ from console.pages.health import redis_answers
 from jobs.domain.states import State
 from jobs.lifecycle.worker_states import DOWN, HUNG, worker_state
 from jobs.models import Worker
+from jobs.streams import queries as stream_queries
 from jobs.web.approvals import queries as approval_queries
 from jobs.web.jobs import queries
 from tables.catalog import attributions, facets
@@ -48,6 +49,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "running": [job for job in unended if job["state"] != State.AWAITING_APPROVAL],
         "undecided": [job for job in unended if job["state"] == State.AWAITING_APPROVAL and job["id"] not in mine],
         "recent": queries.ended_lately(person),
+        "streams": stream_queries.on_home(person),
         "commits": queries.destructive_lately(person),
         "notices": notices.rows_for(person),
         "unexplained": attributions.open_lately(person),

@@ -7,6 +7,7 @@ for the thread that forked them.
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ LONGEST_DELAY_S = 60.0
 STEADY_S = 60.0  # up for so long, a program has earned a quick restart
 TICK_S = 0.1
 LOST_TIME_S = 12.0  # between two ticks: this process itself has been stopped
+WANTED_EVERY_S = 2.0  # between two questions whether a program is wanted
 ASKS = 8  # how often in its silence's limit a program is asked for a sign
 PARTS_GRACE_S = 6.5  # a worker that runs a Spark job needs its JVM ended after that
 JVM_GRACE_S = 2.5  # to write down that the attempt was given back
@@ -35,6 +37,7 @@ SERVER_GRACE_S = 2.0  # each; the whole stop stays below 15 s
 class State(StrEnum):
     """What a program does now."""
 
+    UNWANTED = "unwanted"  # nothing has needed it yet: the health page leaves it out
     WAITING = "waiting"
     STARTING = "starting"
     READY = "ready"
@@ -45,7 +48,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Program:
-    """A program to keep running. `ready` says of a process, by its pid, whether it can be used; it never raises."""
+    """A program to keep running. `ready` says of a process, by its pid, whether it can be used; it never raises.
+
+    A program with `wanted` isn't started until that first answers True; from then on it is kept running like any other. It is
+    asked in a thread of its own and never raises.
+    """
 
     name: str
     command: list[str]
@@ -60,6 +67,27 @@ class Program:
     death_signal: signal.Signals = signal.SIGKILL
     account: Account | None = None
     descriptors: tuple[int, ...] = ()
+    wanted: Callable[[], bool] | None = None
+
+
+class Wish:
+    """Asks until a program is wanted, in a thread of its own: an answer that never comes must not hold up the supervisor."""
+
+    def __init__(self, wanted: Callable[[], bool], name: str) -> None:
+        self._wanted, self._over = wanted, threading.Event()
+        self.is_granted = False
+        threading.Thread(target=self._ask, name=f"wanted-{name}", daemon=True).start()
+
+    def close(self) -> None:
+        """Asks no more."""
+        self._over.set()
+
+    def _ask(self) -> None:
+        while not self._over.is_set():
+            if self._wanted():
+                self.is_granted = True
+                return
+            self._over.wait(WANTED_EVERY_S)
 
 
 @dataclass
@@ -78,6 +106,7 @@ class Child:
     delay: float = FIRST_DELAY_S
     has_been_ready: bool = False
     ear: Ear | None = None
+    wish: Wish | None = None
 
     def as_json(self) -> dict[str, object]:
         """The shape in `state/processes.json`; `since` is seconds since the epoch."""
@@ -105,7 +134,7 @@ class Supervisor:
     def add(self, *programs: Program) -> None:
         """Programs to start at the next ticks, in this order."""
         for program in programs:
-            self.children[program.name] = Child(program)
+            self.children[program.name] = _child(program)
         self._write_statuses()
 
     def tick(self) -> None:
@@ -115,7 +144,7 @@ class Supervisor:
         for child in self.children.values():
             if child.process is not None:
                 self._look_at(child)
-            elif self._is_due(child):
+            elif self._is_wanted(child) and self._is_due(child):
                 self._start(child)
 
     def run(self, until: Callable[[], bool]) -> None:
@@ -132,8 +161,15 @@ class Supervisor:
             self._stop_server(child)
         for child in children:
             self._stop_listening(child)
+            if child.wish:
+                child.wish.close()
             self._set(child, State.STOPPED)
         self._notes.write(PIDS, {})
+
+    def _is_wanted(self, child: Child) -> bool:
+        if child.wish and child.wish.is_granted and child.state is State.UNWANTED:
+            self._set(child, State.WAITING)
+        return child.state is not State.UNWANTED
 
     def _is_due(self, child: Child) -> bool:
         return self._clock() >= child.next_start and all(self._lets_pass(name) for name in child.program.after)
@@ -297,6 +333,12 @@ class Supervisor:
 def describe_exit(code: int) -> str:
     """An exit code in words: negative ones are signals."""
     return f"exit {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+
+
+def _child(program: Program) -> Child:
+    if program.wanted is None:
+        return Child(program)
+    return Child(program, State.UNWANTED, wish=Wish(program.wanted, program.name))
 
 
 def _is_gone(child: Child) -> bool:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,12 @@ def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> P
 
 
 def worker_program(
-    queue: str, pool: tuple[str, ...], environment: Mapping[str, str], probe: "WorkerProbe", after: tuple[str, ...] = ()
+    queue: str,
+    pool: tuple[str, ...],
+    environment: Mapping[str, str],
+    probe: "WorkerProbe",
+    after: tuple[str, ...] = (),
+    wanted: Callable[[], bool] | None = None,
 ) -> Program:
     """A Celery worker of one queue; ready once it says so in the database."""
     return Program(
@@ -119,20 +124,22 @@ def worker_program(
         sign=lambda pid: probe.beats(queue, pid),
         silence=timing().hung,
         after=after,
+        wanted=wanted,
     )
 
 
 def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Program]:
     """Workers and dispatcher, in the order of their start.
 
-    On few cores two JVMs that warm up together are both late: reads come first, since pages wait for them.
+    On few cores two JVMs that warm up together are both late: reads come first, since pages wait for them, and streams last.
+    The worker `streams` starts with the first stream that runs: an instance without one needs no third JVM.
     """
 
     def environment(name: str) -> dict[str, str]:
         return environment_of(name, home, java_home)
 
     one_by_one = (os.cpu_count() or 1) < ROOMY_CORES
-    threads = ("-P", "threads", "-c", "4")
+    threads, one_child = ("-P", "threads", "-c", "4"), ("-P", "prefork", "-c", "1")
     dispatcher = Program(
         "dispatcher",
         [sys.executable, "manage.py", "dispatcher"],
@@ -148,16 +155,31 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
         worker_program("interactive", threads, environment("interactive"), probe),
         worker_program(
             "spark",
-            ("-P", "prefork", "-c", "1"),
+            one_child,
             environment("spark"),
             probe,
             after=("interactive",) if one_by_one else (),
         ),
+        worker_program(
+            "streams",
+            one_child,
+            environment("streams"),
+            probe,
+            after=("interactive",) if one_by_one else (),
+            wanted=probe.has_streams,
+        ),
     ]
 
 
+STREAMS = """
+select exists (select from jobs_stream where state in ('running', 'stopping')) or exists (
+    select from jobs_streamround r join jobs_job j on j.id = r.job_id
+    where j.state in ('queued', 'running', 'reconciling', 'cancelling'))
+"""
+
+
 class WorkerProbe:
-    """Asks the database which workers have said that they are ready."""
+    """Asks the database which workers have said that they are ready, and whether anything needs the streams' one."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._arguments = {
@@ -184,6 +206,12 @@ class WorkerProbe:
             return None
         young = YOUNG_BEATS * timing().heartbeat
         return any(_group(worker) == pid and age < young for worker, age in workers)
+
+    def has_streams(self) -> bool:
+        """Whether a stream runs or a round of one is yet to end; False without a database, or in one that knows no streams."""
+        with contextlib.suppress(psycopg.Error), psycopg.connect(**self._arguments, autocommit=True) as connection:
+            return connection.execute(STREAMS).fetchone() == (True,)
+        return False
 
     def _ask(self) -> set[tuple[str, int]]:
         query = "select kind, pid from jobs_worker where condition = 'ready' and boot_id = %s"

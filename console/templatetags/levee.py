@@ -48,6 +48,9 @@ STATE_LOOKS: Mapping[str, StateLook] = {
     "withdrawn": StateLook("idle", "arrow-back-up", "Withdrawn"),
     "expired": StateLook("idle", "clock-off", "Expired"),
     "stale": StateLook("wait", "git-branch", "Stale"),
+    # Streams.
+    "stopped": StateLook("idle", "player-pause", "Stopped"),
+    "stopping": StateLook("wait", "loader-2", "Stopping"),
     # Workers and the other parts of the console.
     "ready": StateLook("ok", "circle-check", "Ready"),
     "idle": StateLook("ok", "circle-check", "Idle"),

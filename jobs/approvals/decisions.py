@@ -18,7 +18,7 @@ from console.audit.actor import Actor
 from console.audit.services import record, refuse
 from console.base.errors import Problem
 from jobs.commands.base import Edited
-from jobs.commands.registry import back_to, edited, not_undone
+from jobs.commands.registry import back_to, edited, not_undone, queue_of
 from jobs.domain.commands import command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.states import WAITS, Cause, State
@@ -57,7 +57,7 @@ def approve(actor: Actor, job: Job, digest: str, comment: str = "") -> None:
 def _queue(actor: Actor, job: Job) -> None:
     text = f"Approved by {actor.name}; it has all its approvals and waits for a worker."
     move(job, State.QUEUED, Cause.APPROVER, actor.name, text=text, queued_at=Now())
-    wakeups.wake_after_commit(Worker.Kind.SPARK)
+    wakeups.wake_after_commit(queue_of(job.command))
 
 
 def reject(actor: Actor, job: Job, digest: str, comment: str = "") -> None:

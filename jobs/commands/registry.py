@@ -19,6 +19,9 @@ from jobs.commands.restore import comparison as restore_comparison
 from jobs.commands.restore import wording as restore_wording
 from jobs.commands.restore.handling import RestoreHandling
 from jobs.commands.restore.rules import Restore
+from jobs.commands.stream_round import wording as stream_round_wording
+from jobs.commands.stream_round.handling import StreamRoundHandling
+from jobs.commands.stream_round.rules import StreamRound
 from jobs.domain.commands import Command
 from jobs.domain.comparison import Line, Preview
 from jobs.domain.results import Result
@@ -39,7 +42,8 @@ class Row:
     request it over HTTP). Its Spark runner is in `jobs.worker.runners`, which the web never loads.
 
     `is_always_reviewed`: it has a review even if the policy requires no approval. `takes_tree`: it works on everything below its
-    directory, so only one job may run there.
+    directory, so only one job may run there. `queue`: the queue of its runs, which is a kind of worker.
+    `is_requested`: you request it through `POST /jobs` and a page of its own; without, another room of Levee enters its jobs.
     """
 
     value: type[Command]
@@ -49,6 +53,8 @@ class Row:
     compare: Compare = no_lines
     is_always_reviewed: bool = True
     takes_tree: bool = False
+    queue: str = "spark"
+    is_requested: bool = True
 
     @property
     def kind(self) -> str:
@@ -80,6 +86,15 @@ ROWS: dict[str, Row] = {
             web="jobs.web.commands.restore",
             compare=restore_comparison.compare,
         ),
+        Row(
+            StreamRound,
+            stream_round_wording,
+            StreamRoundHandling(),
+            web="jobs.web.commands.stream_round",
+            is_requested=False,
+            is_always_reviewed=False,
+            queue="streams",
+        ),
     )
 }
 
@@ -110,6 +125,17 @@ def always_reviewed() -> frozenset[str]:
 def tree_takers() -> list[str]:
     """The commands that work on everything below their directory."""
     return [kind for kind, row in ROWS.items() if row.takes_tree]
+
+
+def queue_of(kind: str) -> str:
+    """The queue of a command's runs; that of an unknown one is `spark`, where nobody claims it."""
+    row = ROWS.get(kind)
+    return row.queue if row else "spark"
+
+
+def kinds_of(queue: str) -> list[str]:
+    """The commands whose runs wait in this queue."""
+    return [kind for kind, row in ROWS.items() if row.queue == queue]
 
 
 # A newer Levee may have stored a job of a command that this one doesn't know: such a job gets a plain title and nothing more.

@@ -20,7 +20,7 @@ from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.turns import Turns
 from jobs.domain.states import OPEN
 from jobs.lifecycle.timeouts import timing
-from jobs.models import Decision, Job
+from jobs.models import Decision, Job, StreamBatch, StreamRound
 from tables.history.destructive_effects import words_of
 from tables.models import Commit, Explanation
 
@@ -101,9 +101,18 @@ def judgement(commit: Commit) -> Judgement:
     # Any writer can copy a job's id out of the log; the digest ties the commit to the request that people approved.
     if digest_in(commit.user_metadata) != job.digest:
         return Judgement(Verdict.FORGED, f"It names the job {job.pk} with a digest that isn't that job's.")
-    if job.version != commit.version:
-        return _of_no_version(job)
+    if job.version != commit.version and not _is_of_a_batch(job, commit):
+        return Judgement(Verdict.WAITING, "") if _is_booked_later(job) else _of_no_version(job)
     return _approved(job)
+
+
+def _is_of_a_batch(job: Job, commit: Commit) -> bool:
+    """Whether the commit is a micro-batch's: a stream's round commits each of its own."""
+    return StreamBatch.objects.filter(job=job, version=commit.version).exists()
+
+
+def _is_booked_later(job: Job) -> bool:
+    return StreamRound.objects.filter(job=job, booked_at=None).exists()
 
 
 def _of_no_version(job: Job) -> Judgement:
@@ -118,6 +127,8 @@ def _of_no_version(job: Job) -> Judgement:
 
 def _approved(job: Job) -> Judgement:
     required = int(job.policy.get("required_approvals") or 0)
+    if standing := (job.preview or {}).get("approved_by_job"):
+        return Judgement(Verdict.APPROVED, f"Its stream’s definition was approved with the job {standing}.")
     if not required:
         return Judgement(Verdict.NEEDED_NONE, "Its job needed no approval.")
     valid = Decision.objects.filter(job=job, digest=job.digest, decision=Decision.Kind.APPROVE, voided_at=None)

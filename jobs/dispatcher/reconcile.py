@@ -15,7 +15,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from console.base.logs import log
-from jobs.commands.registry import clean_up
+from jobs.commands.registry import clean_up, queue_of
 from jobs.dispatcher.fencing import proven_dead
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
@@ -134,7 +134,7 @@ def _without_commit(job: Job, attempt: Attempt) -> bool:
     elif attempt.outcome == "stopping":
         text = "The worker was stopped on purpose before it committed anything. This doesn’t count as an attempt."
         release(job, Cause.DISPATCHER, WHO, text)
-        wakeups.wake(Worker.Kind.SPARK)
+        wakeups.wake(queue_of(job.command))
     elif job.attempt >= MAX_ATTEMPTS:
         _end(job, State.FAILED, "lost", error=endings.ATTEMPTS_EXHAUSTED)
     else:
@@ -154,7 +154,7 @@ def _try_again(job: Job) -> None:
     with transaction.atomic():
         record(Actor.system(WHO), Action.JOB_RETRY, ObjectKind.JOB, job.pk, str(job), reason=text, job=job.pk)
         _end(job, State.QUEUED, "lost", text=text, release=True)
-    wakeups.wake(Worker.Kind.SPARK)
+    wakeups.wake(queue_of(job.command))
 
 
 def _stale_in_time(job: Job, attempt: Attempt, error: dict[str, object]) -> bool:

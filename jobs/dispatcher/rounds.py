@@ -13,7 +13,8 @@ from django.db.models.functions import Now
 
 from console.base.errors import Problem
 from console.base.logs import log
-from jobs.dispatcher import lost_quorum
+from jobs.commands.registry import queue_of
+from jobs.dispatcher import lost_quorum, streams
 from jobs.dispatcher.attribution import explain_commits
 from jobs.dispatcher.hung_workers import HungWorkers
 from jobs.dispatcher.late_commits import find_late_commits
@@ -23,6 +24,7 @@ from jobs.lifecycle import wakeups
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import DispatcherRound, Job, Read
+from jobs.streams.thinning import thin
 from jobs.worker import read_executor
 from tables.catalog.due import syncs_due
 
@@ -41,13 +43,11 @@ class Round:
 
 def wake_waiting() -> int:
     """Wakes every queue with rows that a worker could claim. Duplicate wake-ups do no harm."""
-    waiting = {
-        "spark": Job.objects.filter(state=State.QUEUED, expires_at__gt=Now()),
-        "interactive": Job.objects.filter(
-            Q(lease_until=None) | Q(lease_until__lt=Now()), state=State.PREVIEWING, expires_at__gt=Now()
-        ),
-    }
-    queues = {queue for queue, rows in waiting.items() if rows.exists()}
+    live = Job.objects.filter(expires_at__gt=Now())
+    queued = live.filter(state=State.QUEUED).order_by().values_list("command", flat=True).distinct()
+    queues = {queue_of(kind) for kind in queued}
+    if live.filter(Q(lease_until=None) | Q(lease_until__lt=Now()), state=State.PREVIEWING).exists():
+        queues.add("interactive")
     queues |= set(Read.objects.filter(state=Read.State.WAITING, expires_at__gt=Now()).values_list("queue", flat=True))
     if syncs_due():
         queues.add("light")
@@ -55,8 +55,9 @@ def wake_waiting() -> int:
 
 
 def tidy() -> int:
-    """Expires requests past their time, and deletes expired reads."""
+    """Expires requests past their time, deletes expired reads, and thins the past of streams."""
     forgotten, _ = Read.objects.filter(expires_at__lt=Now()).delete()
+    forgotten += thin()
     return forgotten + sum(
         _expire(job) for job in Job.objects.filter(state__in=_expirable(), expires_at__lt=Now())[:500]
     )
@@ -81,6 +82,7 @@ ROUNDS = (
     Round("reconcile", lambda: timing().reconcile, reconcile),
     Round("hung", lambda: timing().reconcile, HungWorkers().end),
     Round("late_commits", lambda: timing().reconcile, find_late_commits),
+    Round("streams", lambda: timing().wake, streams.look),
     Round("explain", lambda: timing().wake, explain_commits),
     Round("tidy", lambda: timing().housekeeping, tidy),
 )

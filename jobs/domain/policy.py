@@ -90,7 +90,7 @@ def decide(rules: Iterable[Rule], case: Case) -> Policy:
     """The policy for a case: the largest number that any applicable rule requires; one that refuses tokens does so for all."""
     applicable = sorted((rule for rule in rules if applies(rule, case)), key=lambda rule: -rule.required_approvals)
     if not applicable:
-        return Policy(0, APPROVER, (f"No rule asks for an approval of this {case.command}.",))
+        return Policy(0, APPROVER, (f"No rule asks for an approval of this {in_words(case.command)}.",))
     return Policy(
         applicable[0].required_approvals,
         applicable[0].role,
@@ -105,6 +105,11 @@ def reason(rule: Rule) -> str:
     return f"“{rule.name}”: {sentence(rule)}"
 
 
+def in_words(command: str) -> str:
+    """A command's kind as a sentence says it: `stream round`."""
+    return command.replace("_", " ")
+
+
 def lowers(before: Rule | None, after: Rule | None) -> bool:
     """Whether a rule would require less in some case than before; None is a rule that is off or removed."""
     if before is None or not (before.required_approvals or before.refuses_tokens):
@@ -117,12 +122,12 @@ def lowers(before: Rule | None, after: Rule | None) -> bool:
 
 def sentence(rule: Rule) -> str:
     """The rule as a sentence."""
-    count = rule.required_approvals
+    count, command = rule.required_approvals, in_words(rule.command)
     who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
     about = {
-        None: f"a {rule.command}",
-        TableClass.WHOLE_TABLE: f"a {rule.command} of a whole table",
-        TableClass.ORDINARY: f"a {rule.command} of a part of a table",
+        None: f"a {command}",
+        TableClass.WHOLE_TABLE: f"a {command} of a whole table",
+        TableClass.ORDINARY: f"a {command} of a part of a table",
     }[rule.table_class]
     share = f" (from {100 * rule.min_share:.4g}% of the rows on)" if rule.min_share is not None else ""
     tokens = "; a token’s approval doesn’t count" if rule.refuses_tokens else ""

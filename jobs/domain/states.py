@@ -49,8 +49,9 @@ TRANSITIONS: tuple[Transition, ...] = (
     *_from(
         S.PREVIEWING,
         {
-            S.QUEUED: (C.WORKER,),
-            S.AWAITING_APPROVAL: (C.WORKER,),
+            # The dispatcher: a round of a stream, whose preview is its definition and needs no measure.
+            S.QUEUED: (C.WORKER, C.DISPATCHER),
+            S.AWAITING_APPROVAL: (C.WORKER, C.DISPATCHER),
             S.SUCCEEDED: (C.WORKER,),  # nothing to do
             S.FAILED: (C.WORKER, C.DISPATCHER),
             S.WITHDRAWN: (C.REQUESTER,),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["spark", "interactive"]
+Kind = Literal["spark", "interactive", "streams"]
 
 GIB = 1 << 30
 DELTA = "spark.databricks.delta"
@@ -104,7 +104,7 @@ def driver_memory(memory_bytes: int) -> int:
 
 def slots(kind: Kind, cores: int) -> int:
     """Tasks at once in local mode. `interactive` has more than cores: FAIR never takes a slot back, so a read needs a free one."""
-    return cores if kind == "spark" else max(4, 2 * cores)
+    return max(4, 2 * cores) if kind == "interactive" else cores
 
 
 def _identity(kind: Kind, cores: int, master: str | None) -> tuple[Setting, ...]:

@@ -1,4 +1,4 @@
-"""The one way to read files of a table into a DataFrame without Delta: each by its literal name, never as a glob.
+"""The one way to have Spark read files and streams: each by its literal name, never as a glob.
 
 Spark treats `[`, `*`, `?`, `{` and the backslash in a path as a glob, Delta doesn't: Levee would check a table called `g[x]` by the
 files of `gx`.
@@ -7,9 +7,10 @@ files of `gx`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 _PATTERN = re.compile(r"[\\*?\[\]{}]")
 
@@ -19,6 +20,19 @@ def json_lines(session: SparkSession, files: Sequence[str], schema: str) -> Data
     if not files:
         return session.createDataFrame([], schema)
     return session.read.schema(schema).json([literal_path(file) for file in files])
+
+
+def file_stream(
+    session: SparkSession, path: str, form: str, schema: StructType, options: Mapping[str, str]
+) -> DataFrame:
+    """The files of a directory as a stream, the directory taken literally. Reads nothing yet."""
+    reader = session.readStream.format(form).schema(schema).options(**options)
+    return reader.load(literal_path(path))
+
+
+def table_stream(session: SparkSession, path: str, options: Mapping[str, str]) -> DataFrame:
+    """A Delta table as a stream; Delta takes a path literally. Reads nothing yet."""
+    return session.readStream.format("delta").options(**options).load(path)
 
 
 def literal_path(path: str) -> str:

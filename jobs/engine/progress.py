@@ -6,33 +6,26 @@ from pyspark import SparkContext
 
 
 def tasks(context: SparkContext, tag: str) -> tuple[int, int] | None:
-    """(done, total) tasks of the active stages of the job group `tag`; None when no stage is active."""
-    tracker = context.statusTracker()
-    done = total = 0
-    for stage_id in tracker.getActiveStageIds():
-        info = tracker.getStageInfo(stage_id)
-        if info is not None and _belongs(context, stage_id, tag):
-            done += info.numCompletedTasks
-            total += info.numTasks
+    """(done, total) tasks of the active stages of the jobs with this tag; None when no stage is active."""
+    tracker, own = context.statusTracker(), _stages(context, tag)
+    active = [tracker.getStageInfo(stage_id) for stage_id in tracker.getActiveStageIds() if stage_id in own]
+    done = sum(info.numCompletedTasks for info in active if info is not None)
+    total = sum(info.numTasks for info in active if info is not None)
     return (done, total) if total else None
 
 
 def holds_slots(context: SparkContext, tag: str) -> bool:
-    """Whether a task of the job group `tag` runs. A cancelled job ends at once, but its tasks only when they check for the cancel."""
+    """Whether a task of a job with this tag runs. A cancelled job ends at once, but its tasks only when they check for the cancel."""
     tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job_id) for job_id in tracker.getJobIdsForGroup(tag)]
-    stages = {stage_id for job in jobs if job is not None for stage_id in job.stageIds}
-    infos = [tracker.getStageInfo(stage_id) for stage_id in stages]
+    infos = [tracker.getStageInfo(stage_id) for stage_id in _stages(context, tag)]
     return any(info is not None and info.numActiveTasks for info in infos)
 
 
-def _belongs(context: SparkContext, stage_id: int, tag: str) -> bool:
+def _stages(context: SparkContext, tag: str) -> set[int]:
+    """The stages of all jobs with this tag, not of their group: a streaming query has a group of its own, and keeps the tags."""
     tracker = context.statusTracker()
-    for job_id in tracker.getJobIdsForGroup(tag):
-        info = tracker.getJobInfo(job_id)
-        if info is not None and stage_id in info.stageIds:
-            return True
-    return False
+    jobs = [tracker.getJobInfo(job_id) for job_id in context._jsc.sc().statusTracker().getJobIdsForTag(tag)]
+    return {stage_id for job in jobs if job is not None for stage_id in job.stageIds}
 
 
 def has_executors(context: SparkContext) -> bool:

@@ -12,12 +12,14 @@ from jobs.lifecycle.timeouts import timing
 
 MOST = 100  # of one kind
 
-# The commit's mark names a job that doesn't exist or has another commit. An open or just ended job may still get its version.
+# The commit's mark names a job that doesn't exist or has another commit. An open or just ended job may still get its version;
+# a stream's round has one commit for each of its micro-batches.
 _STRANGE_STAMP = """
     select c.job, t.name, c.version from tables_commit c join tables_table t on t.id = c.table_id left join jobs_job j on j.id = c.job
     where c.job is not null
       and (j.id is null or (j.finished_at < now() - make_interval(secs => %s)
-           and (j.table_id <> c.table_id or j.version is distinct from c.version)))
+           and (j.table_id <> c.table_id or j.version is distinct from c.version)
+           and not exists (select from jobs_streambatch b where b.job_id = j.id and b.version = c.version and j.table_id = c.table_id)))
     order by c.committed_at limit %s
 """
 _NO_COMMIT = """

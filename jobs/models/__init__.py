@@ -5,6 +5,7 @@ from jobs.models.attempt import Attempt, JobEvent, LogLine, TableLease
 from jobs.models.job import Job
 from jobs.models.policy import PolicyChange, PolicyRule
 from jobs.models.read import Read
+from jobs.models.stream import Stream, StreamBatch, StreamRound
 from jobs.models.worker import DispatcherRound, Worker
 
 __all__ = [
@@ -18,6 +19,9 @@ __all__ = [
     "PolicyChange",
     "PolicyRule",
     "Read",
+    "Stream",
+    "StreamBatch",
+    "StreamRound",
     "TableLease",
     "Worker",
 ]

@@ -59,6 +59,8 @@ class Job(models.Model):
     no_op = models.BooleanField(default=False)
     error = models.JSONField(null=True)
     finished_at = models.DateTimeField(null=True)
+    # A past round of a stream: lists show the newest alone, its stream's page all.
+    folded = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering = ["-requested_at", "-id"]
@@ -66,6 +68,7 @@ class Job(models.Model):
             models.Index(fields=["state", "queued_at"], name="job_state_queued"),
             models.Index(fields=["location", "claimed_at"], name="job_location_claimed"),
             models.Index(fields=["-requested_at", "-id"], name="job_newest"),
+            models.Index(fields=["-requested_at", "-id"], name="job_newest_shown", condition=models.Q(folded=False)),
             models.Index(fields=["table", "-requested_at"], name="job_table_newest"),
         ]
         constraints = [

@@ -14,6 +14,7 @@ class Worker(models.Model):
     class Kind(models.TextChoices):
         SPARK = "spark"
         INTERACTIVE = "interactive"
+        STREAMS = "streams"
         LIGHT = "light"
         DISPATCHER = "dispatcher"
 

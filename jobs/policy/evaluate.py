@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -20,8 +21,16 @@ LOWERED_FOR = timedelta(days=7)
 
 def rules_now(command: str) -> list[Rule]:
     """The rules of a command that are switched on."""
-    rows = PolicyRule.objects.filter(command=command, enabled=True, removed_at=None).order_by("name", "id")
-    return [as_rule(row) for row in rows]
+    return rules_by_command([command]).get(command, [])
+
+
+def rules_by_command(commands: Iterable[str]) -> dict[str, list[Rule]]:
+    """The same for several commands, by command; one query."""
+    rows = PolicyRule.objects.filter(command__in=list(commands), enabled=True, removed_at=None).order_by("name", "id")
+    rules: dict[str, list[Rule]] = defaultdict(list)
+    for row in rows:
+        rules[row.command].append(as_rule(row))
+    return rules
 
 
 def rules_for(command: str, requester: uuid.UUID) -> list[Rule]:

@@ -8,21 +8,25 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from jobs.commands.base import Prepared
-from jobs.commands.registry import handling_of
+from jobs.commands.registry import handling_of, queue_of
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.digest import sha256_of
-from jobs.domain.states import OPEN, SENTENCE, State
+from jobs.domain.states import OPEN, SENTENCE, Cause, State
 from jobs.lifecycle import wakeups
-from jobs.lifecycle.cancelling import require_person
+from jobs.lifecycle.cancelling import digest_of, require_person
 from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, Worker
+from jobs.policy import evaluate
 from jobs.targets.access import job_for
 from jobs.targets.subject import Subject
 from tables.models import Table
@@ -56,7 +60,7 @@ def request(
     if known is not None:
         return Requested(known, fresh=False)
     prepared = handling.prepare(actor, command, seen)
-    return _open(actor, _new_job(actor, prepared, reason, idempotency_key, request_sha), prepared.table)
+    return _open(actor, _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha), prepared.table)
 
 
 def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
@@ -70,6 +74,29 @@ def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
         return _lost_race(actor, job, job.request_sha256, error)
     # No reads after the commit: a failure there would hide that the request was recorded.
     return Requested(written, fresh=True)
+
+
+def enter_measured(actor: Actor, requester: Person, prepared: Prepared, reason: str, expires_after: timedelta) -> Job:
+    """Enters a job whose preview is complete as it is: queued, or waiting for its approvals. In the caller's transaction.
+
+    `actor` is who enters it, Levee itself for the rounds of a running stream; `requester` is the person whom it runs for. Raises
+    IntegrityError if the same job is open, Problem 503 `audit_unavailable`.
+    """
+    job = _new_job(requester, prepared, reason, None, sha256_of(command_to_json(prepared.command)))
+    job.expires_at = timezone.now() + expires_after
+    job.table = prepared.table()
+    job.base_version = job.table.version
+    policy = evaluate.policy_of(job, prepared.preview or {})
+    job.policy = policy.as_json()
+    with transaction.atomic():
+        _write(actor, job, lambda: job.table)
+        target = State.AWAITING_APPROVAL if policy.required_approvals else State.QUEUED
+        move(
+            job, target, Cause.DISPATCHER, actor.name,
+            policy=job.policy, digest=digest_of(job), queued_at=Now(), progress={},
+        )  # fmt: skip
+        wakeups.wake_after_commit(queue_of(job.command))
+    return Job.objects.select_related("table", "requested_by").get(pk=job.pk)
 
 
 def check_reason(reason: str) -> None:
@@ -93,7 +120,7 @@ def _known_request(actor: Actor, key: str, request_sha: str) -> Job | None:
     return job
 
 
-def _new_job(actor: Actor, prepared: Prepared, reason: str, idempotency_key: str | None, request_sha: str) -> Job:
+def _new_job(requester: Person, prepared: Prepared, reason: str, idempotency_key: str | None, request_sha: str) -> Job:
     command = prepared.command
     parameters = command_to_json(command)
     return Job(
@@ -103,7 +130,7 @@ def _new_job(actor: Actor, prepared: Prepared, reason: str, idempotency_key: str
         parameters_sha256=sha256_of(parameters),
         location=prepared.location,
         state=State.PREVIEWING,
-        requested_by=require_person(actor),
+        requested_by=requester,
         reason=reason,
         expires_at=timezone.now() + EXPIRES_AFTER,
         idempotency_key=idempotency_key,

@@ -6,6 +6,7 @@ from jobs.web.evidence import api as audit_api
 from jobs.web.jobs import api
 from jobs.web.reads import api as reads_api
 from jobs.web.reads import rows_api
+from jobs.web.streams.api_urls import urlpatterns as stream_urls
 from jobs.web.workers import api as workers_api
 
 urlpatterns = [
@@ -25,6 +26,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
     *parts.api(),
+    *stream_urls,
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
     path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),
     path("audit/verify", audit_api.AuditVerify.as_view(), name="api_audit_verify"),

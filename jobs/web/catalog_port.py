@@ -12,8 +12,10 @@ from django.urls import reverse
 from console.accounts.models import Person
 from jobs.commands.registry import title_of
 from jobs.domain.states import OPEN
-from jobs.models import Decision, Job, Read, Worker
+from jobs.models import Decision, Job, Read, Stream, Worker
 from jobs.reads import queue
+from jobs.streams.queries import matching, source_of
+from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
 from tables import ports
 from tables.models import Commit, Table
@@ -43,6 +45,16 @@ class KnownJobs:
         jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
         return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
 
+    def streams_of(self, person: Person, table: Table) -> Sequence[ports.Stream]:
+        """One query; MOST_STREAMS at most."""
+        streams = visible_streams(person).filter(Q(table=table) | Q(source_table=table)).order_by("name")
+        return [_flow(stream, table) for stream in streams[:MOST_STREAMS]]
+
+    def streams_named(self, person: Person, text: str) -> Sequence[ports.Stream]:
+        """One query; MOST_STREAMS at most."""
+        streams = matching(visible_streams(person), text).order_by("name")
+        return [_flow(stream) for stream in streams[:MOST_STREAMS]]
+
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
         return Job.objects.filter(table=table, state__in=OPEN).exists()
@@ -65,7 +77,20 @@ class KnownJobs:
 
 
 MOST_OPEN = 5
+MOST_STREAMS = 20
 _FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")
+
+
+def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
+    return ports.Stream(
+        url=reverse("jobs:stream", args=[stream.pk]),
+        name=stream.name,
+        source=source_of(stream),
+        target=stream.table.name,
+        state=stream.state,
+        query_id=stream.query_id or "",
+        writes=table is None or stream.table_id == table.pk,
+    )
 
 
 def _request(job: Job) -> ports.Request:

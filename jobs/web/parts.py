@@ -14,7 +14,7 @@ from rest_framework import serializers
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.rest import Body
-from jobs.commands.registry import ROWS
+from jobs.commands.registry import ROWS, Row
 from jobs.domain.commands import Command
 from jobs.models import Job, Read
 
@@ -79,7 +79,7 @@ class Parts:
 
 def shapes() -> dict[str, Shape]:
     """Every command's shape, by its kind."""
-    return {kind: import_module(f"{row.web}.serializers").SHAPE for kind, row in ROWS.items() if row.web}
+    return {kind: import_module(f"{row.web}.serializers").SHAPE for kind, row in ROWS.items() if _requested(row)}
 
 
 def parts_of(job: Job) -> Parts:
@@ -113,4 +113,8 @@ def api() -> list[URLPattern]:
 
 
 def _urls() -> list[Any]:
-    return [import_module(f"{row.web}.urls") for row in ROWS.values() if row.web]
+    return [import_module(f"{row.web}.urls") for row in ROWS.values() if _requested(row)]
+
+
+def _requested(row: Row) -> bool:
+    return bool(row.web) and row.is_requested

@@ -5,6 +5,7 @@ from jobs.web.approvals import views as review_views
 from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
 from jobs.web.reads import delta_table_views, row_views
+from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
 
 app_name = "jobs"
@@ -29,6 +30,7 @@ urlpatterns = [
     path("reads/<uuid:read_id>/rows/", row_views.answer, name="rows_answer"),
     path("reads/<uuid:read_id>/", delta_table_views.live_answer, name="live_answer"),
     *parts.pages(),
+    *stream_urls.urlpatterns,
     path("workers/", worker_views.workers, name="workers"),
     path("workers/now/", worker_views.workers_now, name="workers_now"),
     path("workers/<uuid:worker_id>/drain/", worker_views.worker_drain, name="worker_drain"),

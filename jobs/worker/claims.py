@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,12 @@ from django.db.models import Q
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from jobs.commands.registry import ROWS, tree_takers
+from jobs.commands.registry import ROWS, kinds_of, tree_takers
 from jobs.domain.errors import LeveeError
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State, table_state
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
-from jobs.models import Attempt, Job, Read
+from jobs.models import Attempt, Job, Read, Worker
 from jobs.policy import evaluate
 
 
@@ -48,7 +49,7 @@ class Claim:
 
 
 # Some commands take a tree: no other job may run above or below their directory. A claim can't see a rival's uncommitted lease,
-# so while such a job is queued claims go one at a time; otherwise they share the lock.
+# so while such a job is queued, in whichever queue, claims of every queue go one at a time; otherwise they share the lock.
 _TREES_LOCK = 7_311_204
 
 _LOCK = """
@@ -132,19 +133,19 @@ returning id
 LOST_PREVIEW = Q(attempts__ended_at=None) | Q(attempts__outcome="lost")
 
 
-def claim_run(holder: Holder) -> Claim | None:
-    """The next job that may run, claimed with its table's lease; None when there is none.
+def claim_run(holder: Holder, queue: str = Worker.Kind.SPARK) -> Claim | None:
+    """The next job of the queue that may run, claimed with its table's lease; None when there is none.
 
     First come, first served, and fair between tables: a table just served waits behind jobs queued before that. If another worker
     takes the table's lease first, it tries the next candidate, so None means that no job is left.
     """
-    row = _try_to_claim(holder)
+    row = _try_to_claim(holder, queue)
     while row is not None and row[0] is None:
-        row = _try_to_claim(holder)
+        row = _try_to_claim(holder, queue)
     return _claim(row, Attempt.Kind.RUN)
 
 
-def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
+def _try_to_claim(holder: Holder, queue: str) -> tuple[Any, ...] | None:
     """None: no candidate. A row of nulls: another worker leased the table while this statement waited, or the job was sent back."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -152,7 +153,7 @@ def _try_to_claim(holder: Holder) -> tuple[Any, ...] | None:
             trees = cursor.fetchone()[0]
             if trees is None:
                 return None  # nothing is queued: most wake-ups end here without taking a lock
-            cursor.execute(_RUN, _values(holder) | {"trees": trees, "takers": tree_takers()})
+            cursor.execute(_RUN, _values(holder, kinds_of(queue)) | {"trees": trees, "takers": tree_takers()})
             row: tuple[Any, ...] | None = cursor.fetchone()
             if row is not None and row[0] is not None:
                 _check_rules(row[0], stricter=row[-1])
@@ -199,7 +200,7 @@ def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
 def claim_preview(holder: Holder) -> Claim | None:
     """The next job that needs a preview, without a table lease. Claims a preview again if its lease has lapsed."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_PREVIEW, _values(holder))
+        cursor.execute(_PREVIEW, _values(holder, ROWS))
         row = cursor.fetchone()
     return _claim(row, Attempt.Kind.PREVIEW)
 
@@ -212,8 +213,8 @@ def claim_read(queue: str, worker: str) -> Read | None:
     return Read.objects.select_related("person", "table").get(pk=row[0]) if row else None
 
 
-def _values(holder: Holder) -> dict[str, Any]:
-    known = [{"command": kind, "version": row.value.schema_version} for kind, row in ROWS.items()]
+def _values(holder: Holder, kinds: Iterable[str]) -> dict[str, Any]:
+    known = [{"command": kind, "version": ROWS[kind].value.schema_version} for kind in kinds]
     return {
         "known": json.dumps(known),
         "lease": timing().lease,

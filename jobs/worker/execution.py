@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.base import Drift, Found
-from jobs.commands.registry import command_from_json, handling_of
+from jobs.commands.registry import command_from_json, handling_of, queue_of
 from jobs.domain.engine import UNCHECKED, Checked, Engine, Marks
 from jobs.domain.errors import (
     CommandRefused,
@@ -34,7 +34,7 @@ from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move, release
-from jobs.models import Attempt, Job, Worker
+from jobs.models import Attempt, Job
 from jobs.policy import evaluate
 from jobs.targets import places
 from jobs.worker.border import border
@@ -156,7 +156,7 @@ class Execution:
                     preview=self.job.preview, policy=self.job.policy, base_version=self.job.base_version,
                     digest=digest_of(self.job), queued_at=Now(), progress={},
                 )  # fmt: skip
-                wakeups.wake_after_commit(Worker.Kind.SPARK)
+                wakeups.wake_after_commit(queue_of(self.job.command))
 
         self._recorded(write)
 

@@ -231,8 +231,8 @@ class WorkerProcess:
                 return
 
     def run_one(self) -> bool:
-        """Runs the next job; False if there is none."""
-        return self._work(claim_run(self.holder()))
+        """Runs the next job of its kind's queue; False if there is none."""
+        return self._work(claim_run(self.holder(), self.kind))
 
     def preview_one(self) -> bool:
         """Makes the next job's preview; False if none is needed."""
@@ -298,6 +298,7 @@ class _Doing:
 
 _STEPS: dict[str, tuple[Callable[[WorkerProcess], bool], ...]] = {
     Worker.Kind.SPARK: (WorkerProcess.run_one,),
+    Worker.Kind.STREAMS: (WorkerProcess.run_one,),
     Worker.Kind.INTERACTIVE: (WorkerProcess.read_one, WorkerProcess.preview_one),
     Worker.Kind.LIGHT: (WorkerProcess.light_one,),
 }

@@ -7,22 +7,24 @@ import os
 import re
 import threading
 from pathlib import Path
+from typing import get_args
 
 from console.base.env import BASE_DIR, Env, SettingError
 from console.supervisor.pids import ProcessId, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineFailure
-from jobs.engine.config import SettingRefused, spark_conf
+from jobs.engine.config import Kind, SettingRefused, spark_conf
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
 from jobs.lifecycle.fault_points import Point, reached
+from jobs.models import Worker
 from jobs.worker.spark_engine import SparkEngine
 
 TOOLS = BASE_DIR / ".tools"
 
 
 class SparkHost:
-    """The JVM of the worker `name`. `kind` is spark or interactive."""
+    """The JVM of the worker `name`. `kind` is spark, streams or interactive."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, re.sub(r"[^A-Za-z0-9_.-]", "_", name)
@@ -31,7 +33,7 @@ class SparkHost:
         self._ending = threading.Lock()
 
     def start(self) -> Engine:
-        """Starts the JVM and returns a warm engine. Raises EngineFailed with the cause."""
+        """Starts the JVM and returns the engine, warm unless it runs streams alone. Raises EngineFailed with the cause."""
         try:
             conf = self._conf()
         except (SettingRefused, SettingError) as error:
@@ -40,7 +42,12 @@ class SparkHost:
             conf, scratch=self._scratch(), log=self.env.home / "logs" / f"{self.name}.jvm.log", on_launch=self._remember
         )
         engine = SparkEngine(self._runtime)
-        engine.warm_up()
+        if (
+            self.kind == Worker.Kind.STREAMS
+        ):  # its first round waits for it, and warms it up as well as any other command
+            engine.start()
+        else:
+            engine.warm_up()
         reached(Point.SPARK_STARTED)
         return engine
 
@@ -49,7 +56,7 @@ class SparkHost:
         if not jars:
             raise SettingError("jars", f"{TOOLS / 'jars'} holds none; run make setup")
         return spark_conf(
-            "spark" if self.kind == "spark" else "interactive",
+            _kind(self.kind),
             jars=jars,
             archive=TOOLS / "levee.jsa",
             cores=os.cpu_count() or 1,
@@ -93,6 +100,11 @@ class SparkHost:
         identity = self.identity()
         alive = identity is not None and start_ticks(identity.pid) == identity.start_ticks
         return self._runtime.memory_bytes() if alive else None
+
+
+def _kind(name: str) -> Kind:
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    return next(kind for kind in kinds if kind == name)
 
 
 def _process_id(identity: ProcessIdentity) -> ProcessId:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from jobs.commands.convert.spark import run as convert
 from jobs.commands.delete import spark as delete
 from jobs.commands.restore import spark as restore
+from jobs.commands.stream_round.spark import run as stream_round
 from jobs.domain.engine import Report
 from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.runner import Question, Read, Runner
@@ -21,6 +22,7 @@ RUNNERS: dict[str, Runner] = {
     "convert": convert.RUNNER,
     "delete": delete.RUNNER,
     "restore": restore.RUNNER,
+    "stream_round": stream_round.RUNNER,
 }
 
 

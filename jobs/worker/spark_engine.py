@@ -40,6 +40,10 @@ class SparkEngine:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
 
+    def start(self) -> None:
+        """Starts the JVM and no more. Raises EngineFailed or EngineLost."""
+        self.runtime.start()
+
     def warm_up(self, report: Report | None = None) -> None:
         """Starts the JVM and warms it up, so that its first job is as fast as its tenth. Raises EngineFailed or EngineLost."""
         report = report or Silent()

@@ -47,6 +47,7 @@ def spark_host(kind: str, name: str) -> EngineHost:
     return SparkHost(kind, name)
 
 
+WITH_ENGINE = frozenset({Worker.Kind.SPARK, Worker.Kind.INTERACTIVE, Worker.Kind.STREAMS})
 make_host: Callable[[str, str], EngineHost] = spark_host  # tests put another engine here
 
 
@@ -54,7 +55,7 @@ def begin() -> WorkerProcess:
     """Makes this process a worker. The kinds that use Spark start an engine of their own in the background."""
     global _here
     kind = kind_of(_name)
-    host = make_host(kind, _name) if kind in {Worker.Kind.SPARK, Worker.Kind.INTERACTIVE} else None
+    host = make_host(kind, _name) if kind in WITH_ENGINE else None
     _here = WorkerProcess(_name, kind, host)
     _here.begin()
     return _here

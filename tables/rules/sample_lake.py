@@ -38,6 +38,30 @@ CONVERSIONS = (
     Conversion("shipments", "day date, carrier string", "Sample lake: a partitioned table to look at"),
 )
 
+
+@dataclass(frozen=True, slots=True)
+class SampleStream:
+    """A stream that the first start defines and nobody has started. `schema` is Spark DDL; directories are below the lake."""
+
+    name: str
+    source: str
+    schema: str
+    target: str
+    interval: str
+    files_per_batch: int
+    reason: str
+
+
+SAMPLE_STREAM = SampleStream(
+    name="page-views-ingest",
+    source="page_views",
+    schema="viewed_at TIMESTAMP, path STRING, visitor STRING, took_ms INT, hour TIMESTAMP",
+    target="page_views_stream",
+    interval="30s",
+    files_per_batch=6,
+    reason="Sample lake: a stream to start and watch",
+)
+
 Files = Iterator[tuple[str, pa.Table]]
 
 

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.supervisor.pids import boot_id, start_ticks
+from console.supervisor.processes import State
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Worker
 from tests import factories
@@ -55,6 +56,7 @@ def test_ready_needs_database_and_redis_and_no_worker(client: Client, db, redis_
         "web": "ready",
         "spark": "down",
         "interactive": "down",
+        "streams": "down",
         "light": "down",
         "dispatcher": "down",
         "disk": parts["disk"]["state"],
@@ -129,6 +131,27 @@ def test_a_silent_worker_is_starting_while_its_supervisor_starts_it(client: Clie
     record(json.dumps({"spark": {"state": "waiting", "restarts": 2, "last_exit": "exit 1", "since": 5.0, "pid": 7}}))
     parts = client.get("/health/ready").json()["parts"]
     assert parts["spark"] == {"state": "starting", "restarts": 2, "last_exit": "exit 1", "since": 5.0}
+
+
+def test_a_part_that_nothing_needs_yet_is_left_out(client: Client, db, redis_server, record):
+    record(json.dumps({"streams": {"state": State.UNWANTED.value, "restarts": 0, "last_exit": None, "since": 5.0}}))
+    response = client.get("/health/ready")
+    assert response.status_code == OK
+    assert "streams" not in response.json()["parts"]
+    assert "spark" in response.json()["parts"]
+
+
+@pytest.mark.parametrize("state", ["waiting", "starting", "down", "stopped"])
+def test_a_part_that_was_needed_once_is_named(client: Client, db, redis_server, record, state):
+    record(json.dumps({"streams": {"state": state}}))
+    shown = "starting" if state in ("waiting", "starting") else "down"
+    assert client.get("/health/ready").json()["parts"]["streams"]["state"] == shown
+
+
+def test_a_worker_that_runs_though_its_supervisor_needs_none_is_named(client: Client, db, redis_server, record):
+    record(json.dumps({"streams": {"state": State.UNWANTED.value}}))
+    worker("streams")
+    assert client.get("/health/ready").json()["parts"]["streams"]["state"] == "ready"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])

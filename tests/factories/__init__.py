@@ -12,6 +12,7 @@ from tests.factories.jobs import (
     job_on,
     queued_on,
     read,
+    stream,
 )
 from tests.factories.people import (
     PASSWORD,
@@ -47,6 +48,7 @@ __all__ = [
     "queued_on",
     "read",
     "root_at",
+    "stream",
     "table_in",
     "token_row",
     "token_text",

@@ -21,7 +21,7 @@ from jobs.domain.policy import Policy
 from jobs.domain.results import Inspection, Result
 from jobs.domain.states import CLAIMED, ENDED, State
 from jobs.lifecycle.cancelling import digest_of
-from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Worker
+from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Stream, Worker
 from jobs.policy import services as policy_services
 from jobs.worker.claims import Holder
 from tables.models import Root, Table
@@ -188,6 +188,40 @@ def attempt(of: Job, **changes: Any) -> Attempt:
 def holder(name: str = "spark@here", host: str = "gone.example", pid: int = 4_000_000) -> Holder:
     """A claimant that isn't this process (nothing may end the test's own)."""
     return Holder(name, host, boot_id(), pid, 1)
+
+
+def stream(table: Table, who: Person | None = None, **changes: Any) -> Stream:
+    """A stream of JSON files into a table, stopped."""
+    name = changes.pop("name", f"ingest-{uuid.uuid4().hex[:8]}")
+    source = {
+        "path": f"{table.root.uri}/landing",
+        "format": "json",
+        "schema": {"type": "struct", "fields": []},
+        "options": {},
+    }
+    steps: dict[str, Any] = {
+        "rename": {},
+        "cast": {},
+        "filter": None,
+        "filter_text": "",
+        "select": [],
+        "group_by": [],
+        "count_as": None,
+    }
+    checkpoint = f"/nowhere/{name}"
+    definition = {
+        "source": source, "path": table.path, "checkpoint": checkpoint, "output_mode": "append", "partition_by": [],
+        "options": {}, "steps": steps,
+    }  # fmt: skip
+    asked = {
+        "source": {"path": source["path"], "format": "json", "schema": "id BIGINT"}, "target": {"path": table.path},
+        "output_mode": "append",
+    }  # fmt: skip
+    values = {
+        "name": name, "reason": "clicks of the shop", "asked": asked, "definition": definition, "checkpoint": checkpoint,
+        "definition_sha256": sha256_of(definition), "created_by": who or PersonFactory(), "interval_seconds": 30,
+    }  # fmt: skip
+    return Stream.objects.create(table=table, **values | changes)
 
 
 def read(person: Person, **changes: Any) -> Read:

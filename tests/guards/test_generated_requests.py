@@ -78,6 +78,7 @@ def caller_and_ids(lake):
         "root_id": lake.pk, "table_id": table.pk, "job_id": factories.job(table=table).pk, "version": 0,
         "read_id": factories.read(person, question={"path": table.path}).pk, "worker_id": factories.WorkerFactory().pk,
         "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
+        "stream_id": factories.stream(table, person).pk,
         "notice_id": factories.notice().pk, "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
     }  # fmt: skip
     return Caller(person).client, ids

@@ -28,4 +28,6 @@ def test_only_one_module_gives_spark_files_to_read():
 
 def test_it_reads_nothing_that_it_does_not_escape():
     text = (ROOT / ALLOWED).read_text()
-    assert len(READER.findall(text)) == text.count(".json([literal_path(file) for file in files])") == 1
+    escaped = text.count(".json([literal_path(file) for file in files])") + text.count(".load(literal_path(path))")
+    by_delta = text.count('.format("delta").options(**options).load(path)')  # which takes a path literally
+    assert len(READER.findall(text)) == escaped + by_delta == 3

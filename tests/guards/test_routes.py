@@ -81,6 +81,7 @@ def things(tmp_path):
             "policy_id": factories.PolicyRuleFactory(scope="root", root=root).pk,
             "person_id": other.pk,
             "notice_id": factories.notice().pk,
+            "stream_id": factories.stream(table, person).pk,
             "grant_id": Grant.objects.get(person=other).pk,
             "version": 0,
         }  # fmt: skip

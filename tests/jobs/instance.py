@@ -191,7 +191,7 @@ class Instance:
     def add_worker(self, name: str = "spark", **more: str) -> None:
         """A worker of the queue that its name begins with; returns when it is ready."""
         queue = name.split("-")[0]
-        pool = ("-P", "prefork", "-c", "1") if queue == "spark" else ("-P", "threads", "-c", "2")
+        pool = ("-P", "prefork", "-c", "1") if queue in {"spark", "streams"} else ("-P", "threads", "-c", "2")
         command = [
             *(sys.executable, "-m", "celery", "-A", "tests.jobs.worker_app", "worker", "-Q", queue, *pool),
             *(

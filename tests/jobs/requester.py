@@ -24,9 +24,10 @@ from jobs.lifecycle import cancelling, wakeups
 from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.transitions import move
-from jobs.models import Job, Worker
+from jobs.models import Job, Stream, Worker
 from jobs.policy.evaluate import policy_of
 from jobs.requests import asking
+from jobs.streams import acts as stream_acts
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append
@@ -90,6 +91,27 @@ def approved(job: Job) -> Job:
     move(job, State.AWAITING_APPROVAL, Cause.WORKER, "interactive", **values)
     decisions.approve(Actor.acting_for(factories.appointed("anna", Role.APPROVER)), job, job.digest)
     return job
+
+
+def do_stream(name: str, source: str, target: str, interval: str) -> dict:
+    """A stream of JSON files of one column, started."""
+    asked = {
+        "source": {"path": source, "format": "json", "schema": "id BIGINT"},
+        "target": {"path": target},
+        "output_mode": "append",
+        "options": {"maxFilesPerTrigger": "2"},
+        "trigger": {"interval": interval},
+    }
+    if not Root.objects.filter(uri=str(Path(source).parent)).exists():
+        factories.root_at(Path(source).parent)
+    person()
+    stream = stream_acts.create(actor(), name, "a test asks", asked)
+    return {"stream": str(stream.pk), "job": str(stream_acts.start(actor(), stream).pk)}
+
+
+def do_start_stream(stream: str) -> dict:
+    """Starts it again."""
+    return {"job": str(stream_acts.start(actor(), Stream.objects.select_related("table").get(pk=stream)).pk)}
 
 
 def do_convert(path: str) -> dict:

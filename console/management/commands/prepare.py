@@ -11,11 +11,12 @@ from console.accounts.models import Person
 from console.accounts.services import FIRST_NAME, first_person
 from console.audit.actor import Actor
 from jobs.commands.convert.rules import Convert
-from jobs.models import Job
+from jobs.models import Job, Stream
 from jobs.requests.asking import request
+from jobs.streams.acts import create
 from tables.catalog.roots import ensure_sample
 from tables.models import Root
-from tables.rules.sample_lake import CONVERSIONS, ROOT_NAME, Conversion
+from tables.rules.sample_lake import CONVERSIONS, ROOT_NAME, SAMPLE_STREAM, Conversion
 
 
 class Command(BaseCommand):
@@ -38,7 +39,7 @@ class Command(BaseCommand):
 
 
 def _sample() -> None:
-    """The sample lake and its two conversions, for an instance that has no root of its own yet."""
+    """The sample lake, its two conversions and its stream, for an instance that has no root of its own yet."""
     if Root.objects.exclude(name=ROOT_NAME).exists():
         return
     person = Person.objects.earliest("created_at")
@@ -47,6 +48,23 @@ def _sample() -> None:
         key = f"sample {conversion.directory}"
         if not Job.objects.filter(requested_by=person, idempotency_key=key).exists():
             _request(person, Path(root.uri), conversion, key)
+    if not Stream.objects.exists():
+        _sample_stream(person, Path(root.uri))
+
+
+def _sample_stream(person: Person, lake: Path) -> None:
+    """A stream that waits to be started: one click shows what a stream is."""
+    target = lake / SAMPLE_STREAM.target
+    if not (lake / SAMPLE_STREAM.source).is_dir() or target.exists():
+        return  # a lake that somebody has changed
+    asked = {
+        "source": {"path": str(lake / SAMPLE_STREAM.source), "format": "parquet", "schema": SAMPLE_STREAM.schema},
+        "target": {"path": str(target)},
+        "output_mode": "append",
+        "options": {"maxFilesPerTrigger": SAMPLE_STREAM.files_per_batch},
+        "trigger": {"interval": SAMPLE_STREAM.interval},
+    }
+    create(Actor.acting_for(person), SAMPLE_STREAM.name, SAMPLE_STREAM.reason, asked)
 
 
 def _request(person: Person, lake: Path, conversion: Conversion, key: str) -> None:

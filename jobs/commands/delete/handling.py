@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from console.audit.actor import Actor
@@ -20,6 +21,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
+from jobs.targets.readers import with_readers
 from jobs.targets.subject import Subject, reread, subject_of
 from tables.models import Table
 
@@ -47,7 +49,7 @@ class DeleteHandling(Handling[Delete]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         subject = subject_of(job.table_id)
-        log = from_log(subject, reread(subject, tree_of(job)))
+        log = _from_log(subject, reread(subject, tree_of(job)))
         if log.values["branch"] == "nothing":
             exact = log.values | {"rows_matched": 0, "rows_matched_exact": True}
             return Found(exact, subject.version, nothing_to_do=NOTHING)
@@ -59,7 +61,7 @@ class DeleteHandling(Handling[Delete]):
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
         subject = subject_of(job.table_id)
-        return Found(uncounted(from_log(subject, reread(subject, tree_of(job))), seconds), subject.version)
+        return Found(uncounted(_from_log(subject, reread(subject, tree_of(job))), seconds), subject.version)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         subject = subject_of(job.table_id)
@@ -92,11 +94,19 @@ def _written(table: Table, predicate: str | None, seen: Subject | None) -> tuple
     try:
         subject = seen or subject_of(table.pk)
         node = None if predicate is None else subject.read(predicate)
-        preview = from_log(subject, node).values
+        preview = _from_log(subject, node).values
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     text, tree = (None, None) if node is None else (to_text(node), to_json(node))
     return Delete(table=str(table.pk), predicate=text, path=table.path, tree=tree), preview
+
+
+def _from_log(subject: Subject, node: Node | None) -> LogPreview:
+    """The log's preview, with the streams that the delete would make fail."""
+    log = from_log(subject, node)
+    if log.values["branch"] == "nothing":
+        return log
+    return replace(log, values=with_readers(log.values, subject.table.pk))
 
 
 def tree_of(job: Job) -> Node | None:

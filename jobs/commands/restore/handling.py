@@ -18,6 +18,7 @@ from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
+from jobs.targets.readers import with_readers
 from jobs.targets.subject import Subject, subject_of
 from tables.models import Table
 
@@ -41,7 +42,7 @@ class RestoreHandling(Handling[Restore]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         version, subject = version_of(job), subject_of(job.table_id)
-        values = from_log(subject, version)
+        values = with_readers(from_log(subject, version), subject.table.pk)
         if version == subject.version:
             return Found(values, subject.version, nothing_to_do=NEWEST)
         restorable = measured(subject.version)

@@ -9,11 +9,11 @@ from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySe
 
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
-from jobs.commands.registry import ROWS, heading_of
+from jobs.commands.registry import heading_of
 from jobs.domain.policy import Rule, decide
 from jobs.domain.states import OPEN, State
 from jobs.models import Decision, Edit, Job
-from jobs.policy.evaluate import case_of, rules_now
+from jobs.policy.evaluate import case_of, rules_by_command
 from jobs.targets.access import visible_to
 from jobs.web.approvals.figures import weight_of
 from jobs.web.approvals.review_queries import reviewed, why_not
@@ -127,7 +127,7 @@ def _loaded(jobs: QuerySet[Job]) -> QuerySet[Job]:
 
 def _cards(jobs: Iterable[Job]) -> list[dict[str, Any]]:
     listed = list(jobs)
-    rules = {command: rules_now(command) for command in ROWS} if listed else {}
+    rules = rules_by_command({job.command for job in listed}) if listed else {}
     return [_card(job, rules.get(job.command, [])) for job in listed]
 
 

@@ -46,8 +46,8 @@ class Filter:
             jobs = jobs.filter(state__in=OPEN)
         elif self.state:
             jobs = jobs.filter(state=self.state)
-        if self.command:
-            jobs = jobs.filter(command=self.command)
+        # Of a stream's rounds lists show the newest, unless you ask for the command.
+        jobs = jobs.filter(command=self.command) if self.command else jobs.filter(folded=False)
         if self.table:
             jobs = jobs.filter(table_id=_uuid(self.table))
         if self.by:
@@ -93,7 +93,7 @@ def unended(person: Person, limit: int = 20) -> list[dict[str, Any]]:
 def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     """Jobs that ended in the last week, newest first."""
     since = timezone.now() - timedelta(days=7)
-    jobs = visible_to(person).filter(finished_at__gt=since).select_related("table", "requested_by")
+    jobs = visible_to(person).filter(finished_at__gt=since, folded=False).select_related("table", "requested_by")
     return [row(job) for job in jobs.order_by("-finished_at")[:limit]]
 
 

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.base.rest import ListQuery, WaitQuery
+from jobs.commands.registry import ROWS
 from jobs.domain.states import State
 from jobs.web.parts import shapes
 from jobs.web.refusals import EngineSerializer, RefusalSerializer
@@ -30,7 +31,9 @@ class JobQuery(ListQuery):
     by = serializers.CharField(required=False, max_length=64, help_text="The requester’s name.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), "command": serializers.ChoiceField(sorted(shapes()), required=False)}
+        help_text = "Without it, of the rounds of a stream only the newest is listed."
+        command = serializers.ChoiceField(sorted(ROWS), required=False, help_text=help_text)
+        return {**super().get_fields(), "command": command}
 
 
 class JobWaitQuery(WaitQuery):

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
-from jobs.commands.registry import title_of
+from jobs.commands.registry import kinds_of, title_of
 from jobs.domain.states import OPEN, State
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Attempt, DispatcherRound, Job, Read, Worker
@@ -25,11 +25,11 @@ class Queue:
 
 
 def queues() -> list[Queue]:
-    """What is waiting and running for each kind of worker; four queries."""
+    """What is waiting and running for each kind of worker."""
+    streams = Q(command__in=kinds_of("streams"))
     jobs = Job.objects.filter(state__in=OPEN).aggregate(
-        queued=Count("pk", filter=Q(state=State.QUEUED)),
-        claimed=Count("pk", filter=Q(state__in=[State.RUNNING, State.CANCELLING])),
-        oldest_queued=Min("queued_at", filter=Q(state=State.QUEUED)),
+        **_runs("", ~streams),
+        **_runs("streams_", streams),
         previews=Count("pk", filter=Q(state=State.PREVIEWING, lease_until=None)),
         previewing=Count("pk", filter=Q(state=State.PREVIEWING, lease_until__isnull=False)),
         oldest_preview=Min("requested_at", filter=Q(state=State.PREVIEWING, lease_until=None)),
@@ -46,6 +46,7 @@ def queues() -> list[Queue]:
     oldest = [at for at in (jobs["oldest_preview"], interactive.oldest_at) if at]
     return [
         Queue("spark", jobs["queued"], jobs["claimed"], jobs["oldest_queued"]),
+        Queue("streams", jobs["streams_queued"], jobs["streams_claimed"], jobs["streams_oldest_queued"]),
         Queue(
             "interactive",
             jobs["previews"] + interactive.waiting,
@@ -54,6 +55,16 @@ def queues() -> list[Queue]:
         ),
         light,
     ]
+
+
+def _runs(prefix: str, those: Q) -> dict[str, Count | Min]:
+    """Aggregates over the runs of one queue."""
+    queued, claimed = Q(state=State.QUEUED), Q(state__in=[State.RUNNING, State.CANCELLING])
+    return {
+        f"{prefix}queued": Count("pk", filter=those & queued),
+        f"{prefix}claimed": Count("pk", filter=those & claimed),
+        f"{prefix}oldest_queued": Min("queued_at", filter=those & queued),
+    }
 
 
 def _reads(name: str, row: Mapping[str, Any] | None) -> Queue:

@@ -18,6 +18,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
+from tables import ports
 from tables.catalog import additions, facets, listing, scans, sync_interval
 from tables.models import Root, Table
 from tables.rules.search_index import terms
@@ -52,6 +53,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
         "wanted": wanted,
         "order": order,
         "may_convert": person.may(Permission.JOB_REQUEST),
+        "streams": ports.streams_named(person, wanted.q),
     }
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/list/_rows.html", context)

@@ -38,6 +38,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         days=days,
         growth=charts.sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
         streams=streams.streams_into(table),
+        flows=ports.streams_of(person_of(request), table),
         earlier=list(table.earlier.all()) if table.incarnation else [],
         columns=len(table.schema.struct["fields"]) if table.schema else None,
     )

@@ -14,8 +14,9 @@ from console.accounts.models import Grant, Notice, Person, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.supervisor import postgres
-from jobs.models import Decision, Edit, Job, JobEvent, PolicyChange, PolicyRule, Worker
+from jobs.models import Decision, Edit, Job, JobEvent, PolicyChange, PolicyRule, Stream, StreamRound, Worker
 from jobs.policy import changes, services
+from jobs.streams import acts
 from tables.models import Explanation, Finding, Root, Table
 from tables.sync import table as syncing
 from tests import factories
@@ -40,6 +41,8 @@ KEPT = (
     PolicyChange,
     Worker,
     Explanation,
+    Stream,
+    StreamRound,
 )
 # What a sign-in’s own book-keeping may move meanwhile.
 NEVER_KEPT = {"last_login"}
@@ -68,6 +71,13 @@ API_ACTS = {
     "POST /roots": lambda t: {"name": "another", "uri": str(t["place"] / "another")},
     "PATCH /roots/<uuid:root_id>": {"sync_seconds": 60},
     "POST /roots/<uuid:root_id>/scan": {},
+    "POST /streams": lambda t: {"name": "new", **t["stream"], **WHY},
+    "PATCH /streams/<uuid:stream_id>": {"filter": "id > 1"},
+    "DELETE /streams/<uuid:stream_id>": {},
+    "POST /streams/<uuid:stream_id>/start": {},
+    "POST /streams/<uuid:running_id>/stop": {},
+    "POST /streams/<uuid:stream_id>/run-once": {},
+    "POST /streams/<uuid:stream_id>/reset": WHY,
     "POST /tables": lambda t: {"path": str(t["place"] / "new")},
     "PATCH /tables/<uuid:table_id>": {"owner": "finance"},
     "PATCH /tables/<uuid:table_id>#name": {"catalog_name": "shop.sales"},
@@ -80,6 +90,14 @@ API_ACTS = {
     "DELETE /tokens/<uuid:token_id>": {},
     "POST /workers/<uuid:worker_id>/drain": {},
     "POST /workers/<uuid:worker_id>/restart": {},
+}
+FORM = {
+    "source_kind": "files",
+    "format": "json",
+    "schema": "id BIGINT",
+    "output_mode": "append",
+    "trigger": "every",
+    "interval": "30",
 }
 PAGE_ACTS = {
     "/account/password/": {
@@ -114,6 +132,25 @@ PAGE_ACTS = {
     "/policies/<uuid:policy_id>/": {"name": "changed", "required_approvals": 3},
     "/convert/": lambda t: {"path": str(t["place"] / "plain"), **WHY},
     "/tables/roots/<uuid:root_id>/": lambda t: {"path": str(t["place"] / "new")},
+    "/streams/new/": lambda t: {
+        **FORM,
+        "name": "new",
+        "path": str(t["place"] / "landing"),
+        "target": str(t["place"] / "two"),
+        **WHY,
+    },
+    "/streams/<uuid:stream_id>/edit/": lambda t: {
+        **FORM,
+        "name": "clicks",
+        "path": str(t["place"] / "landing"),
+        "filter": "id > 1",
+        **WHY,
+    },
+    "/streams/<uuid:stream_id>/start/": {},
+    "/streams/<uuid:running_id>/stop/": {},
+    "/streams/<uuid:stream_id>/run-once/": {},
+    "/streams/<uuid:stream_id>/reset/": WHY,
+    "/streams/<uuid:stream_id>/remove/": {},
     "/sign-in/": lambda t: {"username": t["other"].name, "password": PASSWORD},
     "/sign-out/": {},
     "/tables/<uuid:table_id>/commits/<int:version>/acknowledge/": WHY,
@@ -147,6 +184,15 @@ NO_ACTS = {
 }
 
 
+def stream_asked(place, target):
+    return {
+        "source": {"path": str(place / "landing"), "format": "json", "schema": "id BIGINT"},
+        "target": {"path": str(place / target)},
+        "output_mode": "append",
+        "trigger": {"interval": "30s"},
+    }
+
+
 @pytest.fixture
 def things(tmp_path):
     """One of everything, as the addresses name them."""
@@ -167,6 +213,12 @@ def things(tmp_path):
     terms = asdict(services.terms_of(factories.PolicyRuleFactory.build()))
     Explanation.objects.create(table=table, incarnation=0, version=7, effects=["delete"], verdict="nobody")
     rule = factories.PolicyRuleFactory()
+    (tmp_path / "landing").mkdir()
+    streams = [
+        acts.create(Actor.acting_for(Person.objects.get(pk=who.pk)), n, "why", stream_asked(tmp_path, n))
+        for n in ("clicks", "more")
+    ]
+    Stream.objects.filter(pk=streams[1].pk).update(state="running", run_by=who)
     change = changes.ask(Actor.acting_for(factories.PersonFactory()), rule, terms, terms | {"enabled": False})
     return {
         "who": Person.objects.get(pk=who.pk), "other": other, "place": tmp_path, "root_id": root.pk, "table_id": table.pk,
@@ -174,6 +226,7 @@ def things(tmp_path):
         "own_id": factories.job("awaiting_approval", requested_by=who, parameters={"predicate": "id = 1"}, **asked).pk,
         "done_id": factories.job("succeeded", requested_by=other, parameters={"n": 1}, version=1, **asked).pk,
         "grant_id": Grant.objects.get(person=other).pk, "person_id": other.pk, "policy_id": rule.pk,
+        "stream_id": streams[0].pk, "running_id": streams[1].pk, "stream": stream_asked(tmp_path, "two"),
         "change": change.pk, "notice_id": Notice.objects.get().pk,
         "token_id": factories.token_row(who).pk, "worker_id": factories.WorkerFactory().pk, "version": 7,
         "event_id": factories.event(table).pk,
@@ -264,7 +317,7 @@ def _confirm(client):
 def test_every_address_that_changes_something_is_tried(things):
     client = browser(things["who"])
     acts = (act.partition("#")[0] for act in (*API_ACTS, *PAGE_ACTS, *NO_ACTS))
-    tried = {re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act) for act in acts}
+    tried = {re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act).replace("running_id", "stream_id") for act in acts}
     missing = [act for act in map(_act, routes()) if act and act not in tried and _takes_post(client, act, things)]
     assert missing == []
 

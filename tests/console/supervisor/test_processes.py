@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import itertools
+import json
 import os
 import shutil
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,6 +85,85 @@ def test_it_does_not_wait_for_a_program_that_cannot_start(home):
     with supervising(home, first, program("second", SLEEPS, after=("first",))) as supervisor:
         tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
         assert supervisor.children["first"].last_exit == "exit 3"
+
+
+def recorded_state(home: Home, name: str) -> str:
+    return str(json.loads((home.state / "processes.json").read_text())[name]["state"])
+
+
+@pytest.fixture
+def asked_often(monkeypatch) -> float:
+    """Seconds between two questions whether a program is wanted."""
+    every = 0.05
+    monkeypatch.setattr("console.supervisor.processes.WANTED_EVERY_S", every)
+    return every
+
+
+def test_it_starts_a_program_only_once_it_is_wanted_and_then_keeps_it_running(home, asked_often):
+    answers, asked = [False], []
+
+    def wanted() -> bool:
+        asked.append(time.monotonic())
+        return answers[-1]
+
+    clock = Clock()
+    with supervising(home, program("late", SLEEPS, wanted=wanted), program("part", SLEEPS), clock=clock) as supervisor:
+        late, part = supervisor.children["late"], supervisor.children["part"]
+        tick_until(supervisor, lambda: len(asked) > 4)
+        assert part.state is State.READY, "the others don't wait for it"
+        assert (late.state, late.process, recorded_state(home, "late")) == (State.UNWANTED, None, "unwanted")
+        assert min(later - earlier for earlier, later in itertools.pairwise(asked)) >= asked_often
+        answers.append(True)
+        tick_until(supervisor, lambda: late.state is State.READY)
+        assert recorded_state(home, "late") == "ready"
+        answers.append(False)
+        times = len(asked)
+        kill(pid_of(late))
+        tick_until(supervisor, functools.partial(has_died, late, 1))
+        assert late.state is State.DOWN
+        clock.now = late.next_start
+        tick_until(supervisor, lambda: late.state is State.READY)
+        assert len(asked) == times, "once wanted it stays wanted"
+
+
+def test_a_question_that_hangs_holds_up_nobody(home):
+    answer = threading.Event()
+    with supervising(home, program("late", SLEEPS, wanted=answer.wait), program("part", SLEEPS)) as supervisor:
+        tick_until(supervisor, lambda: supervisor.children["part"].state is State.READY)
+        assert supervisor.children["late"].state is State.UNWANTED
+        answer.set()
+        tick_until(supervisor, lambda: supervisor.children["late"].state is State.READY)
+
+
+def test_after_its_stop_nobody_is_asked_any_more(home, asked_often):
+    asked: list[int] = []
+
+    def wanted() -> bool:
+        asked.append(1)
+        return False
+
+    with supervising(home, program("late", SLEEPS, wanted=wanted)) as supervisor:
+        tick_until(supervisor, lambda: len(asked) > 1)
+    assert wait_until(lambda: "wanted-late" not in {thread.name for thread in threading.enumerate()}, LIMIT_S)
+    assert recorded_state(home, "late") == "stopped"
+
+
+def test_a_wanted_program_waits_for_those_before_it_only_until_they_were_ready(home, asked_often):
+    is_wanted, answers = threading.Event(), threading.Event()
+    first = program("first", SLEEPS, ready=lambda pid: answers.is_set())
+    early = program("early", SLEEPS, after=("first",), wanted=lambda: True)
+    late = program("late", SLEEPS, after=("first",), wanted=is_wanted.is_set)
+    with supervising(home, first, early, late, clock=Clock()) as supervisor:
+        children = supervisor.children
+        tick_until(supervisor, lambda: children["early"].state is State.WAITING)
+        assert recorded_state(home, "first") == "starting"
+        answers.set()
+        tick_until(supervisor, lambda: children["early"].state is State.READY)
+        kill(pid_of(children["first"]))
+        tick_until(supervisor, lambda: children["first"].state is State.DOWN)
+        is_wanted.set()
+        tick_until(supervisor, lambda: children["late"].state is State.READY)
+        assert recorded_state(home, "first") == "down"
 
 
 def test_it_backs_off_from_a_program_that_keeps_dying(home):

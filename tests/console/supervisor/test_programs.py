@@ -1,8 +1,104 @@
 """How the parts of an instance are started."""
 
-from console.supervisor.programs import web_program
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.db import connection
+
+from console.supervisor import postgres
+from console.supervisor.home import Home
+from console.supervisor.processes import Program
+from console.supervisor.programs import STREAMS, WorkerProbe, part_programs, web_program
+
+# The tables of streams as far as the probe knows them, in a place of their own.
+TABLES = """
+create schema probed;
+create table probed.jobs_stream (state text);
+create table probed.jobs_job (id int, state text);
+create table probed.jobs_streamround (job_id int);
+"""
 
 
 def test_the_threads_of_the_web_process_share_two_heaps():
     program = web_program(8000, 3, {"LEVEE_HOME": "/home/levee"})
     assert program.environment == {"LEVEE_HOME": "/home/levee", "MALLOC_ARENA_MAX": "2"}
+
+
+def parts_on(cores: int, home: Home, monkeypatch) -> dict[str, Program]:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    return {part.name: part for part in part_programs(home, Path("/java"), WorkerProbe({}))}
+
+
+@pytest.mark.parametrize(
+    ("cores", "spark", "streams"), [(2, ("interactive",), ("interactive",)), (4, (), ())], ids=["few", "many"]
+)
+def test_on_few_cores_reads_come_first(levee_home, monkeypatch, cores, spark, streams):
+    parts = parts_on(cores, levee_home, monkeypatch)
+    assert (parts["interactive"].after, parts["spark"].after, parts["streams"].after) == ((), spark, streams)
+
+
+def test_only_the_worker_of_streams_waits_until_it_is_needed(levee_home, monkeypatch):
+    parts = parts_on(4, levee_home, monkeypatch)
+    assert [name for name, part in parts.items() if part.wanted] == ["streams"]
+    assert parts["streams"].environment["LEVEE_PROCESS"] == "streams"
+    assert [word.replace("streams", "spark") for word in parts["streams"].command] == parts["spark"].command
+    assert {"streams", "streams@%h"} < set(parts["streams"].command)
+
+
+@pytest.fixture
+def place(postgres_server: Home) -> dict[str, str]:
+    return {
+        "host": postgres_server.record.pg_socket_dir,
+        "dbname": postgres.DATABASE,
+        "user": postgres.SUPERUSER,
+        "options": "-c search_path=probed",
+    }
+
+
+@pytest.fixture
+def tables(postgres_server: Home) -> Iterator[psycopg.Connection]:
+    with postgres.connect(postgres_server) as admin:
+        admin.execute(TABLES.encode())
+        yield admin
+        admin.execute("drop schema probed cascade")
+
+
+STREAM_STATES = {"stopped": False, "running": True, "stopping": True, "failed": False}
+JOB_STATES = {
+    "previewing": False,
+    "awaiting_approval": False,
+    "queued": True,
+    "running": True,
+    "reconciling": True,
+    "cancelling": True,
+    "succeeded": False,
+    "failed": False,
+}
+
+
+@pytest.mark.parametrize("state", STREAM_STATES)
+def test_a_stream_that_runs_needs_its_worker(place, tables, state):
+    tables.execute("insert into probed.jobs_stream values (%s)", [state])
+    assert WorkerProbe(place).has_streams() is STREAM_STATES[state]
+
+
+@pytest.mark.parametrize("state", JOB_STATES)
+def test_a_round_that_is_not_over_needs_its_worker(place, tables, state):
+    tables.execute("insert into probed.jobs_job values (1, %s)", [state])
+    assert WorkerProbe(place).has_streams() is False, "a job that is no round of a stream"
+    tables.execute("insert into probed.jobs_streamround values (1)")
+    assert WorkerProbe(place).has_streams() is JOB_STATES[state]
+
+
+def test_a_database_that_knows_no_streams_or_is_away_needs_no_worker_of_theirs(place):
+    assert WorkerProbe(place).has_streams() is False
+    assert WorkerProbe({**place, "host": "/nowhere"}).has_streams() is False
+
+
+def test_the_application_may_ask_its_own_tables(db):
+    """The probe would take a missing table or right for "no streams"."""
+    with connection.cursor() as cursor:
+        cursor.execute(STREAMS)
+        assert cursor.fetchone() == (False,)

@@ -39,6 +39,12 @@ def test_interactive_has_free_slots_and_shares_them():
     assert (found["spark.master"], found["spark.scheduler.mode"]) == ("local[4]", "FAIR")
 
 
+def test_a_streams_jvm_is_like_that_of_jobs_with_a_name_of_its_own():
+    found = conf("streams", cores=2)
+    assert found == {**conf(cores=2), "spark.app.name": "levee-streams"}
+    assert (found["spark.master"], found["spark.scheduler.mode"]) == ("local[2]", "FIFO")
+
+
 def test_jars_go_on_the_class_path_where_class_data_sharing_works():
     found = conf()
     assert found["spark.driver.extraClassPath"] == found["spark.executor.extraClassPath"] == "/jars/a.jar:/jars/b.jar"

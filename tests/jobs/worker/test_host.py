@@ -1,12 +1,14 @@
 """One worker process: its row, its heartbeat, and that it never waits for what can't come."""
 
 import threading
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from django.db import OperationalError
 
 from console.supervisor.pids import ProcessId, boot_id
+from jobs.commands.registry import ROWS
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.states import State
 from jobs.models import Job, Read, Worker
@@ -73,6 +75,14 @@ def test_it_runs_what_waits_until_nothing_is_left(lake, olga, begun):
     begun(Host(scripted.ScriptedEngine())).drain_queue()
     assert {Job.objects.get(pk=j.pk).state for j in jobs} == {State.SUCCEEDED}
     assert claim_run(factories.holder()) is None
+
+
+@pytest.mark.parametrize(("kind", "state"), [("streams", State.SUCCEEDED), ("spark", State.QUEUED)])
+def test_it_runs_what_waits_in_the_queue_of_its_kind(orders, olga, begun, monkeypatch, kind, state):
+    monkeypatch.setitem(ROWS, "append", replace(ROWS["append"], queue="streams"))
+    factories.job_on(orders, olga)
+    begun(Host(scripted.ScriptedEngine()), f"{kind}@test").drain_queue()
+    assert Job.objects.get().state == state
 
 
 def test_a_drained_worker_claims_nothing_until_it_may_again(orders, olga, begun):

@@ -18,12 +18,17 @@ def test_it_lists_workers_queues_and_the_dispatcher():
     factories.job("queued")
     shown = caller("admin").get("/workers").json()
     assert [(w["id"], w["state"], w["jvm_memory_bytes"]) for w in shown["results"]] == [(str(worker.pk), "ready", None)]
-    assert {q["name"]: q["waiting"] for q in shown["queues"]} == {"spark": 1, "interactive": 0, "light": 0}
+    assert {q["name"]: q["waiting"] for q in shown["queues"]} == {
+        "spark": 1,
+        "streams": 0,
+        "interactive": 0,
+        "light": 0,
+    }
     assert shown["dispatcher"] == {"state": "down", "last_round_at": None, "seconds": None, "failing": []}
 
 
 def test_each_queue_of_reads_has_its_own_name():
-    assert [q.name for q in queries.queues()] == ["spark", "interactive", "light"]
+    assert [q.name for q in queries.queues()] == ["spark", "streams", "interactive", "light"]
     assert [queries._reads(name, None).name for name in ("interactive", "light")] == ["interactive", "light"]
 
 

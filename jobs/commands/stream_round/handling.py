@@ -1,0 +1,34 @@
+"""A round of a stream: `jobs.streams` opens it with its definition as preview, so no worker measures anything before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.base import Found, Handling, Measured, Prepared
+from jobs.commands.stream_round.rules import StreamRound
+from jobs.models import Job
+from jobs.targets.subject import Subject
+
+BY_STREAM = "Start the stream or run it once: a round isn’t requested on its own."
+
+
+class StreamRoundHandling(Handling[StreamRound]):
+    """The definition is in the digest, and the run checks target, source and checkpoint against it."""
+
+    not_undone = (
+        "A round is a part of its stream: a restore would leave the checkpoint beyond the rows that it removes."
+    )
+
+    def asked(self, command: StreamRound) -> Mapping[str, Any]:
+        return {"stream": command.stream, "number": command.number}
+
+    def prepare(self, actor: Actor, command: StreamRound, seen: Subject | None) -> Prepared:
+        """Raises Problem 400: rounds are opened by their stream."""
+        raise Problem(400, "invalid", BY_STREAM)
+
+    def preview(self, job: Job, measured: Measured) -> Found:
+        """What it was opened with: a round is previewed again after an edit only, which it has none of."""
+        return Found(job.preview or {}, job.base_version)

@@ -1,0 +1,25 @@
+"""The dispatcher's look at streams: books the rounds that have ended, and opens those that are due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.db import connection
+
+from jobs.streams import booking, rounds
+from jobs.worker.border import border
+
+
+def look() -> int:
+    """Returns how many rounds it booked and opened."""
+    return _each(booking.book, booking.ended()) + _each(rounds.open_if_due, rounds.due())
+
+
+def _each(act: Callable[[Any], bool], ids: Iterable[Any]) -> int:
+    """One by one: whatever fails with one stream, the others go on."""
+    done = 0
+    for pk in ids:
+        with border("stream_not_served", {"id": str(pk)}, lambda _error: connection.close()):
+            done += act(pk)
+    return done

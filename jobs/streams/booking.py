@@ -1,0 +1,118 @@
+"""Books rounds that have ended: their micro-batches, and what their ends mean for their streams."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actor import Actor
+from console.audit.services import record
+from jobs.domain.policy import TableClass
+from jobs.domain.states import ENDED, State
+from jobs.models import Job, Stream, StreamBatch, StreamRound
+from jobs.streams import lag
+from jobs.streams.batches import batches_of, detail_of
+from jobs.streams.rounds import MOST, WHO, interval_of
+from tables.models import Commit
+
+CATALOG_PATIENCE = timedelta(seconds=30)  # for the commits of a round that the catalog hasn't read yet
+
+
+def ended() -> list[int]:
+    """The rounds whose jobs have ended and that aren't booked, oldest first; MOST at most."""
+    rows = StreamRound.objects.filter(booked_at=None, job__state__in=ENDED)
+    return list(rows.order_by("id").values_list("pk", flat=True)[:MOST])
+
+
+def book(pk: int) -> bool:
+    """Books a round: its batches, and what its end means for its stream. Returns whether; False while the catalog must catch up."""
+    with transaction.atomic():
+        round_ = (
+            StreamRound.objects.select_for_update(of=("self",), skip_locked=True)
+            .select_related("job", "job__table", "stream", "stream__table")
+            .filter(pk=pk, booked_at=None)
+            .first()
+        )
+        if round_ is None or _waits_for_catalog(round_.job):
+            return False
+        stream = Stream.objects.select_for_update(of=("self",)).select_related("table").get(pk=round_.stream_id)
+        batches = list(batches_of(stream, round_.job))
+        StreamBatch.objects.bulk_create(batches, ignore_conflicts=True)
+        StreamRound.objects.filter(pk=pk).update(booked_at=Now())
+        changes = _after(stream, round_, batches)
+        Stream.objects.filter(pk=stream.pk).update(**changes)
+        if changes.get("state") == Stream.State.FAILED:
+            _record_failure(stream, round_.job)
+    return True
+
+
+def _waits_for_catalog(job: Job) -> bool:
+    """Whether the catalog has yet to read the round's commits, which tell the version of each batch."""
+    if job.version is None or Commit.objects.filter(table_id=job.table_id, version=job.version, job=job.pk).exists():
+        return False
+    return job.finished_at is not None and timezone.now() - job.finished_at < CATALOG_PATIENCE
+
+
+def _after(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> dict[str, Any]:
+    """What the round's end changes in its stream."""
+    job = round_.job
+    changes = _identity(stream, round_, batches) | _approval(stream, round_)
+    if job.state == State.SUCCEEDED:
+        return changes | _next(stream, round_)
+    if job.state in {State.FAILED, State.STALE}:
+        error = job.error or {"code": "stale", "message": "The round’s outcome is unknown."}
+        text = str(error.get("message") or "")
+        return changes | {
+            "state": Stream.State.FAILED, "state_at": Now(), "state_text": text[:1000], "error": error, "next_round_at": None,
+        }  # fmt: skip
+    text = stream.state_text or f"Its round was {job.state}."
+    return changes | {"state": Stream.State.STOPPED, "state_at": Now(), "state_text": text, "next_round_at": None}
+
+
+def _next(stream: Stream, round_: StreamRound) -> dict[str, Any]:
+    if stream.state == Stream.State.STOPPING or (
+        stream.state == Stream.State.RUNNING and stream.interval_seconds is None
+    ):
+        text = stream.state_text or "It has read all that was there."
+        return {"state": Stream.State.STOPPED, "state_at": Now(), "state_text": text, "next_round_at": None}
+    if stream.state != Stream.State.RUNNING:
+        return {}
+    return {"next_round_at": max(round_.opened_at + interval_of(stream), timezone.now())}
+
+
+def _identity(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> dict[str, Any]:
+    """The query's id, and the ids of the tables that it writes into and made."""
+    job = round_.job
+    if round_.reset:
+        return {"query_id": None, "target_table_id": None, "lag": None} if job.state == State.SUCCEEDED else {}
+    changes: dict[str, Any] = {}
+    query_id = lag.query_id(stream.checkpoint) or detail_of(job).get("query_id")
+    if query_id and stream.query_id is None:
+        changes["query_id"] = query_id
+    table_id = stream.table.table_id
+    if table_id and stream.target_table_id is None and job.version is not None:
+        changes["target_table_id"] = table_id
+    if table_id and any(batch.version == 0 for batch in batches):
+        changes["made_table_id"] = table_id
+    return changes
+
+
+def _approval(stream: Stream, round_: StreamRound) -> dict[str, Any]:
+    """A round that its approvers let run approves every later one of the same definition."""
+    preview = round_.job.preview or {}
+    if round_.reset or preview.get("class") != TableClass.WHOLE_TABLE or not round_.job.attempt:
+        return {}
+    return {"approved_sha256": preview["definition_sha256"], "approved_by_job": round_.job}
+
+
+def _record_failure(stream: Stream, job: Job) -> None:
+    error = job.error or {}
+    record(
+        Actor.system(WHO), Action.STREAM_FAIL, ObjectKind.STREAM, stream.pk, stream.name,
+        outcome=Outcome.FAILED, reason=f"{error.get('code')}: {error.get('message')}", job=job.pk, table=stream.table_id,
+    )  # fmt: skip

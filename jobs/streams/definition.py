@@ -1,0 +1,162 @@
+"""From what a person asks for to a stream’s definition: places found below roots, names and options checked, steps resolved."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.http import Http404
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.stream_round.rules import (
+    APPEND,
+    COMPLETE,
+    LEAST_INTERVAL,
+    SINK_OPTIONS,
+    Definition,
+    FileSource,
+    Steps,
+    TableSource,
+)
+from jobs.domain.errors import CommandRefused
+from jobs.streams import prediction, source_schema
+from jobs.streams.faults import invalid
+from jobs.streams.options import options_of
+from jobs.streams.sources import source_of
+from jobs.streams.targets import checkpoint_of_query, target_of, target_place, target_subject
+from jobs.targets import places
+from jobs.targets.problems import problem_of_refused
+from tables.models import Table
+
+AVAILABLE_NOW = "available_now"
+_INTERVAL = re.compile(r"\s*(\d{1,6})\s*(s|seconds?|m|minutes?|h|hours?)\s*")
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+_MODE = re.compile(r"[A-Za-z]{1,20}")
+Asked = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A checked definition, with the catalog's entries of its tables, and what its first batch would do.
+
+    `made` are the directories that were made for it: for a table that isn't there yet, and for a checkpoint.
+    """
+
+    definition: Definition
+    interval: timedelta | None
+    target: places.Place
+    source_table: Table | None
+    prediction: prediction.Prediction
+    target_table_id: str | None
+    made: tuple[Path, ...] = ()
+
+
+def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID) -> Wanted:
+    """The definition that a request asks for. Nothing is written, but for the directory of a table that isn't there yet.
+
+    `checkpoint_of` is the stream's id, which names Levee's own place for its checkpoint. Raises Problem: 400 for a field, 403
+    `outside_roots` or `forbidden`, 404, 422 for a source or target that can't be read; Http404.
+    """
+    made: list[Path] = []
+    try:
+        return _wanted(actor, asked, checkpoint_of, made)
+    except (CommandRefused, Problem, Http404) as error:
+        remove_made(made)
+        raise (_problem_of(error) if isinstance(error, CommandRefused) else error) from None
+
+
+def remove_made(directories: Iterable[Path]) -> None:
+    """Removes directories that were made for a stream of which nothing came."""
+    for directory in directories:
+        with suppress(OSError):  # not empty any more: somebody else's by now
+            directory.rmdir()
+
+
+def _problem_of(refused: CommandRefused) -> Problem:
+    first = refused.refusals[0]
+    problem = problem_of_refused(refused)
+    if first.code in {"schema_refused", "step_refused", "predicate_refused"}:
+        problem.status = 400
+        problem.fields = {"filter" if first.code == "predicate_refused" else first.place or "filter": problem.detail}
+    return problem
+
+
+def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path]) -> Wanted:
+    mode = _mode(str(asked.get("output_mode") or APPEND))
+    options = options_of(asked.get("options") or {})
+    sink = {name: value for name, value in options.items() if name in SINK_OPTIONS}
+    source, struct, source_table = source_of(actor, asked.get("source") or {}, options)
+    steps = _steps(asked, struct)
+    interval = interval_of(asked.get("trigger") or AVAILABLE_NOW)
+    place = target_place(actor, asked.get("target") or {}, made)
+    checkpoint = checkpoint_of_query(actor, asked.get("checkpoint"), checkpoint_of, place.path, source.path, made)
+    _refuse_loop(source, place.path)
+    definition = Definition(
+        source=source,
+        path=place.path,
+        checkpoint=checkpoint,
+        output_mode=mode,
+        partition_by=tuple(asked.get("partition_by") or ()),
+        options=sink,
+        steps=steps,
+    )
+    subject = target_subject(place.table)
+    predicted = prediction.predict(definition, struct, target_of(subject))
+    return Wanted(
+        definition, interval, place, source_table, predicted, subject.metadata.id if subject else None, tuple(made)
+    )
+
+
+def _refuse_loop(source: FileSource | TableSource, target: str) -> None:
+    """Files that a stream writes into its own source would come back for ever."""
+    if isinstance(source, FileSource) and f"{target}/".startswith(f"{source.path}/"):
+        raise invalid("target", f"The target lies in the source {source.path}: the stream would read what it writes.")
+
+
+def _mode(text: str) -> Any:
+    if text.lower() in {APPEND, COMPLETE}:
+        return text.lower()
+    shown = text.capitalize() if _MODE.fullmatch(text) else text
+    message = f"Data source delta does not support {shown} output mode: use append or complete."
+    engine = {"condition": "DELTA_UNSUPPORTED_OUTPUT_MODE", "sqlstate": "0AKDC", "message": message}
+    raise Problem(400, "invalid", message, fields={"output_mode": message}, engine=engine)
+
+
+def _steps(asked: Asked, struct: dict[str, Any]) -> Steps:
+    """The steps, checked against the source's columns. Raises CommandRefused, Problem 400."""
+    aggregate = asked.get("aggregate") or {}
+    steps = Steps(
+        rename=dict(asked.get("rename") or {}),
+        cast=dict(asked.get("cast") or {}),
+        select=tuple(asked.get("select") or ()),
+        group_by=tuple(aggregate.get("group_by") or ()),
+        count_as=aggregate.get("count_as") or None,
+    )
+    if aggregate and not steps.count_as:
+        raise invalid("aggregate", "Name the column that holds the count: count_as.")
+    if asked.get("filter"):
+        tree, text = source_schema.read_filter(str(asked["filter"]), struct, steps)
+        steps = replace(steps, filter=tree, filter_text=text)
+    source_schema.after_steps(struct, steps)
+    return steps
+
+
+def interval_of(trigger: Any) -> timedelta | None:
+    """The interval of a trigger; None for `available_now`. Raises Problem 400."""
+    if trigger == AVAILABLE_NOW:
+        return None
+    text = trigger.get("interval") if isinstance(trigger, Mapping) else None
+    match = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise invalid("trigger", 'A trigger is "available_now" or {"interval": "30s"}, in seconds, minutes or hours.')
+    interval = timedelta(seconds=int(match[1]) * _UNITS[match[2][0]])
+    if not LEAST_INTERVAL <= interval <= timedelta(days=1):
+        raise invalid("trigger", "An interval is 10 seconds or more, and a day at most.")
+    return interval

@@ -1,0 +1,52 @@
+"""How far a stream is behind its source: the files or versions that it hasn't read, and how long the oldest has waited."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from jobs.commands.stream_round.rules import Definition, TableSource
+from jobs.models import Stream
+from jobs.streams import file_listing
+from tables.models import Commit
+from tables.sync import log_access
+
+query_id = file_listing.query_id
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """`waiting` files or versions (`unit`), of which `oldest` has waited longest (None: unknown). `exact` False: at least so many.
+
+    `too_old` files are more than a week older than the newest one that was taken: Spark's file source never takes them.
+    """
+
+    waiting: int
+    unit: str
+    oldest: datetime | None
+    exact: bool = True
+    too_old: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "oldest": self.oldest.isoformat() if self.oldest else None}
+
+
+def measure(stream: Stream) -> Lag | None:
+    """The lag now, from the source's directory or log and the query's checkpoint; None if it can't be known."""
+    definition = Definition.from_json(stream.definition)
+    if isinstance(definition.source, TableSource):
+        return _versions(stream, definition.source)
+    files = file_listing.waiting_files(definition.source, stream.checkpoint)
+    return Lag(files.files, "file", files.oldest, files.complete, files.too_old) if files else None
+
+
+def _versions(stream: Stream, source: TableSource) -> Lag | None:
+    head = log_access.head_version(source.path, stream.source_table.version if stream.source_table else None)
+    if head is None:
+        return None
+    waiting = file_listing.waiting_versions(stream.checkpoint, head)
+    if waiting is None:
+        return None
+    oldest = Commit.objects.filter(table_id=source.table, version=head - waiting + 1)
+    return Lag(waiting, "version", oldest.values_list("committed_at", flat=True).first() if waiting else None)

@@ -1,0 +1,175 @@
+"""Opens a stream's rounds when they are due, each as a job."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from jobs.commands.base import Prepared
+from jobs.commands.stream_round.rules import COMPLETE, Definition, consequences_of
+from jobs.commands.stream_round.rules import StreamRound as Round
+from jobs.domain.policy import TableClass
+from jobs.domain.states import ENDED
+from jobs.models import Job, Stream, StreamRound
+from jobs.policy import evaluate
+from jobs.requests import asking
+from jobs.streams import lag
+from jobs.streams.queries import may_run
+
+WHO = "dispatcher"
+EXPIRES_AFTER = timedelta(days=7)
+MOST = 200  # streams or rounds in one look
+UNASKED = timedelta(minutes=10)  # at the latest after so long a round looks, whatever the count of what waits says
+
+
+def open_round(stream: Stream) -> StreamRound | None:
+    """The stream's round that has not been booked; a stream has one at most."""
+    return StreamRound.objects.select_related("job", "job__table").filter(stream=stream, booked_at=None).first()
+
+
+def is_running(stream: Stream) -> bool:
+    """Whether a worker has a round of the stream."""
+    opened = open_round(stream)
+    return opened is not None and opened.job.state not in ENDED
+
+
+# --- opening ----------------------------------------------------------------------------------------------------------
+
+
+def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "") -> Job:
+    """Opens the stream's next round for `stream.run_by`: queued, or waiting for approvals. In the caller's transaction.
+
+    The caller holds the stream's row. Raises Problem 403 `forbidden` if that person may no longer run it.
+    """
+    require_runner(stream)
+    number, preview = stream.rounds + 1, preview_of(stream, reset=reset)
+    command = Round(
+        stream=str(stream.pk),
+        name=stream.name,
+        definition=stream.definition,
+        query_id=stream.query_id,
+        table_id=stream.target_table_id,
+        reset=reset,
+        replaces=preview["replaces"],
+        number=number,
+    )
+    prepared = Prepared(command, stream.table.path, lambda: stream.table, preview)
+    text = reason or f"Round {number:,} of {stream.name}: {stream.reason}"
+    job = asking.enter_measured(actor, stream.run_by, prepared, text[:2000], EXPIRES_AFTER)  # type: ignore[arg-type]
+    StreamRound.objects.create(stream=stream, job=job, number=number, revision=stream.revision, reset=reset)
+    Job.objects.filter(stream_round__stream=stream, folded=False, state__in=ENDED).exclude(pk=job.pk).update(
+        folded=True
+    )
+    Stream.objects.filter(pk=stream.pk).update(rounds=number, next_round_at=None)
+    return job
+
+
+def require_runner(stream: Stream) -> None:
+    """Checks that the person for whom the stream runs may still run it. Raises Problem 403 `forbidden`."""
+    person = stream.run_by
+    source = stream.source_table
+    reads = person.scopes(Permission.TABLE_ROWS) if person else None
+    reads_source = source is None or (reads is not None and reads.covers_table(source.root_id, source.pk))
+    if person is None or not person.is_active or not may_run(person, stream) or not reads_source:
+        name = person.name if person else "nobody"
+        text = f"The stream runs for {name}, who may no longer run it. An operator of its table must start it."
+        raise Problem(403, "forbidden", text)
+
+
+def preview_of(stream: Stream, *, reset: bool) -> dict[str, Any]:
+    """What the round would do, as people approve it: the definition, and what follows from it."""
+    definition = Definition.from_json(stream.definition)
+    replaces = replaces_rows(stream, definition)
+    needs = reset or (replaces and not is_approved(stream))
+    return {
+        "class": (TableClass.WHOLE_TABLE if needs else TableClass.ORDINARY).value,
+        "stream": str(stream.pk),
+        "table_id": stream.target_table_id,
+        "definition": stream.definition,
+        "definition_sha256": stream.definition_sha256,
+        "replaces": replaces,
+        "reset": reset,
+        "approved_by_job": str(stream.approved_by_job_id) if replaces and not needs else None,
+        "consequences": consequences_of(definition, reset=reset, replaces=replaces),
+    }
+
+
+def replaces_rows(stream: Stream, definition: Definition) -> bool:
+    """Whether each batch removes every row of a table that the stream didn't create (rule 6 of approvals)."""
+    destructive = definition.output_mode == COMPLETE or definition.overwrites_schema
+    return destructive and stream.table.is_delta and stream.table.table_id != stream.made_table_id
+
+
+def is_approved(stream: Stream) -> bool:
+    """Whether the definition's approval stands: given to this very definition, and by as many people as the rules ask for now."""
+    job = stream.approved_by_job
+    if job is None or stream.approved_sha256 != stream.definition_sha256:
+        return False
+    return evaluate.approvals(job) >= evaluate.policy_of(job, job.preview or {}).required_approvals
+
+
+def due() -> list[Any]:
+    """The running streams whose next round is due, longest due first; MOST at most."""
+    streams = Stream.objects.filter(state=Stream.State.RUNNING, next_round_at__lte=Now())
+    return list(streams.order_by("next_round_at").values_list("pk", flat=True)[:MOST])
+
+
+def open_if_due(pk: Any) -> bool:
+    """Opens the stream's round if it is due and something waits in its source. Returns whether."""
+    with transaction.atomic():
+        stream = (
+            Stream.objects.select_for_update(of=("self",), skip_locked=True)
+            .select_related("table", "source_table", "run_by", "approved_by_job", "approved_by_job__table")
+            .filter(pk=pk, state=Stream.State.RUNNING, next_round_at__lte=Now())
+            .first()
+        )
+        if stream is None or open_round(stream) is not None:
+            return False
+        if not _has_work(stream):
+            Stream.objects.filter(pk=pk).update(next_round_at=timezone.now() + interval_of(stream))
+            return False
+        try:
+            open_next(Actor.system(WHO), stream)
+        except Problem as problem:
+            if problem.status != 403:
+                raise
+            _stop(stream, problem.detail)
+            return False
+    return True
+
+
+def _has_work(stream: Stream) -> bool:
+    """Whether files or versions wait, or it can't be told, or nothing has looked for long."""
+    measured = lag.measure(stream)
+    Stream.objects.filter(pk=stream.pk).update(lag=measured.as_json() if measured else None, lag_at=Now())
+    last = stream.round_set.order_by("-id").values_list("opened_at", flat=True).first()
+    return measured is None or measured.waiting > 0 or last is None or timezone.now() - last > UNASKED
+
+
+def interval_of(stream: Stream) -> timedelta:
+    """The time from one round's start to the next; zero for a stream without an interval."""
+    return timedelta(seconds=stream.interval_seconds or 0)
+
+
+def _stop(stream: Stream, text: str) -> None:
+    record(
+        Actor.system(WHO),
+        Action.STREAM_STOP,
+        ObjectKind.STREAM,
+        stream.pk,
+        stream.name,
+        reason=text,
+        table=stream.table_id,
+    )
+    Stream.objects.filter(pk=stream.pk).update(
+        state=Stream.State.STOPPED, state_at=Now(), state_text=text, next_round_at=None
+    )

@@ -1,0 +1,140 @@
+"""Where a stream writes: the target’s directory, made if it isn’t there yet, and the query’s checkpoint."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import refuse
+from console.base.env import Env
+from console.base.errors import Problem
+from jobs.lifecycle.cancelling import require_person
+from jobs.streams import prediction
+from jobs.streams.faults import invalid
+from jobs.streams.sources import struct_of, uuid_of
+from jobs.targets import access, places
+from jobs.targets.subject import Subject, subject_of
+from tables.catalog.additions import enter
+from tables.models import Table
+from tables.rules import discovery
+from tables.rules.discovery import Kind
+from tables.sync import log_access
+
+Asked = Mapping[str, Any]
+
+
+def target_place(actor: Actor, given: Asked, made: list[Path]) -> places.Place:
+    """The directory to write into, made (and added to `made`) if only its parent is there. Raises Problem, Http404."""
+    if bool(given.get("path")) == bool(given.get("table")):
+        raise invalid("target", "Name either the path of the target or a table of the catalog.")
+    if given.get("table"):
+        named = str(given["table"])
+        table_id = uuid_of(named)
+        place = places.by_name(actor, named) if table_id is None else None
+        table = access.table_to_change(actor, table_id if table_id else _table_at(place).pk)
+        return places.Place(table.root, table.path, None, table)
+    place = _place_or_new(actor, str(given["path"]), made)
+    if not access.may_request_at(require_person(actor), place):
+        text = "You may view this path, but a stream into it takes the operator role there."
+        refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
+    _refuse_other_files(place.path)
+    return place
+
+
+def _table_at(place: places.Place | None) -> Table:
+    if place is None or place.table is None:
+        raise invalid("target.table", "There is no such table.")
+    return place.table
+
+
+def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
+    try:
+        return places.by_path(actor, path, Action.STREAM_CREATE)
+    except Problem as problem:
+        parent, _, name = path.rstrip("/").rpartition("/")
+        if problem.status != 404 or not parent or name in {"", ".", ".."}:
+            raise
+    above = places.by_path(actor, parent, Action.STREAM_CREATE)
+    if not access.may_request_at(require_person(actor), above):
+        text = "You may view this path, but a stream into it takes the operator role there."
+        refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, path, path, Problem(403, "forbidden", text))
+    if discovery.is_delta(above.path):
+        raise invalid("target.path", f"{above.path} is a Delta table: a table can’t lie inside another.")
+    made.append(Path(above.path, name))
+    try:
+        made[-1].mkdir(exist_ok=True)
+    except OSError as error:
+        raise Problem(
+            422, "unreadable", f"Levee can’t make the directory {above.path}/{name}: {error.strerror}."
+        ) from None
+    return places.by_path(actor, f"{above.path}/{name}", Action.STREAM_CREATE)
+
+
+def _refuse_other_files(path: str) -> None:
+    """A directory that holds anything but a Delta table isn't written into. Raises Problem 422."""
+    if not path.startswith("/") or discovery.is_delta(path):
+        return
+    with os.scandir(path) as entries:
+        other = next((entry.name for entry in entries), None)
+    if other is not None:
+        text = (
+            f"{path} isn’t a Delta table and isn’t empty (it holds {other[:60]})."
+            " Convert it to Delta first, or choose an empty directory."
+        )
+        raise Problem(422, "not_delta", text, fields={"target.path": text})
+
+
+def entry_of(actor: Actor, place: places.Place) -> Table:
+    """The catalog's entry of the target: a Delta table with its log read, or a directory that waits for its first batch."""
+    if place.table is not None:
+        return place.table
+    if place.location is None:
+        return Table.objects.get(path=place.path)
+    is_delta = discovery.is_delta(place.path)
+    table, is_new = enter(actor, place.location, Kind.DELTA if is_delta else Kind.PARQUET)
+    return log_access.sync(table.pk) if is_new and is_delta else table
+
+
+def checkpoint_of_query(
+    actor: Actor, path: str | None, stream: uuid.UUID, target: str, source: str, made: list[Path]
+) -> str:
+    """The query's checkpoint: Levee's own place, or an empty or new directory below a root, apart from source and target."""
+    if not path:
+        return str(Env.read().home / "streams" / str(stream))
+    place = _place_or_new(actor, path, made)
+    if not access.may_request_at(require_person(actor), place):
+        raise invalid("checkpoint", "A checkpoint below this root takes the operator role there.")
+    for other in (target, source):
+        if f"{place.path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place.path}/"):
+            raise invalid("checkpoint", f"The checkpoint and {other} can’t lie inside each other.")
+    if any(Path(place.path).iterdir()):
+        raise invalid(
+            "checkpoint",
+            f"{place.path} isn’t empty: a checkpoint belongs to one query, and this may be another’s.",
+            "foreign_checkpoint",
+        )
+    return place.path
+
+
+def target_subject(table: Table | None) -> Subject | None:
+    """The target as its log has it; None while it is no table. Raises CommandRefused `unreadable`."""
+    if table is None or not (table.is_delta or discovery.is_delta(table.path)):
+        return None
+    return subject_of(table.pk)
+
+
+def target_of(subject: Subject | None) -> prediction.Target | None:
+    """The target as the prediction takes it."""
+    if subject is None:
+        return None
+    return prediction.Target(
+        schema=struct_of(subject),
+        partition_columns=tuple(subject.metadata.partition_columns),
+        configuration=dict(subject.configuration),
+        features=tuple(subject.table.features),
+    )

@@ -1,0 +1,150 @@
+"""Streams over HTTP: define, start, stop, run once, reset, watch."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from console.accounts.permissions import person_of
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.pagination import Key, page
+from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
+from jobs.models import Job, Stream, StreamBatch
+from jobs.streams import acts
+from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
+from jobs.web.jobs.payloads import job_json
+from jobs.web.jobs.serializers import JobSerializer
+from jobs.web.streams.serializers import BatchSerializer, NewStream, ResetBody, StreamChange, StreamSerializer
+
+BY_NAME = (Key("name"), Key("id"))
+NEWEST_BATCH = (Key("id", descending=True),)
+
+
+def streams_json(streams: Sequence[Stream]) -> list[dict[str, Any]]:
+    """Several streams; two queries."""
+    context = {"last_batches": last_batches(streams), "rounds": open_jobs(streams)}
+    return [dict(StreamSerializer(stream, context=context).data) for stream in streams]
+
+
+def _now(request: Request, stream_id: uuid.UUID) -> dict[str, Any]:
+    return streams_json([stream_for(person_of(request), stream_id)])[0]
+
+
+def _job(job: Job) -> Response:
+    return Response(job_json(job), status=202)
+
+
+class Streams(APIView):
+    """The streams into tables that you may see; and the place to define one."""
+
+    requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_READ, "POST": Permission.JOB_REQUEST}
+
+    @extend_schema(operation_id="streams_list", parameters=[ListQuery], responses=StreamSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        """By name."""
+        found = page(visible_to(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
+        return listed(request, found, streams_json(found.rows))
+
+    @extend_schema(operation_id="streams_create", request=NewStream, responses={201: StreamSerializer})
+    def post(self, request: Request) -> Response:
+        """Creates a stream, stopped. 422 `schema_refused` names what its first batch would be refused for."""
+        given = body_of(request, NewStream)
+        stream = acts.create(Actor.of(request), given.pop("name"), given.pop("reason"), given)
+        return Response(_now(request, stream.pk), status=201)
+
+
+class StreamDetail(APIView):
+    """One stream."""
+
+    requires: ClassVar[dict[str, Permission]] = {
+        "GET": Permission.TABLE_READ,
+        "PATCH": Permission.JOB_REQUEST,
+        "DELETE": Permission.JOB_REQUEST,
+    }
+
+    @extend_schema(operation_id="streams_get", responses=StreamSerializer)
+    def get(self, request: Request, stream_id: uuid.UUID) -> Response:
+        return Response(_now(request, stream_id))
+
+    @extend_schema(operation_id="streams_change", request=StreamChange, responses=StreamSerializer)
+    def patch(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """Changes the definition from the next round on. 409 `needs_reset` for what the checkpoint can’t follow."""
+        stream = stream_for(person_of(request), stream_id)
+        acts.change(Actor.of(request), stream, body_of(request, StreamChange))
+        return Response(_now(request, stream_id))
+
+    @extend_schema(operation_id="streams_remove", responses={204: None})
+    def delete(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """Removes a stopped stream. 409 `wrong_state` while it runs."""
+        acts.remove(Actor.of(request), stream_for(person_of(request), stream_id))
+        return Response(status=204)
+
+
+class StreamStart(APIView):
+    """Starts a stream."""
+
+    requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
+
+    @extend_schema(operation_id="streams_start", request=NoBody, responses={202: JobSerializer})
+    def post(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """Answers with the job of its first round."""
+        body_of(request, NoBody)
+        return _job(acts.start(Actor.of(request), stream_for(person_of(request), stream_id)))
+
+
+class StreamStop(APIView):
+    """Stops a stream."""
+
+    requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
+
+    @extend_schema(operation_id="streams_stop", request=NoBody, responses={202: StreamSerializer})
+    def post(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """After the round that runs; at once if none does."""
+        body_of(request, NoBody)
+        acts.stop(Actor.of(request), stream_for(person_of(request), stream_id))
+        return Response(_now(request, stream_id), status=202)
+
+
+class StreamRunOnce(APIView):
+    """Runs one round."""
+
+    requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
+
+    @extend_schema(operation_id="streams_run_once", request=NoBody, responses={202: JobSerializer})
+    def post(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """The job’s result has `no_op: true` if the source held nothing new."""
+        body_of(request, NoBody)
+        return _job(acts.run_once(Actor.of(request), stream_for(person_of(request), stream_id)))
+
+
+class StreamReset(APIView):
+    """Requests the reset of a stream's checkpoint."""
+
+    requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
+
+    @extend_schema(operation_id="streams_reset", request=ResetBody, responses={202: JobSerializer})
+    def post(self, request: Request, stream_id: uuid.UUID) -> Response:
+        """A reviewed job: afterwards the stream reads its source from the start again."""
+        given = body_of(request, ResetBody)
+        stream = stream_for(person_of(request), stream_id)
+        return _job(acts.reset(Actor.of(request), stream, given["reason"]))
+
+
+class StreamBatches(APIView):
+    """A stream's micro-batches, newest first."""
+
+    requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_READ}
+
+    @extend_schema(operation_id="streams_batches", parameters=[ListQuery], responses=BatchSerializer(many=True))
+    def get(self, request: Request, stream_id: uuid.UUID) -> Response:
+        stream = stream_for(person_of(request), stream_id)
+        rows = StreamBatch.objects.filter(stream=stream)
+        found = page(rows, NEWEST_BATCH, limit_asked(request), cursor_asked(request))
+        return listed(request, found, [BatchSerializer(batch).data for batch in found.rows])

@@ -1,0 +1,279 @@
+"""Pages of streams: the list, one stream with its batches, the form that defines it, and its buttons."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.models import Person
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from console.base.pagination import Page, pager
+from jobs.commands.stream_round.rules import Definition, consequences_of
+from jobs.domain.states import State
+from jobs.models import Stream, StreamBatch, StreamRound
+from jobs.policy.needs import needs_of
+from jobs.streams import acts, rounds
+from jobs.streams.queries import may_run, stream_for
+from jobs.web.streams import presenters
+from jobs.web.streams.forms import EditForm, StreamForm, values_of
+
+PAGE = 50
+# Refusals that a person can mend on the page where they asked.
+SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
+ACT_REFUSED = {400, 404, 409, 422}
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def streams(request: HttpRequest) -> HttpResponse:
+    """Every stream into a table that you may see, by name."""
+    person = person_of(request)
+    listed = presenters.listed(person, PAGE, request.GET.get("cursor", ""))
+    context = {
+        "rows": [presenters.row(stream) for stream in listed.rows],
+        "page": pager(request.GET, listed, "Next", previous_text="Previous"),
+        "counted": presenters.counted(person),  # by state, of all pages
+        "may_create": person.may(Permission.JOB_REQUEST),
+    }
+    return render(request, "jobs/streams/list.html", context)
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def stream(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """One stream: its state, its batches, what it reads and writes."""
+    return _detail(request, stream_for(person_of(request), stream_id))
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def stream_live(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """The head of a stream's page as it is now; what stands below comes along if a batch or a round is new."""
+    found = stream_for(person_of(request), stream_id)
+    newest = presenters.newest_batches(found)
+    context = _head(request, found, newest)
+    context["is_news"] = request.GET.get("seen") != context["seen"]
+    if context["is_news"]:
+        context |= _body(request, found, _batches(request, found), newest)
+    return render(request, "jobs/streams/_live_answer.html", context)
+
+
+def _detail(request: HttpRequest, found: Stream, problem: Problem | None = None) -> HttpResponse:
+    batches = _batches(request, found)
+    # The first page has those of the drawing.
+    newest = presenters.newest_batches(found) if "cursor" in request.GET else batches.rows[: presenters.DRAWN]
+    context = _head(request, found, newest) | _body(request, found, batches, newest) | {"problem": problem}
+    return render(request, "jobs/streams/stream.html", context, status=problem.status if problem else 200)
+
+
+def _batches(request: HttpRequest, found: Stream) -> Page[StreamBatch]:
+    return presenters.batch_page(found, PAGE, request.GET.get("cursor", ""))
+
+
+def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dict[str, Any]:
+    """What the head of the page shows."""
+    person, opened = person_of(request), rounds.open_round(found)
+    behind = presenters.is_behind(found, newest[0].took_ms if newest else None)
+    has_failed = found.state == Stream.State.FAILED
+    waits = opened is not None and opened.job.state == State.AWAITING_APPROVAL
+    return {
+        "stream": found,
+        "source": presenters.source_of(found),
+        "source_url": _source_url(person, found),
+        "heading": presenters.heading(found, behind),
+        "look": presenters.BEHIND if behind else presenters.LOOKS[found.state],
+        "lag": presenters.lag_of(found),
+        "actions": presenters.actions_of(person, found, opened),
+        "opened": opened,
+        "round_text": presenters.round_sentence(opened) if opened else "",
+        "waits_for_approval": waits,
+        "condition": presenters.condition_of(found.error) if has_failed else "",
+        "last_good": next((batch for batch in newest if batch.version is not None), None),
+        "cursor": request.GET.get("cursor", ""),
+        "polls": opened is not None or found.state in {Stream.State.RUNNING, Stream.State.STOPPING},
+        "poll_seconds": 2 if opened and not waits else 10,
+        "seen": _seen(found, newest, opened),
+    }
+
+
+def _seen(found: Stream, newest: list[StreamBatch], opened: StreamRound | None) -> str:
+    """What the part below the head depends on: a poll that knows it gets the head alone."""
+    newest_id = newest[0].pk if newest else 0
+    return f"{newest_id}.{found.rounds}.{found.state}.{found.revision}.{opened.job.state if opened else ''}"
+
+
+def _source_url(person: Person, found: Stream) -> str | None:
+    return reverse("tables:overview", args=[found.source_table_id]) if presenters.sees_source(person, found) else None
+
+
+def _body(request: HttpRequest, found: Stream, batches: Page[StreamBatch], newest: list[StreamBatch]) -> dict[str, Any]:
+    """What stands below the head: batches and rail."""
+    lines = presenters.round_lines(found)
+    definition = Definition.from_json(found.definition)
+    return {
+        "drawing": presenters.drawing(found, newest),
+        "batches": presenters.batch_lines(found, batches.rows),
+        "page": _pages(request, found, batches),
+        "rates": presenters.rates_of(found, newest[0] if newest else None),
+        "last": newest[0] if newest else None,
+        "rounds": lines,
+        "sink": presenters.described_sink(found, lines),
+        "definition": found.definition,
+        "source_name": found.source_table.name if found.source_table else "",
+        "approval": presenters.approval_of(found, definition),
+    }
+
+
+def _pages(request: HttpRequest, found: Stream, batches: Page[StreamBatch]) -> dict[str, Any]:
+    """The links around the batches, with the page's own address: a poll or a button has another one."""
+    asked = request.GET.copy()
+    asked.pop("seen", None)
+    links = pager(asked, batches, "Older")
+    here = reverse("jobs:stream", args=[found.pk])
+    return links | {name: f"{here}{links[name]}" for name in ("previous_url", "next_url") if links[name]}
+
+
+# --- definition -------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def stream_new(request: HttpRequest) -> HttpResponse:
+    """The form of a new stream; posted, the stream, stopped."""
+    form = StreamForm(request.POST if request.method == "POST" else None)
+    if request.method == "GET" or not form.is_valid():
+        return _form_page(request, form, 400 if form.errors else 200)
+    given = form.cleaned_data
+
+    def create() -> Stream:
+        return acts.create(Actor.of(request), given["name"], given["reason"], form.asked())
+
+    return _saved(request, form, create)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def stream_edit(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """The same form with the stream's definition; posted, the definition from its next round on."""
+    found = stream_for(person_of(request), stream_id)
+    _require_may_run(request, found)
+    initial = values_of(found.asked) | {"name": found.name}
+    form = EditForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "GET" or not form.is_valid():
+        return _form_page(request, form, 400 if form.errors else 200, found)
+    return _saved(request, form, lambda: acts.change(Actor.of(request), found, form.changes()), found)
+
+
+def _require_may_run(request: HttpRequest, found: Stream) -> None:
+    """Raises Problem 403."""
+    if not may_run(person_of(request), found):
+        raise Problem(
+            403, "forbidden", "You may see this stream but not change it; that takes an operator of its table."
+        )
+
+
+def _saved(
+    request: HttpRequest, form: StreamForm, save: Callable[[], Stream], found: Stream | None = None
+) -> HttpResponse:
+    """The stream's page; or the form again, with what was typed and why it was refused."""
+    try:
+        return redirect("jobs:stream", save().pk)
+    except Http404:
+        problem = Problem(404, "not_found", "A table that you named isn’t in the catalog, or you don’t have access.")
+    except Problem as refused:
+        if refused.status not in SAID_ON_THE_PAGE:
+            raise
+        problem = refused
+    form.refused(problem)
+    return _form_page(request, form, problem.status, found, problem)
+
+
+def _form_page(
+    request: HttpRequest, form: StreamForm, status: int, found: Stream | None = None, problem: Problem | None = None
+) -> HttpResponse:
+    context = {"form": form, "stream": found, "problem": problem}
+    return render(request, "jobs/streams/form.html", context, status=status)
+
+
+# --- buttons ----------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def stream_start(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """Starts the stream."""
+    return _acted(request, stream_id, acts.start)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def stream_stop(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """Stops the stream after its current round."""
+    return _acted(request, stream_id, acts.stop)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def stream_run_once(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """Opens one round."""
+    return _acted(request, stream_id, acts.run_once)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def stream_remove(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """Removes the stream from the lists."""
+    return _acted(request, stream_id, acts.remove, to_list=True)
+
+
+def _acted(
+    request: HttpRequest, stream_id: uuid.UUID, act: Callable[[Actor, Stream], object], *, to_list: bool = False
+) -> HttpResponse:
+    """Back to the page after the act; the page with the refusal where there is one."""
+    found = stream_for(person_of(request), stream_id)
+    try:
+        act(Actor.of(request), found)
+    except Problem as problem:
+        if problem.status not in ACT_REFUSED:
+            raise
+        return _detail(request, stream_for(person_of(request), stream_id), problem)
+    return redirect("jobs:streams") if to_list else redirect("jobs:stream", stream_id)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def stream_reset(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
+    """What a reset of the checkpoint means; posted with a reason, the job that waits for approval."""
+    found = stream_for(person_of(request), stream_id)
+    _require_may_run(request, found)
+    reason = request.POST.get("reason", "")
+    if request.method == "GET":
+        return _reset_page(request, found)
+    try:
+        return redirect("jobs:detail", acts.reset(Actor.of(request), found, reason).pk)
+    except Problem as problem:
+        if problem.status not in ACT_REFUSED:
+            raise
+        return _reset_page(request, found, reason, problem)
+
+
+def _reset_page(request: HttpRequest, found: Stream, reason: str = "", problem: Problem | None = None) -> HttpResponse:
+    preview = rounds.preview_of(found, reset=True)
+    context = {
+        "stream": found,
+        "reason": reason,
+        "problem": problem,
+        "reason_fault": (problem.fields or {}).get("reason") if problem else "",
+        "consequences": consequences_of(Definition.from_json(found.definition), reset=True, replaces=False),
+        "needs": needs_of(person_of(request), "stream_round", found.table, preview),
+    }
+    return render(request, "jobs/streams/reset.html", context, status=problem.status if problem else 200)

@@ -1,0 +1,349 @@
+"""Rounds: opened when they are due, run as jobs of their own queue, booked in the stream's rows."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from console.audit.models import Event
+from jobs.dispatcher import streams
+from jobs.dispatcher.attribution import judgement
+from jobs.evidence.consistency import differences
+from jobs.models import Decision, Job, PolicyRule, Stream, StreamBatch, StreamRound
+from jobs.streams import acts, booking, lag, rounds
+from jobs.streams.thinning import thin
+from tables.models import Commit, Explanation
+from tables.sync import log_access
+from tests import factories
+from tests.jobs.streams.small_stream import SmallStream, fresh, run_round
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
+ROW = {"id": 1, "p": "a"}
+
+
+@pytest.fixture
+def stream(actor, asked) -> Stream:
+    return acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
+
+
+def book_ended() -> int:
+    return sum(booking.book(pk) for pk in booking.ended())
+
+
+def open_due() -> int:
+    return sum(rounds.open_if_due(pk) for pk in rounds.due())
+
+
+def make_due(stream: Stream) -> None:
+    Stream.objects.filter(pk=stream.pk).update(next_round_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_start_opens_a_round_at_once_as_a_job_of_the_streams_queue(actor, stream):
+    job: Any = acts.start(actor, stream)
+    assert (job.command, job.state, job.requested_by) == ("stream_round", "queued", actor.person)
+    assert job.parameters["definition"]["path"] == stream.table.path
+    assert fresh(stream).state == "running"
+    assert StreamRound.objects.get(job=job).number == 1
+
+
+def test_a_round_is_booked_with_its_batches_as_the_log_tells_them(actor, stream):
+    acts.start(actor, stream)
+    job: Any = run_round(SmallStream([ROW], [ROW, {"id": 2, "p": "a"}]))
+    assert (job.state, job.version) == ("succeeded", 2)
+    assert book_ended() == 1
+    newest, first = StreamBatch.objects.filter(stream=stream)
+    assert (first.batch_id, first.version, first.input_rows, first.rows_out) == (0, 1, 1, 1)
+    assert (newest.version, newest.rows_out, newest.took_ms, newest.durations["addBatch"]) == (2, 2, 1500, 900)
+    now = fresh(stream)
+    assert now.state == "running"
+    assert now.target_table_id == now.table.table_id
+    assert now.next_round_at is not None
+    assert book_ended() == 0
+
+
+def test_batches_of_a_worker_that_died_after_its_commits_are_told_by_the_log_alone(actor, stream):
+    acts.start(actor, stream)
+    job: Any = run_round(SmallStream([ROW], [ROW]))
+    Job.objects.filter(pk=job.pk).update(result={**job.result, "details": {}})
+    book_ended()
+    batches = StreamBatch.objects.filter(stream=stream).order_by("batch_id")
+    assert [(b.batch_id, b.version, b.rows_out, b.took_ms) for b in batches] == [(0, 1, 1, None), (1, 2, 1, None)]
+
+
+def test_every_commit_of_a_round_is_its_jobs(actor, stream):
+    """A round commits once for each batch: neither the audit's check nor the attribution takes the others for strangers."""
+    acts.start(actor, stream)
+    job: Any = run_round(SmallStream([ROW], [ROW]))
+    first = Commit.objects.get(table=stream.table, version=1)
+    assert judgement(first).verdict == Explanation.Verdict.WAITING
+    book_ended()
+    assert judgement(first).verdict == Explanation.Verdict.NEEDED_NONE
+    Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() - timedelta(days=9))
+    assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == []
+    StreamBatch.objects.all().delete()
+    assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == ["strange_stamp"]
+
+
+def test_a_due_stream_gets_its_next_round_and_one_at_a_time(actor, stream):
+    acts.start(actor, stream)
+    make_due(stream)
+    assert open_due() == 0  # one is open
+    run_round(SmallStream([ROW]))
+    book_ended()
+    assert open_due() == 0  # not due before its interval
+    make_due(stream)
+    assert open_due() == 1
+    assert fresh(stream).rounds == 2
+    job = Job.objects.get(state="queued")
+    assert job.requested_by == actor.person
+    assert Event.objects.get(job=job.pk, action="job.request").actor_name == "dispatcher"
+
+
+def test_a_stream_whose_source_holds_nothing_new_opens_no_round(actor, stream, landing):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    taken(stream, landing)
+    make_due(stream)
+    assert open_due() == 0
+    assert waiting(stream) == 0
+    (landing / "new.json").write_text("{}")
+    make_due(stream)
+    assert open_due() == 1
+    assert waiting(stream) == 1
+
+
+def test_after_ten_minutes_a_round_looks_whatever_the_count_says(actor, stream, landing):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    taken(stream, landing)
+    StreamRound.objects.update(opened_at=timezone.now() - timedelta(minutes=11))
+    make_due(stream)
+    assert open_due() == 1
+
+
+def waiting(stream: Stream) -> Any:
+    return (fresh(stream).lag or {})["waiting"]
+
+
+def taken(stream: Stream, landing: Path) -> None:
+    """A checkpoint whose source's log names every file that is there."""
+    place = Path(stream.checkpoint) / "sources" / "0"
+    place.mkdir(parents=True)
+    lines = [json.dumps({"path": f"file://{file}", "timestamp": 1, "batchId": 0}) for file in landing.iterdir()]
+    (place / "0").write_text("\n".join(["v1", *lines]))
+    for name in ("offsets", "commits"):
+        (Path(stream.checkpoint) / name).mkdir()
+    (Path(stream.checkpoint) / "commits" / "0").write_text("v1\n{}")
+    (Path(stream.checkpoint) / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
+
+
+def test_a_failed_round_fails_its_stream_and_says_why(actor, stream):
+    acts.start(actor, stream)
+    job: Any = run_round(SmallStream(fails="DELTA_METADATA_MISMATCH"))
+    book_ended()
+    now = fresh(stream)
+    assert now.state == "failed"
+    assert now.error["engine"]["condition"] == "DELTA_METADATA_MISMATCH"
+    assert now.error["table_state"] == "Nothing was committed."
+    assert Event.objects.get(action="stream.fail").job == job.pk
+    make_due(stream)
+    assert open_due() == 0
+    acts.start(actor, now)
+    assert fresh(stream).state == "running"
+
+
+def test_an_available_now_stream_stops_when_it_has_read_all(actor, asked):
+    stream = acts.create(actor, "once", "a load", {**asked, "trigger": "available_now"})
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    assert fresh(stream).state == "stopped"
+    assert fresh(stream).state_text == "It has read all that was there."
+
+
+def test_a_stop_lets_the_round_that_runs_end(actor, stream):
+    job: Any = acts.start(actor, stream)
+    Job.objects.filter(pk=job.pk).update(state="running", attempt=1, token=1)
+    acts.stop(actor, fresh(stream))
+    assert fresh(stream).state == "stopping"
+    Job.objects.filter(pk=job.pk).update(
+        state="succeeded",
+        finished_at=timezone.now(),
+        result={"version": None, "no_op": True, "details": {}},
+        no_op=True,
+    )
+    book_ended()
+    assert fresh(stream).state == "stopped"
+
+
+def test_a_stop_ends_a_round_that_no_worker_has(actor, stream):
+    job: Any = acts.start(actor, stream)
+    acts.stop(actor, fresh(stream))
+    job.refresh_from_db()
+    assert (job.state, fresh(stream).state) == ("cancelled", "stopped")
+
+
+def test_it_stops_once_its_person_may_no_longer_run_it(actor, stream, olga):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    olga.grants.all().delete()
+    make_due(stream)
+    assert open_due() == 0
+    now = fresh(stream)
+    assert now.state == "stopped"
+    assert olga.name in now.state_text
+
+
+# --- streams that replace rows ----------------------------------------------------------------------------------------
+
+
+def approve(job: Any) -> None:
+    anna = factories.person_with("approver")
+    Decision.objects.create(job=job, person=anna, digest=job.digest, decision="approve", comment="yes")
+    Job.objects.filter(pk=job.pk).update(state="queued")
+
+
+def test_complete_into_a_table_that_it_did_not_make_is_approved_once_per_definition(actor, counted):
+    stream = acts.create(actor, "count", "sums", counted)
+    job: Any = acts.start(actor, stream)
+    assert (job.state, job.preview["class"]) == ("awaiting_approval", "whole_table")
+    assert {c["code"] for c in job.preview["consequences"]} == {"replaces_rows", "standing"}
+    approve(job)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    make_due(stream)
+    open_due()
+    second: Any = Job.objects.exclude(pk=job.pk).get()
+    assert (second.state, second.preview["approved_by_job"]) == ("queued", str(job.pk))
+    log_access.sync(stream.table_id)
+    run_round(SmallStream([ROW]))
+    commit = Commit.objects.filter(table=stream.table).latest("version")
+    assert judgement(commit).verdict == Explanation.Verdict.APPROVED
+    book_ended()
+    acts.stop(actor, fresh(stream))
+    changed = acts.change(actor, fresh(stream), {"filter": "id > 0", "reason": "less"})
+    assert acts.start(actor, changed).state == "awaiting_approval"
+
+
+def test_a_stricter_rule_ends_a_standing_approval(actor, counted):
+    stream = acts.create(actor, "count", "sums", counted)
+    job: Any = acts.start(actor, stream)
+    approve(job)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    PolicyRule.objects.filter(command="stream_round").update(required_approvals=2)
+    make_due(stream)
+    open_due()
+    assert Job.objects.exclude(pk=job.pk).get().state == "awaiting_approval"
+
+
+def test_a_stream_whose_round_was_rejected_stops(actor, counted):
+    stream = acts.create(actor, "count", "sums", counted)
+    job: Any = acts.start(actor, stream)
+    Job.objects.filter(pk=job.pk).update(state="rejected", finished_at=timezone.now())
+    book_ended()
+    assert (fresh(stream).state, fresh(stream).state_text) == ("stopped", "Its round was rejected.")
+
+
+def test_complete_into_the_table_that_it_made_needs_no_approval(actor, asked):
+    body = {**asked, "aggregate": {"group_by": ["p"], "count_as": "id"}, "output_mode": "complete"}
+    stream = acts.create(actor, "count", "sums", body)
+    assert acts.start(actor, stream).state == "queued"
+    run_round(SmallStream([ROW]))
+    batch_zero(stream)
+    book_ended()
+    assert fresh(stream).made_table_id == fresh(stream).table.table_id
+    make_due(stream)
+    open_due()
+    assert Job.objects.get(stream_round__number=2).state == "queued"
+
+
+def batch_zero(stream: Stream) -> None:
+    """The small engine makes the table by a commit of its own: here the stream's first batch is taken to be that one."""
+    job = Job.objects.get(stream_round__stream=stream)
+    commit = Commit.objects.get(table=stream.table, version=1)
+    Commit.objects.filter(table=stream.table, version=0).update(
+        job=job.pk, operation=commit.operation, operation_parameters={**commit.operation_parameters, "epochId": "7"}
+    )
+
+
+def test_a_reset_is_reviewed_and_starts_over(actor, stream):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    acts.stop(actor, fresh(stream))
+    Stream.objects.filter(pk=stream.pk).update(query_id="q")
+    job: Any = acts.reset(actor, fresh(stream), "the source was made anew")
+    assert (job.state, job.reason) == ("awaiting_approval", "the source was made anew")
+    assert "loads_again" in {c["code"] for c in job.preview["consequences"]}
+    approve(job)
+    engine = SmallStream()
+    run_round(engine)
+    assert engine.ran[0].reset
+    book_ended()
+    assert (fresh(stream).query_id, fresh(stream).state) == (None, "stopped")
+
+
+# --- the past ---------------------------------------------------------------------------------------------------------
+
+
+def test_lists_fold_the_rounds_of_the_past(actor, stream):
+    for _ in range(3):
+        if fresh(stream).state == "running":
+            make_due(stream)
+            open_due()
+        else:
+            acts.start(actor, stream)
+        run_round(SmallStream([ROW]))
+        book_ended()
+    assert Job.objects.filter(folded=False).count() == 1
+    assert Job.objects.count() == 3
+
+
+def test_old_batches_and_old_empty_rounds_are_thinned_and_what_committed_stays(actor, stream):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    for _ in range(2):
+        make_due(stream)
+        open_due()
+        run_round(SmallStream())
+        book_ended()
+    old = timezone.now() - timedelta(days=100)
+    Job.objects.update(finished_at=old)
+    StreamBatch.objects.update(at=old)
+    thin()
+    left = list(Job.objects.order_by("requested_at").values_list("version", "folded"))
+    assert left == [(1, True), (None, False)]
+    assert not StreamBatch.objects.exists()
+    assert Stream.objects.get().rounds == 3
+
+
+def test_one_streams_trouble_holds_up_no_other(actor, stream, asked, root, monkeypatch: pytest.MonkeyPatch):
+    other = acts.create(actor, "second", "more", {**asked, "target": {"path": f"{root.uri}/second"}})
+    for each in (stream, other):
+        acts.start(actor, each)
+        run_round(SmallStream([ROW]))
+    book_ended()
+    for each in (stream, other):
+        make_due(each)
+
+    measured: Any = lag.measure
+
+    def measure(each: Stream) -> Any:
+        if each.pk == stream.pk:
+            raise RuntimeError("a fault")
+        return measured(each)
+
+    monkeypatch.setattr(lag, "measure", measure)
+    streams.look()
+    assert fresh(other).rounds == 2
+    assert fresh(stream).rounds == 1

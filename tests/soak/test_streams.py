@@ -1,0 +1,138 @@
+"""A stream is killed at random, over and over, while files arrive: no row is lost, none is doubled, by another reader than Spark.
+
+`make soak` kills 50 times, the tests 5. The kills are drawn from LEVEE_SOAK_SEED (printed), so that a failure can be played again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from console.supervisor.pids import start_ticks
+from tests.jobs.instance import Instance, opened, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(0)]
+
+FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
+KILLS = 50 if FULL else 5
+ROWS = 5  # of one file
+LIMIT_S = 240.0
+TIMING = {
+    "lease": 5.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5, "cancel_grace": 4.0, "unproven": 3.0,
+    "run_limit": 600.0, "preview_limit": 600.0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def instance() -> Iterator[Instance]:
+    folder = Path(tempfile.mkdtemp(prefix="levee-streams-"))
+    try:
+        with opened(folder, TIMING, engine="spark") as made:
+            made.add_worker("streams")
+            made.add_dispatcher()
+            yield made
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_stream_killed_at_random_loses_and_doubles_nothing(instance):
+    seed = int(os.environ.get("LEVEE_SOAK_SEED") or random.randrange(1 << 32))
+    print(f"LEVEE_SOAK_SEED={seed}: {KILLS} kills")
+    chance, landing, target = random.Random(seed), instance.lake / "landing", instance.lake / "clicks"
+    landing.mkdir()
+    written = drop(landing, 0, 4)
+    made = instance.ask("stream", name="clicks", source=str(landing), target=str(target), interval="10s")
+    for number in range(KILLS):
+        wait_for(lambda: go_on(instance, made["stream"]) or running(instance), LIMIT_S, instance.tail)
+        written = drop(landing, written, chance.randint(1, 4))
+        time.sleep(chance.uniform(0, 6))
+        killed = kill_one(instance, chance)
+        print(f"kill {number + 1}: {killed}", flush=True)
+    wait_for(
+        lambda: go_on(instance, made["stream"]) or ids(target) == list(range(written)),
+        LIMIT_S,
+        lambda: (told(target, written), story(instance)),
+    )
+    assert batches_are_the_logs(instance, target)
+
+
+def drop(landing: Path, first: int, files: int) -> int:
+    """Writes files of ROWS rows each, each whole at once; returns the next id."""
+    for number in range(files):
+        start = first + number * ROWS
+        fresh = landing / f".{start}"
+        fresh.write_text("".join(json.dumps({"id": start + n}) + "\n" for n in range(ROWS)))
+        fresh.rename(landing / f"{start:08}.json")
+    return first + files * ROWS
+
+
+def running(instance: Instance) -> bool:
+    """A round that a worker has, on a JVM that lives."""
+    return bool(instance.rows("select 1 from jobs_job where state = 'running'"))
+
+
+def kill_one(instance: Instance, chance: random.Random) -> str:
+    """Kills the worker's process, its JVM or the dispatcher, without a word; whichever lives."""
+    rows = instance.rows("select pid, start_ticks, jvm_pid, jvm_start_ticks from jobs_worker where kind = 'streams'")
+    ((pid, ticks, jvm, jvm_ticks),) = rows
+    victims = {"worker": (pid, ticks), "jvm": (jvm, jvm_ticks)}
+    name = chance.choice(["worker", "jvm", "jvm", "dispatcher"])
+    if name == "dispatcher":
+        process = instance.parts["dispatcher"].process
+        assert process is not None
+        process.kill()
+        return name
+    victim, since = victims[name]
+    if victim is not None and start_ticks(victim) == since:
+        os.kill(victim, signal.SIGKILL)
+        return name
+    return f"{name}, dead already"
+
+
+def go_on(instance: Instance, stream: str) -> bool:
+    """Two deaths of one round are a failure that a person looks at: this one starts the stream again."""
+    if instance.rows("select 1 from jobs_stream where state = 'failed'"):
+        instance.ask("start_stream", stream=stream)
+    return False
+
+
+def ids(target: Path) -> list[int]:
+    if not (target / "_delta_log" / f"{0:020d}.json").exists():
+        return []
+    return sorted(DeltaTable(str(target)).to_pyarrow_table().column("id").to_pylist())
+
+
+def told(target: Path, written: int) -> str:
+    found = ids(target)
+    return f"{len(found)} rows, {len(set(found))} of them different, of {written}"
+
+
+def story(instance: Instance) -> list[tuple[Any, ...]]:
+    return instance.rows("select state, state_text, rounds, next_round_at::text from jobs_stream") + instance.rows(
+        "select requested_at::text, state, version, attempt, error from jobs_job order by requested_at desc limit 5"
+    )
+
+
+def batches_are_the_logs(instance: Instance, target: Path) -> bool:
+    """Every version that the stream committed is a batch in its rows, once."""
+    wait_for(
+        lambda: not instance.rows("select 1 from jobs_streamround where booked_at is null"), LIMIT_S, instance.tail
+    )
+    versions = [
+        version for (version,) in instance.rows("select version from jobs_streambatch where version is not null")
+    ]
+    history = DeltaTable(str(target)).history()
+    committed = {entry["version"] for entry in history if entry["operation"] == "STREAMING UPDATE"}
+    assert set(versions) == committed
+    return True
