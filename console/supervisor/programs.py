@@ -131,8 +131,8 @@ def worker_program(
 def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Program]:
     """Workers and dispatcher, in the order of their start.
 
-    On few cores two JVMs that warm up together are both late: reads come first, since pages wait for them, and streams last.
-    The worker `streams` starts with the first stream that runs: an instance without one needs no third JVM.
+    On few cores two JVMs that warm up together are both late: reads come first, since pages wait for them.
+    The worker `streams` starts with the first stream that runs, without a warm-up: an instance without one needs no third JVM.
     """
 
     def environment(name: str) -> dict[str, str]:
@@ -165,7 +165,6 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
             one_child,
             environment("streams"),
             probe,
-            after=("interactive",) if one_by_one else (),
             wanted=probe.has_streams,
         ),
     ]
