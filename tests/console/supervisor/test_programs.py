@@ -32,9 +32,7 @@ def parts_on(cores: int, home: Home, monkeypatch) -> dict[str, Program]:
 
 
 @pytest.mark.parametrize(("cores", "spark", "streams"), [(2, ("interactive",), ()), (4, (), ())], ids=["few", "many"])
-def test_on_few_cores_changes_wait_for_reads_and_streams_for_neither(
-    levee_home, monkeypatch, cores, spark, streams
-):
+def test_on_few_cores_changes_wait_for_reads_and_streams_for_neither(levee_home, monkeypatch, cores, spark, streams):
     parts = parts_on(cores, levee_home, monkeypatch)
     assert (parts["interactive"].after, parts["spark"].after, parts["streams"].after) == ((), spark, streams)
 
