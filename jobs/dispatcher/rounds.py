@@ -57,10 +57,8 @@ def wake_waiting() -> int:
 def tidy() -> int:
     """Expires requests past their time, deletes expired reads, and thins the past of streams."""
     forgotten, _ = Read.objects.filter(expires_at__lt=Now()).delete()
-    forgotten += thin()
-    return forgotten + sum(
-        _expire(job) for job in Job.objects.filter(state__in=_expirable(), expires_at__lt=Now())[:500]
-    )
+    late = Job.objects.filter(state__in=_expirable(), expires_at__lt=Now())
+    return forgotten + sum(_expire(job) for job in late[:500]) + thin()
 
 
 def _expirable() -> frozenset[State]:

@@ -19,7 +19,8 @@ _STRANGE_STAMP = """
     where c.job is not null
       and (j.id is null or (j.finished_at < now() - make_interval(secs => %s)
            and (j.table_id <> c.table_id or j.version is distinct from c.version)
-           and not exists (select from jobs_streambatch b where b.job_id = j.id and b.version = c.version and j.table_id = c.table_id)))
+           and not (c.operation = 'STREAMING UPDATE' and c.table_id = j.table_id and c.version > coalesce(j.base_version, -1)
+               and exists (select from jobs_streamround r where r.job_id = j.id))))
     order by c.committed_at limit %s
 """
 _NO_COMMIT = """

@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
                 ("checkpoint", models.TextField(unique=True)),
                 ("interval_seconds", models.PositiveIntegerField(null=True)),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("edited_by", models.JSONField(default=list)),
                 (
                     "state",
                     models.CharField(

@@ -37,6 +37,7 @@ class Stream(models.Model):
     interval_seconds = models.PositiveIntegerField(null=True)  # null: a start is one round
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
+    edited_by = models.JSONField(default=list)  # ids of all who shaped the definition: none of them approves it
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.STOPPED)
     state_at = models.DateTimeField(db_default=Now())

@@ -9,19 +9,20 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.http import Http404
 
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refuse
 from console.base.errors import Problem
-from jobs.commands.stream_round.rules import Definition
+from jobs.commands.stream_round.rules import Definition, TableSource
 from jobs.domain.digest import sha256_of
 from jobs.domain.states import IN_REVIEW, Cause, State
 from jobs.lifecycle.cancelling import require_person
 from jobs.lifecycle.transitions import Fenced, move
-from jobs.models import Job, Stream
+from jobs.models import Job, Stream, StreamRound
 from jobs.requests.asking import check_reason
-from jobs.streams import rounds
+from jobs.streams import lag, rounds
 from jobs.streams.definition import Wanted, remove_made, wanted_of
 from jobs.streams.faults import invalid
 from jobs.streams.queries import may_run
@@ -48,7 +49,13 @@ def create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> St
         with transaction.atomic():
             table = entry_of(actor, wanted.target)
             stream = Stream(
-                id=stream_id, name=name, reason=reason, table=table, created_by=person, **_fields(wanted, asked)
+                id=stream_id,
+                name=name,
+                reason=reason,
+                table=table,
+                created_by=person,
+                edited_by=[str(person.pk)],
+                **_fields(wanted, asked),
             )
             record(
                 actor, Action.STREAM_CREATE, ObjectKind.STREAM, stream.pk, name,
@@ -122,7 +129,7 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     asked_for = {**asked, "checkpoint": None} if "checkpoint" not in stream.asked else asked
     wanted = _with_own_checkpoint(actor, stream, asked_for)
     _refuse_predicted(wanted)
-    before = _shown(stream)
+    person, before = require_person(actor), _shown(stream)
     fields = _fields(wanted, asked) | {
         "checkpoint": stream.checkpoint,
         "target_table_id": stream.target_table_id or wanted.target_table_id,
@@ -132,9 +139,14 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     try:
         with transaction.atomic():
             locked = _locked(stream)
+            _refuse_changed(stream, locked)
             for field, value in fields.items():
                 setattr(locked, field, value)
             locked.revision += 1
+            locked.edited_by = sorted({*locked.edited_by, str(person.pk)})
+            locked.approved_sha256, locked.approved_by_job = "", None
+            if locked.run_by_id is not None:
+                locked.run_by = person  # the rounds of a definition run for who wrote it
             record(
                 actor, Action.STREAM_CHANGE, ObjectKind.STREAM, locked.pk, locked.name,
                 reason=str(changes.get("reason") or ""), before=before, after=_shown(locked), table=locked.table_id,
@@ -146,23 +158,55 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     return locked
 
 
+def _refuse_changed(seen: Stream, locked: Stream) -> None:
+    """Two people who change a stream at once: the second one looks again. Raises Problem 409 `wrong_state`."""
+    if seen.revision != locked.revision:
+        raise Problem(
+            409,
+            "wrong_state",
+            "The stream was changed meanwhile. Nothing changed; look at it again.",
+            state=locked.state,
+        )
+
+
 def _with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any]) -> Wanted:
     """The definition on the checkpoint that the stream has, which isn't looked at as a new one's would be."""
-    wanted = wanted_of(actor, {**asked, "checkpoint": None}, stream.pk)
+    try:
+        wanted = wanted_of(actor, {**asked, "checkpoint": None}, stream.pk, is_new=False)
+    except Http404:
+        raise Problem(
+            403, "forbidden", "You may not read this stream’s source, or its target is hidden from you."
+        ) from None
     return replace(wanted, definition=replace(wanted.definition, checkpoint=stream.checkpoint))
 
 
 def _refuse_unfollowable(stream: Stream, asked: Mapping[str, Any]) -> None:
     """Spark's rules of what may change between two runs on one checkpoint: not the sources, not the aggregation, not their mode."""
-    moved = [field for field in FIXED if (asked.get(field) or None) != (stream.asked.get(field) or None)]
+    moved = [field for field in FIXED if _bound(field, asked.get(field)) != _bound(field, stream.asked.get(field))]
     if "target" in moved or "checkpoint" in moved:
         raise invalid(moved[-1], "A stream keeps its target and its checkpoint: create another one instead.")
-    if moved and stream.query_id is not None:
+    if moved and _has_begun(stream):
         text = (
             f"The checkpoint can’t follow a change of {', '.join(moved)}: it holds how far the query has read and what it has counted."
             " Reset the checkpoint first; nothing was changed."
         )
         raise Problem(409, "needs_reset", text, fields={moved[0]: text})
+
+
+# Of a source, what the checkpoint's offsets are about; its schema and options may change between two runs.
+BOUND = ("path", "format", "table", "starting_version", "starting_timestamp")
+
+
+def _bound(field: str, value: Any) -> Any:
+    """What a checkpoint keeps of a field of the definition."""
+    if field == "source":
+        return {name: (value or {}).get(name) for name in BOUND}
+    return value or None
+
+
+def _has_begun(stream: Stream) -> bool:
+    """Whether the query has a checkpoint, or is making one."""
+    return bool(stream.query_id or lag.query_id(stream.checkpoint)) or rounds.is_running(stream)
 
 
 def remove(actor: Actor, stream: Stream) -> None:
@@ -194,7 +238,7 @@ def start(actor: Actor, stream: Stream) -> Job:
     """
     _require(actor, stream, Action.STREAM_START)
     person = require_person(actor)
-    _check_start(actor, stream)
+    wanted = _check_start(actor, stream)
     with transaction.atomic():
         locked = _locked(stream)
         if locked.state == Stream.State.RUNNING:
@@ -208,14 +252,19 @@ def start(actor: Actor, stream: Stream) -> Job:
         )
         locked.refresh_from_db()
         waiting = rounds.open_round(locked)
-        return waiting.job if waiting else rounds.open_next(actor, locked)
+        if waiting is not None and waiting.reset:
+            text = "The reset of this stream is open: it ends or is withdrawn first. Nothing changed."
+            raise Problem(409, "already_open", text, job=str(waiting.job_id))
+        if waiting is not None:
+            return waiting.job
+        _store_fresh(locked, wanted)
+        return rounds.open_next(actor, locked)
 
 
 def run_once(actor: Actor, stream: Stream) -> Job:
     """Opens one round, whatever the trigger. Raises Problem 403, 409 `already_open`, 422 `schema_refused`."""
     _require(actor, stream, Action.STREAM_START)
-    _check_start(actor, stream)
-    return _open(actor, stream, reset=False, reason="")
+    return _open(actor, stream, _check_start(actor, stream), reason="")
 
 
 def reset(actor: Actor, stream: Stream, reason: str) -> Job:
@@ -227,10 +276,11 @@ def reset(actor: Actor, stream: Stream, reason: str) -> Job:
     check_reason(reason)
     if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
         raise Problem(409, "wrong_state", "Stop the stream first. Nothing changed.", state=stream.state)
-    return _open(actor, stream, reset=True, reason=reason)
+    return _open(actor, stream, None, reason=reason)
 
 
-def _open(actor: Actor, stream: Stream, *, reset: bool, reason: str) -> Job:
+def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str) -> Job:
+    """A round with the definition as it was found just now; without one, a reset."""
     with transaction.atomic():
         locked = _locked(stream)
         opened = rounds.open_round(locked)
@@ -240,7 +290,19 @@ def _open(actor: Actor, stream: Stream, *, reset: bool, reason: str) -> Job:
         if locked.run_by_id is None or locked.state not in {Stream.State.RUNNING, Stream.State.STOPPING}:
             locked.run_by = require_person(actor)
             locked.save(update_fields=["run_by"])
-        return rounds.open_next(actor, locked, reset=reset, reason=reason)
+        if wanted is not None:
+            _store_fresh(locked, wanted)
+        return rounds.open_next(actor, locked, reset=wanted is None, reason=reason)
+
+
+def _store_fresh(locked: Stream, wanted: Wanted) -> None:
+    """Stores what the first batch would do now; before a first round, also the source as it is now (a table made anew has another id)."""
+    locked.prediction = wanted.prediction.as_json()
+    definition = wanted.definition.as_json()
+    if locked.query_id is None and sha256_of(definition) != locked.definition_sha256:
+        locked.definition, locked.definition_sha256 = definition, sha256_of(definition)
+        locked.revision += 1
+    locked.save(update_fields=["prediction", "definition", "definition_sha256", "revision"])
 
 
 def stop(actor: Actor, stream: Stream) -> Stream:
@@ -274,13 +336,16 @@ def _end_waiting(actor: Actor, stream: Stream, text: str) -> None:
         move(opened.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
     except Fenced:
         return  # a worker has just claimed it
+    StreamRound.objects.filter(pk=opened.pk).update(booked_at=Now())  # it did nothing that could be booked
+    if stream.state == Stream.State.RUNNING:
+        Stream.objects.filter(pk=stream.pk).update(next_round_at=Now())
 
 
-def _check_start(actor: Actor, stream: Stream) -> None:
+def _check_start(actor: Actor, stream: Stream) -> Wanted:
     """What creation checked, checked again: schema and places may have changed since. Raises Problem."""
     wanted = _with_own_checkpoint(actor, stream, stream.asked)
     stored = Definition.from_json(stream.definition)
-    if wanted.definition.source != stored.source and stream.query_id is not None:
+    if _table_id_of(wanted.definition) != _table_id_of(stored) and stream.query_id is not None:
         text = (
             "The source isn’t the one that the checkpoint has read from: the table was made anew at its path."
             " Reset the checkpoint to read it from its start."
@@ -290,6 +355,11 @@ def _check_start(actor: Actor, stream: Stream) -> None:
         text = "The target isn’t the table that this stream wrote into: it was replaced or is gone. Reset the checkpoint to begin anew."
         raise Problem(409, "target_changed", text)
     _refuse_predicted(wanted)
+    return wanted
+
+
+def _table_id_of(definition: Definition) -> str | None:
+    return definition.source.table_id if isinstance(definition.source, TableSource) else None
 
 
 def _locked(stream: Stream) -> Stream:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from jobs.models import Job, Stream, StreamBatch
+from jobs.streams import lag
 from tables.models import Commit
 
 OPERATION = "STREAMING UPDATE"
@@ -24,7 +25,9 @@ def batches_of(stream: Stream, job: Job) -> Iterator[StreamBatch]:
     """The round's micro-batches: as Spark reported them, and those that only the log knows since the worker died."""
     detail = detail_of(job)
     known = {batch["batch_id"]: batch for batch in detail.get("batches") or ()}
-    commits = {int(epoch): commit for commit in _commits(job) if (epoch := _epoch(commit)) is not None}
+    query = detail.get("query_id") or stream.query_id or lag.query_id(stream.checkpoint)
+    own = [commit for commit in _commits(job) if query is None or commit.operation_parameters.get("queryId") == query]
+    commits = {int(epoch): commit for commit in own if (epoch := _epoch(commit)) is not None}
     for batch_id in sorted({*known, *commits}):
         yield _batch(stream, job, batch_id, known.get(batch_id) or {}, commits.get(batch_id))
 
@@ -37,7 +40,7 @@ def _commits(job: Job) -> list[Commit]:
 
 def _epoch(commit: Commit) -> str | None:
     epoch = (commit.operation_parameters or {}).get("epochId")
-    return epoch if epoch is not None and str(epoch).isdigit() else None
+    return epoch if _is_number(epoch) else None
 
 
 def _batch(stream: Stream, job: Job, batch_id: int, told: Mapping[str, Any], commit: Commit | None) -> StreamBatch:
@@ -48,7 +51,7 @@ def _batch(stream: Stream, job: Job, batch_id: int, told: Mapping[str, Any], com
     return StreamBatch(
         stream=stream,
         job=job,
-        query_id=str(parameters.get("queryId") or detail_of(job).get("query_id") or stream.query_id or ""),
+        query_id=str(parameters.get("queryId") or detail_of(job).get("query_id") or stream.query_id or "")[:64],
         run_id=str(detail_of(job).get("run_id") or ""),
         batch_id=batch_id,
         version=commit.version if commit else told.get("version"),
@@ -67,7 +70,12 @@ def _batch(stream: Stream, job: Job, batch_id: int, told: Mapping[str, Any], com
     )
 
 
+def _is_number(text: Any) -> bool:
+    """Whether the log's text is a number that the database holds: any writer can put anything there."""
+    return isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 19
+
+
 def _number(text: Any, otherwise: Any) -> int | None:
-    if text is not None and str(text).isdigit():
+    if _is_number(text):
         return int(text)
     return otherwise if isinstance(otherwise, int) else None

@@ -18,9 +18,10 @@ from jobs.models import Job, Stream, StreamBatch, StreamRound
 from jobs.streams import lag
 from jobs.streams.batches import batches_of, detail_of
 from jobs.streams.rounds import MOST, WHO, interval_of
-from tables.models import Commit
+from tables.models import Commit, SyncTimes
+from tables.sync import log_access
 
-CATALOG_PATIENCE = timedelta(seconds=30)  # for the commits of a round that the catalog hasn't read yet
+CATALOG_PATIENCE = timedelta(minutes=15)  # for the commits of a round that the catalog hasn't read yet
 
 
 def ended() -> list[int]:
@@ -53,9 +54,17 @@ def book(pk: int) -> bool:
 
 def _waits_for_catalog(job: Job) -> bool:
     """Whether the catalog has yet to read the round's commits, which tell the version of each batch."""
-    if job.version is None or Commit.objects.filter(table_id=job.table_id, version=job.version, job=job.pk).exists():
+    if job.version is None or job.finished_at is None:
         return False
-    return job.finished_at is not None and timezone.now() - job.finished_at < CATALOG_PATIENCE
+    named = Commit.objects.filter(table_id=job.table_id, version=job.version, job=job.pk)
+    if "query_id" in detail_of(job):  # a run that ended by itself: the worker synced after its last commit
+        known = named.exists()
+    else:  # found in the history: of its commits only the first is known, and a page may have synced between two
+        known = SyncTimes.objects.filter(table=job.table_id, synced_at__gt=job.finished_at).exists()
+    if known:
+        return False
+    log_access.sync_soon(job.table_id)
+    return timezone.now() - job.finished_at < CATALOG_PATIENCE
 
 
 def _after(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> dict[str, Any]:
@@ -75,6 +84,15 @@ def _after(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> d
 
 
 def _next(stream: Stream, round_: StreamRound) -> dict[str, Any]:
+    if (
+        stream.state == Stream.State.RUNNING
+        and round_.job.version is not None
+        and "query_id" not in detail_of(round_.job)
+    ):
+        return {"next_round_at": Now()}  # it was cut short after a commit: the next one goes on, or says what is wrong
+    if stream.state == Stream.State.FAILED:
+        text = "A round that was run once succeeded." if not round_.reset else "Its checkpoint was reset."
+        return {"state": Stream.State.STOPPED, "state_at": Now(), "state_text": text, "error": None}
     if stream.state == Stream.State.STOPPING or (
         stream.state == Stream.State.RUNNING and stream.interval_seconds is None
     ):
@@ -89,7 +107,10 @@ def _identity(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -
     """The query's id, and the ids of the tables that it writes into and made."""
     job = round_.job
     if round_.reset:
-        return {"query_id": None, "target_table_id": None, "lag": None} if job.state == State.SUCCEEDED else {}
+        if job.state != State.SUCCEEDED:
+            return {}
+        fresh = {"query_id": None, "target_table_id": None, "lag": None}
+        return {**fresh, "approved_sha256": "", "approved_by_job": None}
     changes: dict[str, Any] = {}
     query_id = lag.query_id(stream.checkpoint) or detail_of(job).get("query_id")
     if query_id and stream.query_id is None:

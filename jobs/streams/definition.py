@@ -26,6 +26,7 @@ from jobs.commands.stream_round.rules import (
     TableSource,
 )
 from jobs.domain.errors import CommandRefused
+from jobs.domain.storable import storable
 from jobs.streams import prediction, source_schema
 from jobs.streams.faults import invalid
 from jobs.streams.options import options_of
@@ -58,15 +59,15 @@ class Wanted:
     made: tuple[Path, ...] = ()
 
 
-def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID) -> Wanted:
+def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: bool = True) -> Wanted:
     """The definition that a request asks for. Nothing is written, but for the directory of a table that isn't there yet.
 
-    `checkpoint_of` is the stream's id, which names Levee's own place for its checkpoint. Raises Problem: 400 for a field, 403
-    `outside_roots` or `forbidden`, 404, 422 for a source or target that can't be read; Http404.
+    `checkpoint_of` is the stream's id, which names Levee's own place for its checkpoint; `is_new`: it has run no round. Raises
+    Problem: 400 for a field, 403 `outside_roots` or `forbidden`, 404, 422 for a source or target that can't be read; Http404.
     """
     made: list[Path] = []
     try:
-        return _wanted(actor, asked, checkpoint_of, made)
+        return _wanted(actor, asked, checkpoint_of, made, is_new)
     except (CommandRefused, Problem, Http404) as error:
         remove_made(made)
         raise (_problem_of(error) if isinstance(error, CommandRefused) else error) from None
@@ -88,14 +89,15 @@ def _problem_of(refused: CommandRefused) -> Problem:
     return problem
 
 
-def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path]) -> Wanted:
+def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path], is_new: bool) -> Wanted:
+    _refuse_unstorable(asked)
     mode = _mode(str(asked.get("output_mode") or APPEND))
     options = options_of(asked.get("options") or {})
     sink = {name: value for name, value in options.items() if name in SINK_OPTIONS}
     source, struct, source_table = source_of(actor, asked.get("source") or {}, options)
     steps = _steps(asked, struct)
     interval = interval_of(asked.get("trigger") or AVAILABLE_NOW)
-    place = target_place(actor, asked.get("target") or {}, made)
+    place = target_place(actor, asked.get("target") or {}, made, is_new)
     checkpoint = checkpoint_of_query(actor, asked.get("checkpoint"), checkpoint_of, place.path, source.path, made)
     _refuse_loop(source, place.path)
     definition = Definition(
@@ -114,10 +116,21 @@ def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Pat
     )
 
 
+def _refuse_unstorable(asked: Asked) -> None:
+    """Characters that the database holds in no text: a NUL, half a surrogate pair. Raises Problem 400."""
+    for field, value in asked.items():
+        if storable(value) != value:
+            raise invalid(field, f"{field} holds a character that can’t be stored.")
+
+
 def _refuse_loop(source: FileSource | TableSource, target: str) -> None:
     """Files that a stream writes into its own source would come back for ever."""
-    if isinstance(source, FileSource) and f"{target}/".startswith(f"{source.path}/"):
-        raise invalid("target", f"The target lies in the source {source.path}: the stream would read what it writes.")
+    if not isinstance(source, FileSource):
+        return
+    if f"{target}/".startswith(f"{source.path}/") or f"{source.path}/".startswith(f"{target}/"):
+        raise invalid(
+            "target", f"Target and source {source.path} lie inside each other: the stream would read what it writes."
+        )
 
 
 def _mode(text: str) -> Any:
@@ -152,7 +165,7 @@ def interval_of(trigger: Any) -> timedelta | None:
     """The interval of a trigger; None for `available_now`. Raises Problem 400."""
     if trigger == AVAILABLE_NOW:
         return None
-    text = trigger.get("interval") if isinstance(trigger, Mapping) else None
+    text = trigger["interval"] if isinstance(trigger, Mapping) and set(trigger) == {"interval"} else None
     match = _INTERVAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise invalid("trigger", 'A trigger is "available_now" or {"interval": "30s"}, in seconds, minutes or hours.')

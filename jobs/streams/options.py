@@ -8,6 +8,19 @@ from typing import Any
 from jobs.commands.stream_round.rules import FILE_OPTIONS, FORMAT_OPTIONS, SINK_OPTIONS, TABLE_OPTIONS
 from jobs.streams.faults import invalid
 
+SWITCHES = frozenset(
+    {
+        "mergeschema",
+        "overwriteschema",
+        "ignoredeletes",
+        "latestfirst",
+        "recursivefilelookup",
+        "multiline",
+        "header",
+        "wholetext",
+    }
+)
+
 
 def options_of(given: Mapping[str, Any]) -> dict[str, str]:
     """The options as texts, under their proper names. Raises Problem 400 for one that isn’t on the list."""
@@ -29,7 +42,17 @@ def _text_of(name: str, value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str | int | float) or len(str(value)) > 500:
         raise invalid("options", f"The value of {name[:60]} must be a text, a number, or true or false.")
+    _check_kind(name, str(value))
     return str(value)
+
+
+def _check_kind(name: str, text: str) -> None:
+    """Refuses a value that fails in the first round. Raises Problem 400."""
+    lowered = name.lower()
+    if lowered in SWITCHES and text.strip().lower() not in {"true", "false"}:
+        raise invalid("options", f"{name} is true or false.")
+    if lowered == "maxfilespertrigger" and not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+        raise invalid("options", f"{name} is a number of files, 1 or more.")
 
 
 def of_source(options: Mapping[str, str], allowed: tuple[str, ...], form: str) -> dict[str, str]:

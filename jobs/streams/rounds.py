@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
@@ -18,12 +19,14 @@ from jobs.commands.base import Prepared
 from jobs.commands.stream_round.rules import COMPLETE, Definition, consequences_of
 from jobs.commands.stream_round.rules import StreamRound as Round
 from jobs.domain.policy import TableClass
-from jobs.domain.states import ENDED
-from jobs.models import Job, Stream, StreamRound
+from jobs.domain.states import ENDED, State
+from jobs.models import Edit, Job, Stream, StreamRound
 from jobs.policy import evaluate
 from jobs.requests import asking
 from jobs.streams import lag
 from jobs.streams.queries import may_run
+from tables.models import Root
+from tables.rules.locations import LocationError, innermost
 
 WHO = "dispatcher"
 EXPIRES_AFTER = timedelta(days=7)
@@ -57,7 +60,7 @@ def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str 
         name=stream.name,
         definition=stream.definition,
         query_id=stream.query_id,
-        table_id=stream.target_table_id,
+        table_id=preview["table_id"],
         reset=reset,
         replaces=preview["replaces"],
         number=number,
@@ -66,23 +69,42 @@ def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str 
     text = reason or f"Round {number:,} of {stream.name}: {stream.reason}"
     job = asking.enter_measured(actor, stream.run_by, prepared, text[:2000], EXPIRES_AFTER)  # type: ignore[arg-type]
     StreamRound.objects.create(stream=stream, job=job, number=number, revision=stream.revision, reset=reset)
-    Job.objects.filter(stream_round__stream=stream, folded=False, state__in=ENDED).exclude(pk=job.pk).update(
-        folded=True
-    )
+    _keep_others_from_approving(stream, job)
+    earlier = StreamRound.objects.filter(stream=stream, number__lt=number, number__gte=number - 2).values("job")
+    Job.objects.filter(pk__in=earlier, folded=False, state__in=ENDED).update(folded=True)
     Stream.objects.filter(pk=stream.pk).update(rounds=number, next_round_at=None)
     return job
+
+
+def _keep_others_from_approving(stream: Stream, job: Job) -> None:
+    """Who has written a part of the definition is as one who has edited the request: they don't approve it."""
+    if job.state != State.AWAITING_APPROVAL:
+        return
+    change = {"definition_sha256": stream.definition_sha256}
+    others = [person for person in stream.edited_by if person != str(stream.run_by_id)]
+    Edit.objects.bulk_create(Edit(job=job, person_id=who, revision=1, before={}, after=change) for who in others)
 
 
 def require_runner(stream: Stream) -> None:
     """Checks that the person for whom the stream runs may still run it. Raises Problem 403 `forbidden`."""
     person = stream.run_by
-    source = stream.source_table
-    reads = person.scopes(Permission.TABLE_ROWS) if person else None
-    reads_source = source is None or (reads is not None and reads.covers_table(source.root_id, source.pk))
+    reads_source = person is not None and _may_read(person, stream)
     if person is None or not person.is_active or not may_run(person, stream) or not reads_source:
         name = person.name if person else "nobody"
         text = f"The stream runs for {name}, who may no longer run it. An operator of its table must start it."
         raise Problem(403, "forbidden", text)
+
+
+def _may_read(person: Person, stream: Stream) -> bool:
+    """Whether the person may still read the rows of the source."""
+    reads, table = person.scopes(Permission.TABLE_ROWS), stream.source_table
+    if table is not None:
+        return reads.covers_table(table.root_id, table.pk)
+    try:
+        root = innermost(str(stream.definition["source"]["path"]), Root.objects.all())
+    except LocationError:
+        return False
+    return root is not None and reads.covers_root(root.pk)
 
 
 def preview_of(stream: Stream, *, reset: bool) -> dict[str, Any]:
@@ -93,7 +115,7 @@ def preview_of(stream: Stream, *, reset: bool) -> dict[str, Any]:
     return {
         "class": (TableClass.WHOLE_TABLE if needs else TableClass.ORDINARY).value,
         "stream": str(stream.pk),
-        "table_id": stream.target_table_id,
+        "table_id": _target_id(stream, replaces),
         "definition": stream.definition,
         "definition_sha256": stream.definition_sha256,
         "replaces": replaces,
@@ -101,6 +123,14 @@ def preview_of(stream: Stream, *, reset: bool) -> dict[str, Any]:
         "approved_by_job": str(stream.approved_by_job_id) if replaces and not needs else None,
         "consequences": consequences_of(definition, reset=reset, replaces=replaces),
     }
+
+
+def _target_id(stream: Stream, replaces: bool) -> str | None:
+    """Delta's id of the table that the round must find: the one that it wrote into, that it made, or whose rows it is to replace."""
+    if stream.target_table_id:
+        return stream.target_table_id
+    known = stream.table.table_id
+    return known if known and (replaces or known == stream.made_table_id) else None
 
 
 def replaces_rows(stream: Stream, definition: Definition) -> bool:
@@ -113,6 +143,10 @@ def is_approved(stream: Stream) -> bool:
     """Whether the definition's approval stands: given to this very definition, and by as many people as the rules ask for now."""
     job = stream.approved_by_job
     if job is None or stream.approved_sha256 != stream.definition_sha256:
+        return False
+    if (job.preview or {}).get(
+        "table_id"
+    ) != stream.table.table_id:  # another table lies there now: nobody approved its end
         return False
     return evaluate.approvals(job) >= evaluate.policy_of(job, job.preview or {}).required_approvals
 
@@ -134,7 +168,7 @@ def open_if_due(pk: Any) -> bool:
         )
         if stream is None or open_round(stream) is not None:
             return False
-        if not _has_work(stream):
+        if stream.interval_seconds is not None and not _has_work(stream):
             Stream.objects.filter(pk=pk).update(next_round_at=timezone.now() + interval_of(stream))
             return False
         try:
@@ -152,7 +186,13 @@ def _has_work(stream: Stream) -> bool:
     measured = lag.measure(stream)
     Stream.objects.filter(pk=stream.pk).update(lag=measured.as_json() if measured else None, lag_at=Now())
     last = stream.round_set.order_by("-id").values_list("opened_at", flat=True).first()
-    return measured is None or measured.waiting > 0 or last is None or timezone.now() - last > UNASKED
+    return (
+        measured is None
+        or not measured.exact
+        or measured.waiting > 0
+        or last is None
+        or timezone.now() - last > UNASKED
+    )
 
 
 def interval_of(stream: Stream) -> timedelta:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from console.accounts.models import Person
@@ -29,6 +30,7 @@ from jobs.streams.options import of_source, options_of
 from jobs.targets import places
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog import listing
+from tables.catalog.additions import refuse_inside_table
 from tables.models import Table
 from tables.rules import discovery
 
@@ -54,6 +56,8 @@ def _file_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tupl
         )
     place = places.by_path(actor, str(given["path"]), Action.STREAM_CREATE)
     _require_rows(actor, place)
+    if place.location is not None:
+        refuse_inside_table(place.location)
     if discovery.is_delta(place.path):
         raise invalid("source.path", f"{place.path} is a Delta table: read it as a table, not as files.")
     struct = source_schema.parse_source_schema(given.get("schema") or "")
@@ -89,11 +93,22 @@ def _table_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tup
         path=table.path,
         table_id=subject.metadata.id,
         starting_version=version,
-        starting_timestamp=timestamp or None,
+        starting_timestamp=_timestamp(timestamp),
         skip_change_commits=bool(given.get("skip_change_commits")),
         options=of_source(own, TABLE_OPTIONS, "delta"),
     )
     return source, struct_of(subject), table
+
+
+def _timestamp(text: Any) -> str | None:
+    """A date or time that Delta reads. Raises Problem 400."""
+    if not text:
+        return None
+    try:
+        datetime.fromisoformat(str(text))
+    except ValueError:
+        raise invalid("source.starting_timestamp", "A time is written as 2026-10-01 or 2026-10-01T08:00:00Z.") from None
+    return str(text)
 
 
 def readable_table(actor: Actor, named: str) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from console.audit.services import refuse
 from console.base.env import Env
 from console.base.errors import Problem
 from jobs.lifecycle.cancelling import require_person
+from jobs.models import Stream
 from jobs.streams import prediction
 from jobs.streams.faults import invalid
 from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
 from jobs.targets.subject import Subject, subject_of
-from tables.catalog.additions import enter
+from tables.catalog.additions import enter, refuse_inside_table
 from tables.models import Table
 from tables.rules import discovery
 from tables.rules.discovery import Kind
@@ -28,7 +30,7 @@ from tables.sync import log_access
 Asked = Mapping[str, Any]
 
 
-def target_place(actor: Actor, given: Asked, made: list[Path]) -> places.Place:
+def target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> places.Place:
     """The directory to write into, made (and added to `made`) if only its parent is there. Raises Problem, Http404."""
     if bool(given.get("path")) == bool(given.get("table")):
         raise invalid("target", "Name either the path of the target or a table of the catalog.")
@@ -42,7 +44,10 @@ def target_place(actor: Actor, given: Asked, made: list[Path]) -> places.Place:
     if not access.may_request_at(require_person(actor), place):
         text = "You may view this path, but a stream into it takes the operator role there."
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
-    _refuse_other_files(place.path)
+    if is_new:  # of a stream that has begun, a first batch that was killed may have left files: the round looks at them
+        _refuse_other_files(place.path)
+    if place.table is None and discovery.is_delta(place.path):
+        return replace(place, table=entry_of(actor, place))
     return place
 
 
@@ -63,8 +68,7 @@ def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
     if not access.may_request_at(require_person(actor), above):
         text = "You may view this path, but a stream into it takes the operator role there."
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, path, path, Problem(403, "forbidden", text))
-    if discovery.is_delta(above.path):
-        raise invalid("target.path", f"{above.path} is a Delta table: a table can’t lie inside another.")
+    _refuse_inside(above)
     made.append(Path(above.path, name))
     try:
         made[-1].mkdir(exist_ok=True)
@@ -75,18 +79,34 @@ def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
     return places.by_path(actor, f"{above.path}/{name}", Action.STREAM_CREATE)
 
 
+def _refuse_inside(above: places.Place) -> None:
+    """A directory below a Delta table is a part of that table: VACUUM would remove what lies there. Raises Problem 400, 409."""
+    if discovery.is_delta(above.path):
+        raise invalid("target.path", f"{above.path} is a Delta table: nothing of a stream can lie inside it.")
+    if above.location is not None:
+        refuse_inside_table(above.location)
+
+
 def _refuse_other_files(path: str) -> None:
     """A directory that holds anything but a Delta table isn't written into. Raises Problem 422."""
     if not path.startswith("/") or discovery.is_delta(path):
         return
-    with os.scandir(path) as entries:
-        other = next((entry.name for entry in entries), None)
+    other = _first_name(path)
     if other is not None:
         text = (
             f"{path} isn’t a Delta table and isn’t empty (it holds {other[:60]})."
             " Convert it to Delta first, or choose an empty directory."
         )
         raise Problem(422, "not_delta", text, fields={"target.path": text})
+
+
+def _first_name(path: str) -> str | None:
+    """A name in the directory; None if it is empty. Raises Problem 422 `unreadable`."""
+    try:
+        with os.scandir(path) as entries:
+            return next((entry.name for entry in entries), None)
+    except OSError as error:
+        raise Problem(422, "unreadable", f"Levee can’t read {path}: {error.strerror}.") from None
 
 
 def entry_of(actor: Actor, place: places.Place) -> Table:
@@ -112,13 +132,24 @@ def checkpoint_of_query(
     for other in (target, source):
         if f"{place.path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place.path}/"):
             raise invalid("checkpoint", f"The checkpoint and {other} can’t lie inside each other.")
-    if any(Path(place.path).iterdir()):
+    if place.location is not None:
+        refuse_inside_table(place.location)
+    _refuse_beside_others(place.path)
+    if place.path.startswith("/") and _first_name(place.path) is not None:
         raise invalid(
             "checkpoint",
             f"{place.path} isn’t empty: a checkpoint belongs to one query, and this may be another’s.",
             "foreign_checkpoint",
         )
     return place.path
+
+
+def _refuse_beside_others(path: str) -> None:
+    """Two checkpoints never lie in each other. Raises Problem 400 `foreign_checkpoint`."""
+    for other in Stream.objects.filter(removed_at=None).values_list("checkpoint", flat=True):
+        if other != path and (f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")):
+            text = f"{path} and the checkpoint of another stream lie inside each other."
+            raise invalid("checkpoint", text, "foreign_checkpoint")
 
 
 def target_subject(table: Table | None) -> Subject | None:

@@ -20,7 +20,7 @@ def thin() -> int:
     ).delete()
     empty = Job.objects.filter(
         folded=True, version=None, no_op=True, state=State.SUCCEEDED, finished_at__lt=Now() - KEPT_EMPTY_ROUNDS,
-        stream_round__booked_at__isnull=False, stream_round__reset=False,
+        stream_round__booked_at__isnull=False, stream_round__reset=False, decisions=None, edits=None,
     )  # fmt: skip
     gone = 0
     for pk in list(empty.values_list("pk", flat=True)[:500]):

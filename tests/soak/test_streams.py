@@ -1,6 +1,8 @@
-"""A stream is killed at random, over and over, while files arrive: no row is lost, none is doubled, by another reader than Spark.
+"""A stream is killed at random, over and over, while files arrive: no row is lost, none is doubled, by another reader than Spark. And
+one worker keeps several streams at their interval.
 
-`make soak` kills 50 times, the tests 5. The kills are drawn from LEVEE_SOAK_SEED (printed), so that a failure can be played again.
+`make soak` kills 50 times and keeps 10 streams at 30 s for an hour; the tests kill 5 times and keep 3 at 10 s for a minute. The kills
+are drawn from LEVEE_SOAK_SEED (printed), so that a failure can be played again.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(0)]
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 KILLS = 50 if FULL else 5
 ROWS = 5  # of one file
+STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 10, 60)
 LIMIT_S = 240.0
 TIMING = {
     "lease": 5.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5, "cancel_grace": 4.0, "unproven": 3.0,
@@ -34,7 +37,7 @@ TIMING = {
 }  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def instance() -> Iterator[Instance]:
     folder = Path(tempfile.mkdtemp(prefix="levee-streams-"))
     try:
@@ -65,6 +68,33 @@ def test_a_stream_killed_at_random_loses_and_doubles_nothing(instance):
         lambda: (told(target, written), story(instance)),
     )
     assert batches_are_the_logs(instance, target)
+
+
+def test_one_worker_keeps_several_streams_at_their_interval(instance):
+    places = [instance.lake / f"landing{number}" for number in range(STREAMS)]
+    for number, landing in enumerate(places):
+        landing.mkdir()
+        drop(landing, 0, 1)
+        asked = {"source": str(landing), "target": str(instance.lake / f"kept{number}"), "interval": f"{INTERVAL_S}s"}
+        instance.ask("stream", name=f"kept{number}", **asked)
+    wait_for(lambda: all(ids(instance.lake / f"kept{n}") for n in range(STREAMS)), LIMIT_S, instance.tail)
+    until, written, late = time.monotonic() + LASTS_S, ROWS, []
+    while time.monotonic() < until:
+        for landing in places:
+            drop(landing, written, 1)
+        written, dropped = written + ROWS, time.monotonic()
+        wait_for(lambda: all_there(instance, written), LIMIT_S, instance.tail)  # noqa: B023 (called before the loop goes on)
+        late.append(time.monotonic() - dropped)
+        time.sleep(max(0.0, dropped + INTERVAL_S - time.monotonic()))
+    late.sort()
+    told = f"all rows there after {late[len(late) // 2]:.1f} s (median), {late[-1]:.1f} s (longest)"
+    print(f"{STREAMS} streams at {INTERVAL_S} s, a file for each {len(late)} times: {told}")
+    assert not instance.rows("select name from jobs_stream where name like 'kept%%' and state <> 'running'")
+
+
+def all_there(instance: Instance, written: int) -> bool:
+    """Whether each of the streams has written every row."""
+    return all(ids(instance.lake / f"kept{number}") == list(range(written)) for number in range(STREAMS))
 
 
 def drop(landing: Path, first: int, files: int) -> int:

@@ -29,7 +29,7 @@ from jobs.web.streams.forms import EditForm, StreamForm, values_of
 PAGE = 50
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
-ACT_REFUSED = {400, 404, 409, 422}
+ACT_REFUSED = {400, 403, 404, 409, 422}
 
 
 @requires(Permission.TABLE_READ)

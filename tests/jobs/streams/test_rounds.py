@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from console.audit.actor import Actor
 from console.audit.models import Event
+from console.base.errors import Problem
+from jobs.approvals import decisions
 from jobs.dispatcher import streams
 from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
 from jobs.models import Decision, Job, PolicyRule, Stream, StreamBatch, StreamRound
 from jobs.streams import acts, booking, lag, rounds
 from jobs.streams.thinning import thin
-from tables.models import Commit, Explanation
+from tables.models import Commit, Explanation, SyncTimes
 from tables.sync import log_access
 from tests import factories
+from tests.jobs import small_delta
 from tests.jobs.streams.small_stream import SmallStream, fresh, run_round
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
@@ -70,7 +75,11 @@ def test_batches_of_a_worker_that_died_after_its_commits_are_told_by_the_log_alo
     acts.start(actor, stream)
     job: Any = run_round(SmallStream([ROW], [ROW]))
     Job.objects.filter(pk=job.pk).update(result={**job.result, "details": {}})
-    book_ended()
+    SyncTimes.objects.filter(table=stream.table).update(synced_at=job.finished_at - timedelta(seconds=1))
+    assert book_ended() == 0  # a page may have synced before the last of its commits
+    log_access.sync(stream.table_id)
+    assert book_ended() == 1
+    assert fresh(stream).next_round_at <= timezone.now()  # it was cut short: the next one goes on at once
     batches = StreamBatch.objects.filter(stream=stream).order_by("batch_id")
     assert [(b.batch_id, b.version, b.rows_out, b.took_ms) for b in batches] == [(0, 1, 1, None), (1, 2, 1, None)]
 
@@ -85,7 +94,9 @@ def test_every_commit_of_a_round_is_its_jobs(actor, stream):
     assert judgement(first).verdict == Explanation.Verdict.NEEDED_NONE
     Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() - timedelta(days=9))
     assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == []
-    StreamBatch.objects.all().delete()
+    StreamBatch.objects.all().delete()  # thinned by age
+    assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == []
+    Commit.objects.filter(pk=first.pk).update(operation="DELETE")
     assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == ["strange_stamp"]
 
 
@@ -233,6 +244,108 @@ def test_complete_into_a_table_that_it_did_not_make_is_approved_once_per_definit
     assert acts.start(actor, changed).state == "awaiting_approval"
 
 
+def test_nobody_approves_a_definition_that_they_shaped(actor, counted):
+    """Whoever created or changed it is as one who has edited the request, though another person starts it."""
+    stream = acts.create(actor, "count", "sums", counted)
+    bob = factories.person_with("operator")
+    factories.GrantFactory(person=bob, role="approver")
+    acts.change(Actor.acting_for(bob), stream, {"filter": "id > 0"})
+    eve = factories.person_with("operator")
+    job: Any = acts.start(Actor.acting_for(eve), fresh(stream))
+    assert (job.state, job.requested_by) == ("awaiting_approval", eve)
+    assert set(job.edits.values_list("person", flat=True)) == {actor.person.pk, bob.pk}
+    with pytest.raises(Problem) as refused:
+        decisions.approve(Actor.acting_for(bob), job, job.digest)
+    assert refused.value.status == 403
+
+
+def test_a_change_of_a_running_stream_has_it_run_for_who_changed_it_and_goes_on(actor, stream):
+    job: Any = acts.start(actor, stream)
+    bob = factories.person_with("operator")
+    acts.change(Actor.acting_for(bob), fresh(stream), {"filter": "id > 0"})
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    now = fresh(stream)
+    assert (now.state, now.run_by) == ("running", bob)
+    assert open_due() == 1
+    assert Job.objects.get(state="queued").parameters["definition"]["steps"]["filter_text"] == "id > 0"
+
+
+def test_a_standing_approval_is_for_the_table_that_its_approvers_saw(actor, counted, sales):
+    stream = acts.create(actor, "count", "sums", counted)
+    job: Any = acts.start(actor, stream)
+    sales.refresh_from_db()
+    assert job.preview["table_id"] == sales.table_id == job.parameters["table_id"]
+    approve(job)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    stored = fresh(stream)
+    assert rounds.is_approved(stored)
+    stored.table.table_id = "made-anew"
+    assert not rounds.is_approved(stored)
+
+
+def test_a_reset_ends_the_approval_and_keeps_the_table_that_the_stream_made(actor, counted):
+    stream = acts.create(actor, "count", "sums", counted)
+    first: Any = acts.start(actor, stream)
+    approve(first)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    acts.stop(actor, fresh(stream))
+    Stream.objects.update(query_id="q", made_table_id="mine")
+    job: Any = acts.reset(actor, fresh(stream), "anew")
+    approve(job)
+    run_round(SmallStream())
+    book_ended()
+    now = fresh(stream)
+    assert (now.approved_by_job, now.approved_sha256, now.target_table_id, now.query_id) == (None, "", None, None)
+    now.table.table_id = "mine"
+    preview = rounds.preview_of(now, reset=False)
+    assert (preview["table_id"], preview["replaces"]) == ("mine", False)
+
+
+def test_a_source_that_was_made_anew_is_read_after_a_reset(actor, asked, sales):
+    stream = acts.create(actor, "copy", "rows", {**asked, "source": {"table": str(sales.pk)}})
+    before = stream.definition["source"]["table_id"]
+    shutil.rmtree(Path(sales.path))
+    small_delta.create(Path(sales.path), [ROW])
+    job: Any = acts.start(actor, fresh(stream))
+    assert job.parameters["definition"]["source"]["table_id"] not in {before, None}
+    assert fresh(stream).revision == 2
+
+
+def test_it_stops_once_its_person_may_no_longer_read_the_files(actor, stream, olga, sales):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    olga.grants.all().delete()
+    factories.GrantFactory(person=olga, role="operator", scope="table", table=stream.table)
+    make_due(stream)
+    assert open_due() == 0
+    assert fresh(stream).state == "stopped"
+
+
+def test_a_success_after_a_failure_ends_the_failure(actor, stream):
+    acts.start(actor, stream)
+    run_round(SmallStream(fails="DELTA_METADATA_MISMATCH"))
+    book_ended()
+    acts.run_once(actor, fresh(stream))
+    run_round(SmallStream([ROW]))
+    book_ended()
+    assert (fresh(stream).state, fresh(stream).error) == ("stopped", None)
+
+
+def test_a_source_with_more_entries_than_are_counted_is_looked_at_each_time(
+    actor, stream, monkeypatch: pytest.MonkeyPatch
+):
+    acts.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    make_due(stream)
+    monkeypatch.setattr(lag, "measure", lambda _stream: lag.Lag(0, "file", None, exact=False))
+    assert open_due() == 1
+
+
 def test_a_stricter_rule_ends_a_standing_approval(actor, counted):
     stream = acts.create(actor, "count", "sums", counted)
     job: Any = acts.start(actor, stream)
@@ -325,6 +438,17 @@ def test_old_batches_and_old_empty_rounds_are_thinned_and_what_committed_stays(a
     assert left == [(1, True), (None, False)]
     assert not StreamBatch.objects.exists()
     assert Stream.objects.get().rounds == 3
+
+
+def test_a_round_that_was_approved_is_never_thinned(actor, counted):
+    stream = acts.create(actor, "count", "sums", counted)
+    job: Any = acts.start(actor, stream)
+    approve(job)
+    run_round(SmallStream())
+    book_ended()
+    Job.objects.update(folded=True, finished_at=timezone.now() - timedelta(days=9))
+    thin()
+    assert Job.objects.filter(pk=job.pk).exists()
 
 
 def test_one_streams_trouble_holds_up_no_other(actor, stream, asked, root, monkeypatch: pytest.MonkeyPatch):

@@ -116,6 +116,15 @@ def test_a_round_isnt_requested_as_a_job(olga, body):
         ({"target": {"path": "/etc/clicks"}}, 403, "outside_roots", None),
         ({"target": {"path": "LANDING"}}, 422, "not_delta", "target.path"),
         ({"target": {"path": "LANDING/inner"}}, 400, "invalid", "target"),
+        ({"trigger": {"interval": "30s", "more": 1}}, 400, "invalid", "trigger"),
+        ({"options": {"maxFilesPerTrigger": "many"}}, 400, "invalid", "options"),
+        ({"options": {"mergeSchema": "yes"}}, 400, "invalid", "options"),
+        (
+            {"source": {"path": "LANDING", "format": "json", "schema": "id BIGINT COMMENT 'a\u0000b'"}},
+            400,
+            "invalid",
+            "source",
+        ),
         ({"checkpoint": "/etc/checkpoint"}, 403, "outside_roots", None),
         ({"checkpoint": "LANDING/inner"}, 400, "invalid", "checkpoint"),
         ({"unheard": 1}, 400, "invalid", "unheard"),
@@ -197,6 +206,35 @@ def test_batches_are_paged_newest_first(olga, body):
     second = olga.get(first["next"]).json()
     assert [row["batch_id"] for row in second["results"]] == [2, 1]
     assert olga.get(f"/streams/{stream.pk}").json()["last_batch"]["num_input_rows"] == 4
+
+
+def test_nothing_of_a_stream_lies_inside_a_table(olga, body, root):
+    sales = lakes.sales_in(root)
+    partition = next(place for place in Path(sales.path).iterdir() if place.name.startswith("p="))
+    for change in (
+        {"checkpoint": f"{partition}/checkpoint"},
+        {"target": {"path": f"{partition}/new"}},
+        {"source": {**body["source"], "path": str(partition)}},
+        {"target": {"table": str(sales.pk)}, "source": {**body["source"], "path": str(partition)}},
+    ):
+        answer = olga.post("/streams", {**body, **change})
+        assert answer.status_code in {400, 409}, (change, answer.content)
+    assert not (partition / "checkpoint").exists()
+
+
+def test_a_target_that_the_catalog_doesnt_know_yet_is_judged_as_the_table_that_it_is(olga, body, root):
+    small_delta.create(Path(root.uri) / "unknown", [{"id": 1, "p": "a"}])
+    into = {**body, "target": {"path": f"{root.uri}/unknown"}, "rename": {"id": "other"}}
+    problem = olga.post("/streams", into).json()
+    assert problem["engine"]["condition"] == "DELTA_METADATA_MISMATCH"
+
+
+def test_a_source_may_change_its_options_and_schema_on_its_checkpoint(olga, body, root):
+    sales = lakes.sales_in(root)
+    stream = made(olga, {**body, "source": {"table": str(sales.pk)}})
+    Stream.objects.update(query_id="q")
+    changed = olga.patch(f"/streams/{stream['id']}", {"source": {"table": str(sales.pk), "skip_change_commits": True}})
+    assert changed.status_code == 200, changed.content
 
 
 def test_a_table_as_source_by_name_or_id(olga, body, root):

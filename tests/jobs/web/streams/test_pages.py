@@ -639,7 +639,7 @@ def test_edit_is_filled_from_the_stream_and_changes_what_was_changed(operator, c
 def test_an_edit_that_the_checkpoint_cannot_follow_is_refused_at_its_field(operator, clicks):
     Stream.objects.filter(pk=clicks.pk).update(query_id="q")
     form = {
-        "name": "clicks", "reason": "x", "source_kind": "files", "path": clicks.asked["source"]["path"], "format": "json",
+        "name": "clicks", "reason": "x", "source_kind": "files", "path": clicks.asked["source"]["path"], "format": "csv",
         "schema": "id BIGINT, q STRING", "output_mode": "append", "trigger": "every", "interval": "10s",
     }  # fmt: skip
     answer = operator.post(f"/streams/{clicks.pk}/edit/", form)
