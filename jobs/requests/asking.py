@@ -76,13 +76,29 @@ def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
     return Requested(written, fresh=True)
 
 
-def enter_measured(actor: Actor, requester: Person, prepared: Prepared, reason: str, expires_after: timedelta) -> Job:
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A request's idempotency key, and the sha256 of what it was used for."""
+
+    text: str
+    request_sha256: str
+
+
+def known_request(actor: Actor, key: Key) -> Job | None:
+    """The job that this key made, as it is now. Raises Http404, Problem 409 `idempotency_conflict` if it was for another request."""
+    return _known_request(actor, key.text, key.request_sha256)
+
+
+def enter_measured(
+    actor: Actor, requester: Person, prepared: Prepared, reason: str, expires_after: timedelta, key: Key | None = None
+) -> Job:
     """Enters a job whose preview is complete as it is: queued, or waiting for its approvals. In the caller's transaction.
 
     `actor` is who enters it, Levee itself for the rounds of a running stream; `requester` is the person whom it runs for. Raises
     IntegrityError if the same job is open, Problem 503 `audit_unavailable`.
     """
-    job = _new_job(requester, prepared, reason, None, sha256_of(command_to_json(prepared.command)))
+    known = key or Key("", sha256_of(command_to_json(prepared.command)))
+    job = _new_job(requester, prepared, reason, known.text or None, known.request_sha256)
     job.expires_at = timezone.now() + expires_after
     job.table = prepared.table()
     job.base_version = job.table.version

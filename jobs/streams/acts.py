@@ -21,7 +21,7 @@ from jobs.domain.states import IN_REVIEW, Cause, State
 from jobs.lifecycle.cancelling import require_person
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Job, Stream, StreamRound
-from jobs.requests.asking import check_reason
+from jobs.requests.asking import Key, check_reason
 from jobs.streams import lag, rounds
 from jobs.streams.definition import Wanted, remove_made, wanted_of
 from jobs.streams.faults import invalid
@@ -231,7 +231,7 @@ def remove(actor: Actor, stream: Stream) -> None:
         Stream.objects.filter(pk=locked.pk).update(removed_at=Now())
 
 
-def start(actor: Actor, stream: Stream) -> Job:
+def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
     """Starts the stream: its rounds are opened from now on; the first one at once. A stream without an interval runs one round.
 
     Returns the round. Raises Problem 403, 409 `wrong_state`, 422 `schema_refused` as it would be at creation.
@@ -258,16 +258,16 @@ def start(actor: Actor, stream: Stream) -> Job:
         if waiting is not None:
             return waiting.job
         _store_fresh(locked, wanted)
-        return rounds.open_next(actor, locked)
+        return rounds.open_next(actor, locked, key=key)
 
 
-def run_once(actor: Actor, stream: Stream) -> Job:
+def run_once(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
     """Opens one round, whatever the trigger. Raises Problem 403, 409 `already_open`, 422 `schema_refused`."""
     _require(actor, stream, Action.STREAM_START)
-    return _open(actor, stream, _check_start(actor, stream), reason="")
+    return _open(actor, stream, _check_start(actor, stream), reason="", key=key)
 
 
-def reset(actor: Actor, stream: Stream, reason: str) -> Job:
+def reset(actor: Actor, stream: Stream, reason: str, key: Key | None = None) -> Job:
     """Asks for the removal of the checkpoint, which needs an approval: the next round loads everything again.
 
     Raises Problem 400, 403, 409 `wrong_state`, `already_open`.
@@ -276,10 +276,10 @@ def reset(actor: Actor, stream: Stream, reason: str) -> Job:
     check_reason(reason)
     if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
         raise Problem(409, "wrong_state", "Stop the stream first. Nothing changed.", state=stream.state)
-    return _open(actor, stream, None, reason=reason)
+    return _open(actor, stream, None, reason=reason, key=key)
 
 
-def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str) -> Job:
+def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str, key: Key | None) -> Job:
     """A round with the definition as it was found just now; without one, a reset."""
     with transaction.atomic():
         locked = _locked(stream)
@@ -292,7 +292,7 @@ def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str) -
             locked.save(update_fields=["run_by"])
         if wanted is not None:
             _store_fresh(locked, wanted)
-        return rounds.open_next(actor, locked, reset=wanted is None, reason=reason)
+        return rounds.open_next(actor, locked, reset=wanted is None, reason=reason, key=key)
 
 
 def _store_fresh(locked: Stream, wanted: Wanted) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -23,6 +24,7 @@ from jobs.domain.states import ENDED, State
 from jobs.models import Edit, Job, Stream, StreamRound
 from jobs.policy import evaluate
 from jobs.requests import asking
+from jobs.requests.asking import Key
 from jobs.streams import lag
 from jobs.streams.queries import may_run
 from tables.models import Root
@@ -48,7 +50,7 @@ def is_running(stream: Stream) -> bool:
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 
-def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "") -> Job:
+def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "", key: Key | None = None) -> Job:
     """Opens the stream's next round for `stream.run_by`: queued, or waiting for approvals. In the caller's transaction.
 
     The caller holds the stream's row. Raises Problem 403 `forbidden` if that person may no longer run it.
@@ -67,7 +69,7 @@ def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str 
     )
     prepared = Prepared(command, stream.table.path, lambda: stream.table, preview)
     text = reason or f"Round {number:,} of {stream.name}: {stream.reason}"
-    job = asking.enter_measured(actor, stream.run_by, prepared, text[:2000], EXPIRES_AFTER)  # type: ignore[arg-type]
+    job = asking.enter_measured(actor, stream.run_by, prepared, text[:2000], EXPIRES_AFTER, key)  # type: ignore[arg-type]
     StreamRound.objects.create(stream=stream, job=job, number=number, revision=stream.revision, reset=reset)
     _keep_others_from_approving(stream, job)
     earlier = StreamRound.objects.filter(stream=stream, number__lt=number, number__gte=number - 2).values("job")
@@ -159,16 +161,15 @@ def due() -> list[Any]:
 
 def open_if_due(pk: Any) -> bool:
     """Opens the stream's round if it is due and something waits in its source. Returns whether."""
+    seen = _due(pk).first()
+    if seen is None or open_round(seen) is not None:
+        return False
+    works = seen.interval_seconds is None or _has_work(seen)  # before the lock: storage may be slow
     with transaction.atomic():
-        stream = (
-            Stream.objects.select_for_update(of=("self",), skip_locked=True)
-            .select_related("table", "source_table", "run_by", "approved_by_job", "approved_by_job__table")
-            .filter(pk=pk, state=Stream.State.RUNNING, next_round_at__lte=Now())
-            .first()
-        )
+        stream = _due(pk).select_for_update(of=("self",), skip_locked=True).first()
         if stream is None or open_round(stream) is not None:
             return False
-        if stream.interval_seconds is not None and not _has_work(stream):
+        if not works:
             Stream.objects.filter(pk=pk).update(next_round_at=timezone.now() + interval_of(stream))
             return False
         try:
@@ -179,6 +180,12 @@ def open_if_due(pk: Any) -> bool:
             _stop(stream, problem.detail)
             return False
     return True
+
+
+def _due(pk: Any) -> QuerySet[Stream]:
+    """The stream if its next round is due."""
+    related = ("table", "source_table", "run_by", "approved_by_job", "approved_by_job__table")
+    return Stream.objects.select_related(*related).filter(pk=pk, state=Stream.State.RUNNING, next_round_at__lte=Now())
 
 
 def _has_work(stream: Stream) -> bool:

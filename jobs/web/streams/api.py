@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -14,17 +14,25 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.pagination import Key, page
+from console.base.pagination import Key as Order
+from console.base.pagination import page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
+from jobs.domain.digest import sha256_of
 from jobs.models import Job, Stream, StreamBatch
+from jobs.requests import asking
+from jobs.requests.asking import Key
 from jobs.streams import acts
 from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
+from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key
 from jobs.web.jobs.payloads import job_json
 from jobs.web.jobs.serializers import JobSerializer
 from jobs.web.streams.serializers import BatchSerializer, NewStream, ResetBody, StreamChange, StreamSerializer
 
-BY_NAME = (Key("name"), Key("id"))
-NEWEST_BATCH = (Key("id", descending=True),)
+BY_NAME = (Order("name"), Order("id"))
+NEWEST_BATCH = (Order("id", descending=True),)
+
+
+Act = Callable[..., Job]
 
 
 def streams_json(streams: Sequence[Stream]) -> list[dict[str, Any]]:
@@ -37,8 +45,14 @@ def _now(request: Request, stream_id: uuid.UUID) -> dict[str, Any]:
     return streams_json([stream_for(person_of(request), stream_id)])[0]
 
 
-def _job(job: Job) -> Response:
-    return Response(job_json(job), status=202)
+def _asked(request: Request, stream: Stream, act: Act, **said: str) -> Response:
+    """The job that the act opens; 200 with the job as it is now if the Idempotency-Key has made it before."""
+    actor, text = Actor.of(request), idempotency_key(request)
+    key = Key(text, sha256_of({"stream": str(stream.pk), "act": act.__name__, **said})) if text else None
+    known = asking.known_request(actor, key) if key else None
+    if known is not None:
+        return Response(job_json(known))
+    return Response(job_json(act(actor, stream, *said.values(), key=key)), status=202)
 
 
 class Streams(APIView):
@@ -92,11 +106,16 @@ class StreamStart(APIView):
 
     requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
 
-    @extend_schema(operation_id="streams_start", request=NoBody, responses={202: JobSerializer})
+    @extend_schema(
+        operation_id="streams_start",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoBody,
+        responses={202: JobSerializer, 200: JobSerializer},
+    )
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """Answers with the job of its first round."""
         body_of(request, NoBody)
-        return _job(acts.start(Actor.of(request), stream_for(person_of(request), stream_id)))
+        return _asked(request, stream_for(person_of(request), stream_id), acts.start)
 
 
 class StreamStop(APIView):
@@ -117,11 +136,16 @@ class StreamRunOnce(APIView):
 
     requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
 
-    @extend_schema(operation_id="streams_run_once", request=NoBody, responses={202: JobSerializer})
+    @extend_schema(
+        operation_id="streams_run_once",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoBody,
+        responses={202: JobSerializer, 200: JobSerializer},
+    )
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """The job’s result has `no_op: true` if the source held nothing new."""
         body_of(request, NoBody)
-        return _job(acts.run_once(Actor.of(request), stream_for(person_of(request), stream_id)))
+        return _asked(request, stream_for(person_of(request), stream_id), acts.run_once)
 
 
 class StreamReset(APIView):
@@ -129,12 +153,16 @@ class StreamReset(APIView):
 
     requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}
 
-    @extend_schema(operation_id="streams_reset", request=ResetBody, responses={202: JobSerializer})
+    @extend_schema(
+        operation_id="streams_reset",
+        parameters=[IDEMPOTENCY_KEY],
+        request=ResetBody,
+        responses={202: JobSerializer, 200: JobSerializer},
+    )
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """A reviewed job: afterwards the stream reads its source from the start again."""
         given = body_of(request, ResetBody)
-        stream = stream_for(person_of(request), stream_id)
-        return _job(acts.reset(Actor.of(request), stream, given["reason"]))
+        return _asked(request, stream_for(person_of(request), stream_id), acts.reset, reason=given["reason"])
 
 
 class StreamBatches(APIView):

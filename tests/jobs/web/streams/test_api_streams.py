@@ -76,6 +76,17 @@ def test_run_once_answers_with_the_rounds_job(olga, body):
     assert olga.get(f"/streams/{stream['id']}").json()["round"] == job["id"]
 
 
+def test_the_same_key_answers_with_the_same_round(olga, body):
+    stream = made(olga, body)
+    key = {"Idempotency-Key": "nightly 7"}
+    first = olga.post(f"/streams/{stream['id']}/run-once", **key)
+    again = olga.post(f"/streams/{stream['id']}/run-once", **key)
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.json()["id"] == again.json()["id"]
+    other = olga.post(f"/streams/{stream['id']}/start", **key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+
+
 def test_start_and_stop(olga, body):
     stream = made(olga, body)
     assert olga.post(f"/streams/{stream['id']}/start").status_code == 202
