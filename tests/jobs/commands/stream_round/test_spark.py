@@ -315,11 +315,21 @@ def test_complete_replaces_the_schema_where_the_definition_says_so(stream, run):
     write_deltalake(stream.target, pa.table({"other": [1]}))
     stream.write(1)
     with pytest.raises(EngineFailed) as caught:
-        run(counting(stream))
+        run(counting(stream), replaces=True)
     assert caught.value.failure.condition == "DELTA_METADATA_MISMATCH"
     assert stream.rows() == [{"other": 1}]
-    run(counting(stream, options={"overwriteSchema": "true"}))
+    run(counting(stream, options={"overwriteSchema": "true"}), replaces=True)
     assert stream.rows() == [{"name": "r1", "n": 1}]
+
+
+def test_complete_removes_no_row_of_a_table_that_it_was_to_make_itself(stream, run):
+    """Between the opening of its round and the run another writer has made one there: nobody has approved its end."""
+    write_deltalake(stream.target, pa.table({"name": ["theirs"], "n": pa.array([1], pa.int64())}))
+    stream.write(1)
+    with pytest.raises(CommandRefused) as refused:
+        run(counting(stream))
+    assert refused.value.refusals[0].code == "target_changed"
+    assert stream.rows() == [{"name": "theirs", "n": 1}]
 
 
 def test_another_schema_fails_by_deltas_class_unless_it_is_merged(stream, run, runtime):
