@@ -38,7 +38,7 @@ def streams(actor: Any, asked: dict[str, Any], counted: dict[str, Any]) -> dict[
     )
     for number in range(60):
         batch(running, number, took_ms=9_000 + 400 * number, skipped=number == 30)
-    opened(running, "running", number=9)
+    opened(running, "running", number=9, attempt=1, token=1)
     failed = made(name="sensors-ingest", state="failed", error=ERROR, state_text=ERROR["message"], rounds=2)
     batch(failed, 0)
     fresh = acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
