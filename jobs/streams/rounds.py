@@ -20,7 +20,7 @@ from jobs.commands.base import Prepared
 from jobs.commands.stream_round.rules import COMPLETE, Definition, consequences_of
 from jobs.commands.stream_round.rules import StreamRound as Round
 from jobs.domain.policy import TableClass
-from jobs.domain.states import ENDED, State
+from jobs.domain.states import CLAIMED, ENDED, State
 from jobs.models import Edit, Job, Stream, StreamRound
 from jobs.policy import evaluate
 from jobs.requests import asking
@@ -44,7 +44,7 @@ def open_round(stream: Stream) -> StreamRound | None:
 def is_running(stream: Stream) -> bool:
     """Whether a worker has a round of the stream."""
     opened = open_round(stream)
-    return opened is not None and opened.job.state not in ENDED
+    return opened is not None and opened.job.state in CLAIMED
 
 
 # --- opening ----------------------------------------------------------------------------------------------------------

@@ -194,7 +194,8 @@ def test_what_a_checkpoint_cant_follow_needs_a_reset(olga, body, root):
     stream = made(olga, body)
     (Path(root.uri) / "more").mkdir()
     moved = {"source": {**body["source"], "path": f"{root.uri}/more"}}
-    assert olga.patch(f"/streams/{stream['id']}", moved).status_code == 200  # no round has run yet
+    olga.post(f"/streams/{stream['id']}/run-once")
+    assert olga.patch(f"/streams/{stream['id']}", moved).status_code == 200  # no worker has the round: it is cancelled
     Stream.objects.update(query_id="q")
     refused = olga.patch(f"/streams/{stream['id']}", {"source": body["source"]})
     assert (refused.status_code, refused.json()["code"]) == (409, "needs_reset")
