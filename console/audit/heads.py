@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -148,10 +149,11 @@ def _signing_key() -> Ed25519PrivateKey:
 
 
 def _make_key(file: Path) -> None:
-    """Makes the key; if another process makes one at the same time, the first stays."""
+    """Makes the key; if another process or thread makes one at the same time, the first stays."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = file.with_name(f"key.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # A name of its own: a second thread that wrote into the same file would change the key that the first has linked.
+    descriptor, name = tempfile.mkstemp(prefix="key.", dir=file.parent)
+    part = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(Ed25519PrivateKey.generate().private_bytes_raw().hex() + "\n")
     try:

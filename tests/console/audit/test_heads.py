@@ -1,6 +1,7 @@
 """Heads: signed, written outside the database, at the right moments."""
 
 import json
+import os
 import stat
 from datetime import timedelta
 
@@ -97,3 +98,18 @@ def test_a_line_that_somebody_else_signed_ends_no_signing(heads_file):
     heads_file.parent.mkdir(parents=True)
     heads_file.write_text(json.dumps(line) + "\n")
     assert signed().sequence == 2
+
+
+def test_a_second_thread_that_makes_the_key_at_once_never_changes_it(tmp_path, monkeypatch):
+    file, link, first = tmp_path / "audit" / "key", os.link, []
+
+    def linked(part, target):
+        link(part, target)
+        monkeypatch.setattr(os, "link", link)
+        first.append(file.read_text())
+        heads._make_key(file)
+
+    monkeypatch.setattr(os, "link", linked)
+    heads._make_key(file)
+    assert [file.read_text()] == first
+    assert [path.name for path in file.parent.iterdir()] == ["key"]
