@@ -89,9 +89,7 @@ def known_request(actor: Actor, key: Key) -> Job | None:
     return _known_request(actor, key.text, key.request_sha256)
 
 
-def enter_measured(
-    actor: Actor, requester: Person, prepared: Prepared, reason: str, expires_after: timedelta, key: Key | None = None
-) -> Job:
+def enter_measured(actor: Actor, requester: Person, prepared: Prepared, reason: str, key: Key | None = None) -> Job:
     """Enters a job whose preview is complete as it is: queued, or waiting for its approvals. In the caller's transaction.
 
     `actor` is who enters it, Levee itself for the rounds of a running stream; `requester` is the person whom it runs for. Raises
@@ -99,7 +97,6 @@ def enter_measured(
     """
     known = key or Key("", sha256_of(command_to_json(prepared.command)))
     job = _new_job(requester, prepared, reason, known.text or None, known.request_sha256)
-    job.expires_at = timezone.now() + expires_after
     job.table = prepared.table()
     job.base_version = job.table.version
     policy = evaluate.policy_of(job, prepared.preview or {})

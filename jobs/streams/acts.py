@@ -126,8 +126,7 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     _require(actor, stream, Action.STREAM_CHANGE)
     asked = {**stream.asked, **{field: changes[field] for field in FIELDS if field in changes}}
     _refuse_unfollowable(stream, asked)
-    asked_for = {**asked, "checkpoint": None} if "checkpoint" not in stream.asked else asked
-    wanted = _with_own_checkpoint(actor, stream, asked_for)
+    wanted = _with_own_checkpoint(actor, stream, asked)
     _refuse_predicted(wanted)
     person, before = require_person(actor), _shown(stream)
     fields = _fields(wanted, asked) | {
@@ -177,6 +176,11 @@ def _with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any])
         raise Problem(
             403, "forbidden", "You may not read this stream’s source, or its target is hidden from you."
         ) from None
+    if wanted.definition.path != stream.table.path:  # whose lease the rounds take, and whose rights they were judged by
+        text = (
+            f"The target’s name now leads to {wanted.definition.path}, and the stream writes into {stream.table.path}."
+        )
+        raise Problem(409, "target_changed", f"{text} Create another stream instead, or name the table as before.")
     return replace(wanted, definition=replace(wanted.definition, checkpoint=stream.checkpoint))
 
 
@@ -301,8 +305,9 @@ def _store_fresh(locked: Stream, wanted: Wanted) -> None:
     definition = wanted.definition.as_json()
     if locked.query_id is None and sha256_of(definition) != locked.definition_sha256:
         locked.definition, locked.definition_sha256 = definition, sha256_of(definition)
+        locked.source_table = wanted.source_table
         locked.revision += 1
-    locked.save(update_fields=["prediction", "definition", "definition_sha256", "revision"])
+    locked.save(update_fields=["prediction", "definition", "definition_sha256", "source_table", "revision"])
 
 
 def stop(actor: Actor, stream: Stream) -> Stream:

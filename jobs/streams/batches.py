@@ -10,9 +10,9 @@ from django.utils.dateparse import parse_datetime
 
 from jobs.models import Job, Stream, StreamBatch
 from jobs.streams import lag
+from tables.history.queries import STREAMING
 from tables.models import Commit
 
-OPERATION = "STREAMING UPDATE"
 MOST = 10_000  # of one round
 
 
@@ -34,7 +34,7 @@ def batches_of(stream: Stream, job: Job) -> Iterator[StreamBatch]:
 
 def _commits(job: Job) -> list[Commit]:
     return list(
-        Commit.objects.filter(table_id=job.table_id, job=job.pk, operation=OPERATION).order_by("version")[:MOST]
+        Commit.objects.filter(table_id=job.table_id, job=job.pk, operation=STREAMING).order_by("version")[:MOST]
     )
 
 

@@ -31,7 +31,6 @@ from tables.models import Root
 from tables.rules.locations import LocationError, innermost
 
 WHO = "dispatcher"
-EXPIRES_AFTER = timedelta(days=7)
 MOST = 200  # streams or rounds in one look
 UNASKED = timedelta(minutes=10)  # at the latest after so long a round looks, whatever the count of what waits says
 
@@ -45,9 +44,6 @@ def is_running(stream: Stream) -> bool:
     """Whether a worker has a round of the stream."""
     opened = open_round(stream)
     return opened is not None and opened.job.state in CLAIMED
-
-
-# --- opening ----------------------------------------------------------------------------------------------------------
 
 
 def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "", key: Key | None = None) -> Job:
@@ -69,7 +65,7 @@ def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str 
     )
     prepared = Prepared(command, stream.table.path, lambda: stream.table, preview)
     text = reason or f"Round {number:,} of {stream.name}: {stream.reason}"
-    job = asking.enter_measured(actor, stream.run_by, prepared, text[:2000], EXPIRES_AFTER, key)  # type: ignore[arg-type]
+    job = asking.enter_measured(actor, stream.run_by, prepared, text[: asking.REASON_LENGTH], key)  # type: ignore[arg-type]
     StreamRound.objects.create(stream=stream, job=job, number=number, revision=stream.revision, reset=reset)
     _keep_others_from_approving(stream, job)
     earlier = StreamRound.objects.filter(stream=stream, number__lt=number, number__gte=number - 2).values("job")
@@ -146,11 +142,10 @@ def is_approved(stream: Stream) -> bool:
     job = stream.approved_by_job
     if job is None or stream.approved_sha256 != stream.definition_sha256:
         return False
-    if (job.preview or {}).get(
-        "table_id"
-    ) != stream.table.table_id:  # another table lies there now: nobody approved its end
+    preview = job.preview or {}
+    if preview.get("table_id") != stream.table.table_id:  # another table lies there now: nobody approved its end
         return False
-    return evaluate.approvals(job) >= evaluate.policy_of(job, job.preview or {}).required_approvals
+    return evaluate.approvals(job) >= evaluate.policy_of(job, preview).required_approvals
 
 
 def due() -> list[Any]:

@@ -22,8 +22,5 @@ def thin() -> int:
         folded=True, version=None, no_op=True, state=State.SUCCEEDED, finished_at__lt=Now() - KEPT_EMPTY_ROUNDS,
         stream_round__booked_at__isnull=False, stream_round__reset=False, decisions=None, edits=None,
     )  # fmt: skip
-    gone = 0
-    for pk in list(empty.values_list("pk", flat=True)[:500]):
-        Job.objects.filter(pk=pk).delete()
-        gone += 1
+    gone, _ = Job.objects.filter(pk__in=empty.values("pk")[:500]).delete()
     return old + gone

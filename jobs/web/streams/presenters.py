@@ -113,7 +113,7 @@ def row(stream: Stream) -> Row:
     state, second = _state_of(stream, behind)
     condition = condition_of(stream.error) if stream.state == Stream.State.FAILED else ""
     spark = _spark(lately[::-1], stream.interval_seconds)
-    return Row(stream, source_of(stream), state, second, condition, lag_of(stream), last, spark, behind)
+    return Row(stream, queries.source_of(stream), state, second, condition, lag_of(stream), last, spark, behind)
 
 
 def _state_of(stream: Stream, behind: bool) -> tuple[StateLook, str]:
@@ -138,11 +138,6 @@ def _state_of(stream: Stream, behind: bool) -> tuple[StateLook, str]:
 def is_behind(stream: Stream, took_ms: int | None) -> bool:
     """Whether the stream runs and its last batch took longer than its trigger leaves it."""
     return stream.state == Stream.State.RUNNING and _is_late(took_ms, stream.interval_seconds)
-
-
-def source_of(stream: Stream) -> str:
-    """Where a stream reads: a table by its name, files by their path."""
-    return stream.source_table.name if stream.source_table else str(stream.definition["source"]["path"])
 
 
 def lag_of(stream: Stream) -> Lag:

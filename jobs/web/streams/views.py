@@ -22,14 +22,13 @@ from jobs.domain.states import State
 from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.streams import acts, rounds
-from jobs.streams.queries import may_run, stream_for
+from jobs.streams.queries import may_run, source_of, stream_for
 from jobs.web.streams import presenters
 from jobs.web.streams.forms import EditForm, StreamForm, values_of
 
 PAGE = 50
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
-ACT_REFUSED = {400, 403, 404, 409, 422}
 
 
 @requires(Permission.TABLE_READ)
@@ -87,7 +86,7 @@ def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dic
     waits = opened is not None and opened.job.state == State.AWAITING_APPROVAL
     return {
         "stream": found,
-        "source": presenters.source_of(found),
+        "source": source_of(found),
         "source_url": _source_url(person, found),
         "heading": presenters.heading(found, behind),
         "look": presenters.BEHIND if behind else presenters.LOOKS[found.state],
@@ -243,7 +242,7 @@ def _acted(
     try:
         act(Actor.of(request), found)
     except Problem as problem:
-        if problem.status not in ACT_REFUSED:
+        if problem.status not in SAID_ON_THE_PAGE:
             raise
         return _detail(request, stream_for(person_of(request), stream_id), problem)
     return redirect("jobs:streams") if to_list else redirect("jobs:stream", stream_id)
@@ -261,7 +260,7 @@ def stream_reset(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     try:
         return redirect("jobs:detail", acts.reset(Actor.of(request), found, reason).pk)
     except Problem as problem:
-        if problem.status not in ACT_REFUSED:
+        if problem.status not in SAID_ON_THE_PAGE:
             raise
         return _reset_page(request, found, reason, problem)
 

@@ -11,6 +11,7 @@ import pytest
 
 from console.audit.models import Event
 from jobs.models import Stream, StreamBatch
+from tables.models import Table
 from tests import factories
 from tests.clients import Caller, caller
 from tests.factories import lakes
@@ -272,6 +273,36 @@ def test_a_source_table_that_was_made_anew_is_refused_at_the_start(olga, body, r
     small_delta.create(Path(sales.path), [{"id": 1, "p": "a"}])
     answer = olga.post(f"/streams/{stream['id']}/start")
     assert (answer.status_code, answer.json()["code"]) == (409, "source_recreated")
+
+
+def test_a_target_whose_name_leads_elsewhere_by_now_is_refused(olga, body, root):
+    """The stream's rounds take the lease of the table that it was made for: another one would be written without its own."""
+    sales = lakes.sales_in(root)
+    small_delta.create(Path(root.uri) / "other", [{"id": 1, "p": "a"}])
+    other = factories.table_in(root, "other")
+    Table.objects.filter(pk=sales.pk).update(catalog_name="shop.sales")
+    stream = made(olga, {**body, "target": {"table": "shop.sales"}})
+    Table.objects.filter(pk=sales.pk).update(catalog_name=None)
+    Table.objects.filter(pk=other.pk).update(catalog_name="shop.sales")
+    for answer in (
+        olga.post(f"/streams/{stream['id']}/start"),
+        olga.patch(f"/streams/{stream['id']}", {"filter": "id > 1"}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "target_changed")
+    assert Stream.objects.get().state == "stopped"
+
+
+def test_a_source_by_name_is_the_table_that_the_name_leads_to_at_the_first_start(olga, body, root):
+    sales = lakes.sales_in(root)
+    small_delta.create(Path(root.uri) / "other", [{"id": 1, "p": "a"}])
+    other = factories.table_in(root, "other")
+    Table.objects.filter(pk=sales.pk).update(catalog_name="shop.sales")
+    stream = made(olga, {**body, "source": {"table": "shop.sales"}})
+    Table.objects.filter(pk=sales.pk).update(catalog_name=None)
+    Table.objects.filter(pk=other.pk).update(catalog_name="shop.sales")
+    job = olga.post(f"/streams/{stream['id']}/start").json()
+    assert job["parameters"]["definition"]["source"]["path"] == other.path
+    assert Stream.objects.get().source_table == other
 
 
 def test_people_see_and_run_what_their_roles_say(body, root, olga):
