@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+SBOM ?= sbom.json
 SETUP := $(PYTHON) -m console.setup --for
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
@@ -12,14 +13,18 @@ PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates
 	tests/console/test_full_disk.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test test-fast check bench soak format lock clean
+.PHONY: help run cluster setup test test-fast check bench soak format lock compose-secrets audit-dependencies sbom clean
 
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Start the whole console on this machine and print its address; Ctrl-C stops it
 	@$(SETUP) run
 	@$(PYTHON) -m console.setup.later & exec $(BIN)/python manage.py up
+
+cluster: ## Start the parts of docker-compose.yml on this machine, a Spark cluster among them; Ctrl-C stops all
+	@$(SETUP) test
+	@exec $(BIN)/python manage.py cluster
 
 setup: ## Find or install everything that running and testing need, and start nothing
 	@$(SETUP) test
@@ -32,10 +37,11 @@ test-fast: ## Run the tests that need neither Spark nor a browser nor whole proc
 	@$(SETUP) test
 	@$(PYTEST) -n $(WORKERS) -m "not spark and not browser and not servers"
 
-check: ## Check style, types, borders between the parts, and that no migration is missing
+check: ## Check style, types, known holes, borders between the parts, and that no migration is missing
 	@$(SETUP) check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/bandit -q -c pyproject.toml -r console jobs tables manage.py
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
@@ -57,6 +63,17 @@ format: ## Put Python files into the house style
 lock: ## Refresh the locks of Python and front-end packages
 	@$(SETUP) test
 	@$(PYTHON) -m console.setup.lock
+
+compose-secrets: ## Write .env with random secrets for docker-compose.yml, unless there is one
+	@$(PYTHON) -m console.setup.compose_secrets
+
+audit-dependencies: ## Compare the locked Python packages with published advisories; 2 when no source of them answers
+	@$(SETUP) check
+	@$(BIN)/python -m console.setup.advisories
+
+sbom: ## Write a bill of materials (CycloneDX) of all that is locked to sbom.json, or to SBOM=FILE
+	@$(SETUP) check
+	@$(BIN)/python -m console.setup.bill_of_materials $(SBOM)
 
 clean: ## Remove what set-up made; your data in .levee is kept
 	rm -rf .venv .tools frontend/node_modules frontend/dist frontend/dist.part frontend/collected

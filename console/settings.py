@@ -12,7 +12,8 @@ ENV = Env.read()
 SECRET_KEY = ENV.secret_key
 DEBUG = False
 ALLOWED_HOSTS = ENV.hosts
-CSRF_TRUSTED_ORIGINS = [ENV.public_url] if ENV.public_url else []
+CSRF_TRUSTED_ORIGINS = [ENV.public_origin] if ENV.public_origin else []
+FORCE_SCRIPT_NAME = ENV.prefix or None
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
 
@@ -36,6 +37,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "console.metrics.requests.RequestsCounted",
     "console.base.headers.NothingIsKept",
     "console.base.headers.OwnAddress",
     "django.middleware.security.SecurityMiddleware",
@@ -116,10 +118,12 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.is_https
 # Two homes on one host share its cookie jar, ports notwithstanding: each home has cookies of its own.
-_OWN = "__Host-" if ENV.is_https else ""  # a browser takes such a cookie from this very host alone, over TLS
+# A browser takes a cookie of such a name over TLS alone, and one of __Host- for this very host and all of its paths.
+_OWN = "" if not ENV.is_https else "__Secure-" if ENV.prefix else "__Host-"
 SESSION_COOKIE_NAME = f"{_OWN}levee_session_{ENV.port}"
 CSRF_COOKIE_NAME = f"{_OWN}levee_csrf_{ENV.port}"
 DEVICE_COOKIE_NAME = f"{_OWN}levee_device_{ENV.port}"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{ENV.prefix}/"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "console.base.errors.csrf_failure"
 
@@ -129,19 +133,24 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Below a path, other applications share the origin: what a page loads and sends then stays below the path.
+_STATIC = f"{ENV.public_url}/static/" if ENV.prefix else "'self'"
+_PAGES = f"{ENV.public_url}/" if ENV.prefix else "'self'"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "img-src": ["'self'"],
-        "font-src": ["'self'"],
-        "connect-src": ["'self'"],
-        "form-action": ["'self'"],
+        "script-src": [_STATIC],
+        "style-src": [_STATIC],
+        "img-src": [_STATIC],
+        "font-src": [_STATIC],
+        "connect-src": [_PAGES],
+        "form-action": [_PAGES],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }
 }
+if ENV.prefix:  # the cookie of Django's usual storage would be sent to the whole host
+    MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # console.connections reads no more either
 
 LANGUAGE_CODE = "en-us"
@@ -149,7 +158,7 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-STATIC_URL = "static/"
+STATIC_URL = f"{ENV.prefix}/static/"
 STATIC_ROOT = BASE_DIR / "frontend" / "collected"
 # What the apps bring is for pages that Levee doesn't have: browsers of an API, of its schema.
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
@@ -182,6 +191,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVERS": [{"url": ENV.public_url}] if ENV.prefix else [],
     "ENUM_NAME_OVERRIDES": {"TableFormat": "tables.models.Table.Format", "WorkerKind": "jobs.models.Worker.Kind"},
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "console.base.openapi.add_problems"],
 }

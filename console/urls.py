@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from console.metrics.views import Metrics
 from console.pages import health, home
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -12,8 +13,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.pages.people.urls")),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
+    path("metrics", Metrics.as_view(), name="metrics"),
     path("audit/", include("console.pages.audit.urls")),
     path("tables/", include("tables.web.urls")),
+    path("roots/", include("tables.web.roots.urls")),
     path("policies/", include("jobs.web.policies.urls")),
     path("", include("jobs.web.urls")),
     path("api/v1/", include("console.api")),

@@ -6,6 +6,7 @@ Celery takes whatever lies in a queue for a message of its own, and a worker tha
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -14,6 +15,7 @@ from kombu.transport import redis as kombu_redis
 from console.base.logs import log
 
 LOOK = "jobs.look"
+REFUSED = "levee:wake_ups_refused"  # the key of their count
 _TAKEN = "BRPOP"
 
 
@@ -76,6 +78,8 @@ class Client(redis.Redis):
         answer = super().parse_response(connection, command_name, **options)  # type: ignore[no-untyped-call]
         if command_name == _TAKEN and answer and not is_wake_up(answer[1]):
             log.warning("foreign_message", queue=answer[0].decode(errors="replace"), size=len(answer[1]))
+            with suppress(redis.RedisError, OSError):  # the count is for people: no worker ends for it
+                self.incr(REFUSED)
             return None
         return answer
 

@@ -4,6 +4,14 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+from console.base.env import Env
+from console.metrics.slots import share
+from console.server.prefix import Prefixed
+from tables.deltalog.read import object_stores
 
-application = get_wsgi_application()
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+env = Env.read()
+share(env.home / "state")  # before the middleware makes its counters
+
+object_stores.be_brief()  # a request waits for no store longer than a person waits for a page
+application = Prefixed(get_wsgi_application(), env.prefix)

@@ -11,7 +11,7 @@ from typing import Protocol
 from django.db.models import Q
 
 from console.accounts.models import Person
-from tables.models import Commit, Table
+from tables.models import Commit, Root, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,18 @@ class Stream:
     writes: bool  # into the table that was asked about
 
 
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What counts on a root: jobs of its tables that haven't ended, streams there that run, approval rules on the root."""
+
+    jobs: int = 0
+    streams: int = 0
+    rules: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs or self.streams or self.rules)
+
+
 class Jobs(Protocol):
     """The answers of the application with the jobs; each takes a constant number of queries."""
 
@@ -81,6 +93,9 @@ class Jobs(Protocol):
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
 
+    def uses_of(self, root: Root) -> Uses:
+        """What counts on the root."""
+
     def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
         """As the function of this name."""
 
@@ -99,6 +114,11 @@ def answers(jobs: Jobs) -> None:
 def is_under_way(table: Table) -> bool:
     """Whether a job of the table has not ended: it may go by the table's name."""
     return bool(_known) and _known[0].under_way(table)
+
+
+def uses_of(root: Root) -> Uses:
+    """What counts on the root; nothing without an application for jobs."""
+    return _known[0].uses_of(root) if _known else Uses()
 
 
 def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:

@@ -24,6 +24,7 @@ def remember(request: HttpRequest, response: HttpResponse, person: Person) -> No
         settings.DEVICE_COOKIE_NAME,
         value,
         max_age=LIFE_SECONDS,
+        path=settings.SESSION_COOKIE_PATH,
         httponly=True,
         samesite="Lax",
         secure=request.is_secure(),

@@ -24,6 +24,12 @@ class Action(models.TextChoices):
     ROOT_ADD = "root.add"
     ROOT_CHANGE = "root.change"
     ROOT_SCAN = "root.scan"
+    ROOT_PAUSE = "root.pause"
+    ROOT_RESUME = "root.resume"
+    ROOT_REMOVE = "root.remove"
+    ROOT_CREDENTIAL = "root.credential"
+    ROOT_ADD_FOUND = "root.add_found"
+    METASTORE_ADD = "metastore.add"
     TABLE_ADD = "table.add"
     TABLE_CHANGE = "table.change"
     TABLE_HIDE = "table.hide"
@@ -58,6 +64,8 @@ class Action(models.TextChoices):
     AUDIT_VERIFY = "audit.verify"
     WORKER_DRAIN = "worker.drain"
     WORKER_RESTART = "worker.restart"
+    INSTANCE_BACKUP = "instance.backup"
+    INSTANCE_RESTORE = "instance.restore"
 
 
 class Outcome(models.TextChoices):
@@ -78,6 +86,7 @@ class ObjectKind(models.TextChoices):
     TOKEN = "token"
     POLICY = "policy"
     ROOT = "root"
+    METASTORE = "metastore"
     TABLE = "table"
     JOB = "job"
     STREAM = "stream"
@@ -85,3 +94,4 @@ class ObjectKind(models.TextChoices):
     PATH = "path"
     AUDIT = "audit"
     ADDRESS = "address"
+    INSTANCE = "instance"

@@ -15,7 +15,7 @@ _ROWS = f"""
     select s.sequence, s.event, s.previous, s.hash, e.hash, {", ".join(_SPELT.get(name, f"e.{name}") for name in COLUMNS)}
     from audit.seal s left join audit.event e on e.id = s.event
     where s.sequence > %s order by s.sequence limit %s
-"""  # noqa: S608 (constants of this module)
+"""  # nosec B608  # noqa: S608 (constants of this module)
 # As the server sends them: a value that Python had read and written again could look otherwise.
 _AS_SENT = ("uuid", "jsonb", "int8", "timestamp", "timestamptz")
 _PLAIN = [name in {"before", "after", "table_version"} for name in COLUMNS]  # which are JSON already

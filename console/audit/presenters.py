@@ -35,6 +35,12 @@ PHRASES: Mapping[str, str] = {
     Action.ROOT_ADD: "added a root",
     Action.ROOT_CHANGE: "changed a root",
     Action.ROOT_SCAN: "had a root scanned",
+    Action.ROOT_PAUSE: "paused a root",
+    Action.ROOT_RESUME: "resumed a root",
+    Action.ROOT_REMOVE: "removed a root",
+    Action.ROOT_CREDENTIAL: "changed the storage of a root",
+    Action.ROOT_ADD_FOUND: "had the tables found in a root added",
+    Action.METASTORE_ADD: "had tables of the metastore added",
     Action.TABLE_ADD: "added the table",
     Action.TABLE_CHANGE: "described the table",
     Action.TABLE_HIDE: "hid the table",
@@ -69,6 +75,8 @@ PHRASES: Mapping[str, str] = {
     Action.AUDIT_VERIFY: "verified the audit",
     Action.WORKER_DRAIN: "drained a worker",
     Action.WORKER_RESTART: "restarted a worker",
+    Action.INSTANCE_BACKUP: "made a backup",
+    Action.INSTANCE_RESTORE: "restored a backup",
 }
 TRIED: Mapping[str, str] = {  # what was refused, where it is refused often; the others say "was refused: …"
     Action.SIGN_IN: "tried to sign in",

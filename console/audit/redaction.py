@@ -14,12 +14,14 @@ SECRET_FIELDS = frozenset(
         "accounts.Person.password",
         "accounts.Token.secret_sha256",
         "accounts.Token.prefix",
+        "tables.ObjectStore.secret",
+        "tables.ObjectStore.session_token",
     }
 )
 SECRET_KEYS = frozenset(
     {field.rpartition(".")[2] for field in SECRET_FIELDS} | {"secret", "passphrase", "token_text", "session_key"}
 )
-# They sound secret and hold none: counters of claims, hashes of public texts, keys of idempotency.
+# They sound secret and hold none: counters of claims, hashes of public texts, keys of idempotency, ids of keys.
 HARMLESS_FIELDS = frozenset(
     {
         "accounts.Person.must_change_password",
@@ -38,8 +40,13 @@ HARMLESS_FIELDS = frozenset(
         "jobs.PolicyRule.refuses_tokens",
         "jobs.Read.question_sha256",
         "jobs.TableLease.token",
+        "jobs.Stream.idempotency_key",
+        "jobs.Stream.request_sha256",
+        "jobs.StreamStart.idempotency_key",
+        "jobs.StreamStart.request_sha256",
         "jobs.Stream.definition_sha256",
         "jobs.Stream.approved_sha256",
+        "tables.ObjectStore.key_id",
         "tables.Schema.sha256",
     }
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -47,12 +47,7 @@ def record(
     where neither the object is the table nor the job's row is written already: the database knows the others.
     """
     event = Event(
-        actor_kind=actor.kind,
-        actor_id=actor.person.id if actor.person else None,
-        actor_name=actor.name,
-        token_id=actor.token.id if actor.token else None,
-        session=actor.session,
-        address=actor.address,
+        **_by(actor),
         action=action,
         object_kind=object_kind,
         object_id=str(object_id),
@@ -65,12 +60,53 @@ def record(
         digest=digest,
         table_id=table,
         table_version=table_version,
-        request_id=actor.request_id,
     )
     with audit_or_nothing():
         event.save(force_insert=True)
-    log.info("audit", action=str(action), object=f"{object_kind}:{object_id}", outcome=str(outcome), actor=actor.name)
+    about = {"job": str(event.job)} if event.job else {}
+    log.info(
+        "audit",
+        action=str(action),
+        object=f"{object_kind}:{object_id}",
+        outcome=str(outcome),
+        actor=actor.name,
+        **about,
+    )
     return event
+
+
+def _by(actor: Actor) -> dict[str, Any]:
+    """The fields of an event that say who acts, and by which request."""
+    return {
+        "actor_kind": actor.kind,
+        "actor_id": actor.person.id if actor.person else None,
+        "actor_name": actor.name,
+        "token_id": actor.token.id if actor.token else None,
+        "session": actor.session,
+        "address": actor.address,
+        "request_id": actor.request_id,
+    }
+
+
+def record_each(
+    actor: Actor, action: Action, object_kind: ObjectKind, objects: Sequence[tuple[object, str, Mapping[str, Any]]]
+) -> None:
+    """As `record` for many objects of one act, each an event with its id, name and state after it, in one statement."""
+    events = [
+        Event(
+            **_by(actor),
+            action=action,
+            object_kind=object_kind,
+            object_id=str(object_id),
+            object_name=name,
+            outcome=Outcome.ALLOWED,
+            after=redacted(after),
+        )
+        for object_id, name, after in objects
+    ]
+    with audit_or_nothing():
+        Event.objects.bulk_create(events)
+    log.info("audit", action=str(action), object=f"{len(events)} of {object_kind}", actor=actor.name)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from console.audit import definitions, heads
+from console.audit import definitions, heads, restores
 from console.audit.canonical import Link, links
 from console.audit.heads import HeadsFile, SignedHead
 from console.audit.models import Head, Seal, Verification
@@ -120,7 +120,8 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     `key` is the public key that heads must be signed with, this home's unless told.
     """
     started = time.perf_counter()
-    exported, key = heads.exported(), key or heads.public_key()
+    key = key or heads.public_key()
+    exported = heads.exported(key)
     walk = Walk(run.last, run.hash, exported, key)
     findings: list[Finding] = []
     rows = links(run.last, SLICE)
@@ -136,6 +137,14 @@ def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
     """What only the whole shows: a cut tail, heads that are lost or forged, events that are in no chain, functions that were replaced."""
     beyond = {sequence: head for sequence, head in exported.heads.items() if sequence > walk.last}
     yield from _cut(walk.last, beyond, key)
+    for line in restores.unrecorded(exported.restores):
+        text = f"The signed heads say that the chain was {restores.sentence(line)}, and no event of this instance does."
+        yield Finding("restore_unrecorded", line.restored_to + 1, text)
+    yield from at_rest(exported)
+
+
+def at_rest(exported: HeadsFile) -> Iterator[Finding]:
+    """What differs wherever the chain ends: heads of the database that the file lacks, events in no chain, replaced definitions."""
     stored = Head.objects.values_list("sequence", flat=True)
     lost = [sequence for sequence in stored if sequence not in exported.heads]
     if lost:

@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 START = "0" * 64  # what stands before the first link
@@ -106,6 +107,7 @@ class Export:
 
     part: bool
     heads: Mapping[int, Mapping[str, Any]]
+    restores: Sequence[str] = ()
     events: int = 0
     unsealed: int = 0
     last: int = 0
@@ -186,34 +188,68 @@ def _content(sequence: int | None, event: Mapping[str, Any], computed: str) -> I
 
 
 def heads_of(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """The signed heads among the lines: of an export (its last line), or of `heads.jsonl`, where each line is one."""
+    """The signed heads among the lines: of an export (its last line), or of `heads.jsonl`, where each line is one, or a restore."""
     for line in lines:
-        if line.startswith(('{"head"', '{"sequence"')):
+        if line.startswith(('{"head"', '{"sequence"', '{"restored_to"')):
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # a crash can tear the last line of heads.jsonl; in an export, `take` says it
-            yield value.get("head", value)
+            head = value.get("head", value)
+            yield head if isinstance(head, dict) else {}
 
 
 def signed_heads(
     heads: Iterable[Mapping[str, Any]], key: str | None
 ) -> tuple[dict[int, Mapping[str, Any]], list[Finding]]:
-    """Heads with a right signature (by `key` when it is told) by sequence, and what is wrong with the others."""
+    """Heads with a right signature (by `key` when it is told) by sequence, and what is wrong with the others.
+
+    Heads that the line of a restored backup took back don't count, if the line is signed as well.
+    """
     good: dict[int, Mapping[str, Any]] = {}
     wrong: list[Finding] = []
     for head in heads:
+        if "restored_to" in head:
+            good = {sequence: each for sequence, each in good.items() if not _took_back(head, sequence, each, key)}
+            continue
         try:
             text = f"levee audit head\n{head['sequence']}\n{head['hash']}\n{head['signed_at']}".encode()
             right = signed_by(bytes.fromhex(key or head["key"]), text, bytes.fromhex(head["signature"]))
             sequence = int(head["sequence"])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             right, sequence = False, 0
         if right:
             good[sequence] = head
         else:
             wrong.append(Finding("head_forged", sequence or None, f"The head #{sequence} isn't signed by the key."))
     return good, wrong
+
+
+def _took_back(restored: Mapping[str, Any], sequence: int, head: Mapping[str, Any], key: str | None) -> bool:
+    """Whether the signed line of a restore is about this head: one of events after the backup, signed before the restore."""
+    try:
+        times = (datetime.fromisoformat(head["signed_at"]), datetime.fromisoformat(restored["restored_at"]))
+        is_about = sequence > int(restored["restored_to"]) and times[0] <= times[1]
+        return is_about and _is_restore_of(restored, key or head["key"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_restore_of(restored: Mapping[str, Any], key: str) -> bool:
+    try:
+        fields = [restored["restored_to"], restored["made_at"], restored["restored_at"], restored["last_head"] or 0]
+        text = "\n".join(["levee audit restore", *map(str, fields)]).encode()
+        return signed_by(bytes.fromhex(key), text, bytes.fromhex(restored["signature"]))
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def restores_in(heads: Iterable[Mapping[str, Any]], key: str | None) -> Iterator[str]:
+    """What the restores among the heads' lines say, in words: those that `key` has signed, or the line's own key where none is told."""
+    for line in heads:
+        if "restored_to" in line and _is_restore_of(line, str(key or line.get("key"))):
+            back = f"The chain was taken back to #{line['restored_to']} at {line['restored_at']}"
+            yield f"{back}, by a restore of a backup of {line['made_at']}."
 
 
 # Ed25519 as RFC 8032 has it, to verify only: points of the curve in extended coordinates (x, y, z, xy).
@@ -282,7 +318,7 @@ def verify(path: str, key: str | None, others: str | None, *, part: bool) -> tup
         with open(file, encoding="utf-8", errors="replace") as lines:
             heads += heads_of(lines)
     good, findings = signed_heads(heads, key)
-    export = Export(part, good)
+    export = Export(part, good, list(restores_in(heads, key)))
     with open(path, encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             findings += export.take(number, line)
@@ -305,6 +341,8 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    for restore in export.restores:
+        sys.stdout.write(f"{restore}\n")
     for finding in findings[:SHOWN]:
         sys.stdout.write(f"{finding.kind}: {finding.text}\n")
     if asked.public_key is None:

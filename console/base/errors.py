@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
+from django.urls import get_script_prefix
 from django_htmx.http import HttpResponseClientRedirect
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -133,7 +134,7 @@ class ProblemMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, Problem):
             return None
-        if request.path.startswith("/api/"):
+        if request.path_info.startswith("/api/"):
             return problem_response(error)
         return to_confirm(request, error) if "confirm_url" in error.extra else problem_page(request, error)
 
@@ -142,7 +143,7 @@ def to_confirm(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Away to the page that asks for the password, and from there back to where the person was; a swap goes there as a whole."""
     came_from = urlsplit(request.headers.get("Referer", ""))
     here = came_from.netloc == request.get_host()
-    back = urlunsplit(("", "", came_from.path, came_from.query, "")) if here else "/"
+    back = urlunsplit(("", "", came_from.path, came_from.query, "")) if here else get_script_prefix()
     target = f"{problem.extra['confirm_url']}?{urlencode({'next': back})}"
     if request.headers.get("HX-Request"):
         return HttpResponseClientRedirect(target)
@@ -171,7 +172,7 @@ class BodyLimitMiddleware:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Django's CSRF view: the form is stale or comes from elsewhere."""
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         return problem_response(Problem(403, "forbidden", f"CSRF check failed: {reason}"))
     return HttpResponse(render_to_string("errors/csrf.html", {"reason": reason}, request=request), status=403)
 
@@ -192,10 +193,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     problem = Problem(500, "broken", "Something went wrong in Levee. The log has the details under this request ID.")
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         return problem_response(problem)
     return HttpResponse(render_to_string("errors/500.html", {"problem": problem}), status=500)
 
 
 def _plain(request: HttpRequest, problem: Problem) -> HttpResponse:
-    return problem_response(problem) if request.path.startswith("/api/") else problem_page(request, problem)
+    return problem_response(problem) if request.path_info.startswith("/api/") else problem_page(request, problem)

@@ -30,7 +30,7 @@ class OwnAddress:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        public = settings.ENV.public_url
+        public = settings.ENV.public_origin
         if public is not None and _is_ours(request):
             scheme, _, host = public.partition("://")
             request.META |= {"wsgi.url_scheme": scheme, "HTTP_HOST": host}

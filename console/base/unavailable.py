@@ -115,7 +115,7 @@ def disk_full(disk: Disk | None, known: str) -> Problem:
 
 def unavailable(request: HttpRequest, problem: Problem) -> HttpResponse:
     """The problem as a response that reads nothing from the database."""
-    if request.path.startswith("/api/"):
+    if request.path_info.startswith("/api/"):
         response: HttpResponse = problem_response(problem)
     else:
         context = {"problem": problem, "title": TITLES[problem.code]}

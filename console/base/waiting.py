@@ -39,7 +39,7 @@ class Places:
             self._taken += Counter()  # forgets who holds none
 
 
-# Of the THREADS that a web process has (console.supervisor.programs), of which one sender gets MOST_EACH (console.server.turns);
+# Of the THREADS that a web process has (console.supervisor.command_lines), of which one sender gets MOST_EACH (console.server.turns);
 # what these leave is for everything else.
 ANSWERS = Places(most=10, each=4)  # of jobs and reads, which `?wait=` and pages wait for
 SYNCS = Places(most=5, each=3)  # of a table's log, which an added table is answered with

@@ -18,6 +18,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IG
 _CODED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
 _TOKEN = re.compile(rb"\r\nauthorization:[ \t]*([^\r\n]+)", re.IGNORECASE)
 _SESSION = re.compile(rb"\r\ncookie:[^\r\n]*?levee_session_[0-9]+=([^;\r\n]+)", re.IGNORECASE)
+_HEALTH = re.compile(rb"GET (?:/[^ ?]{1,255})?/health/(?:live|ready)[ ?]")  # below the prefix of a proxy, too
 _EXPECTS = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n", re.IGNORECASE)
 
 
@@ -64,7 +65,7 @@ class Arriving:
 
     @property
     def asks_health(self) -> bool:
-        return self.data.startswith(b"GET /health/")
+        return _HEALTH.match(self.data) is not None
 
     @property
     def credential(self) -> bytes | None:

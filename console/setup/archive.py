@@ -35,6 +35,10 @@ class Archive:
 
     def _digest(self) -> str:
         """An archive fits one Java and one class path: another of either makes it useless, never wrong."""
-        engine = self.places.root / "jobs" / "engine"
-        inputs = [LIST, self.places.requirements / "spark.txt", engine / "archive.py", engine / "config.py"]
+        jobs = self.places.root / "jobs"
+        made_by = [
+            jobs / "engine" / "config.py",
+            *(jobs / "worker" / name for name in ("archive.py", "spark_engine.py", "warm.py")),
+        ]
+        inputs = [LIST, self.places.requirements / "spark.txt", *made_by]
         return stamps.digest(inputs, str(java.find() and Path(str(java.find())).resolve()))

@@ -27,6 +27,9 @@ PURPOSES = {
     "test": "the console, the tests and the checks",
     "check": "the checks alone: no Java, no Node, no servers",
     "bench": "the benches and soaks: the tests without a browser",
+    "web-packages": "the Python packages of the web image",
+    "pages": "the styles and scripts of the web image",
+    "spark-packages": "the Python packages and the jars of the Spark image",
 }
 RUNNING = ("web", "spark")
 TESTING = ("web", "spark", "dev")
@@ -34,9 +37,14 @@ TESTING = ("web", "spark", "dev")
 
 def parts_for(purpose: str, places: Places) -> list[Part]:
     """The parts in an order in which each stands after what it needs."""
-    python: list[Part] = [Environment(places), Packages(places, RUNNING if purpose == "run" else TESTING)]
-    if purpose == "check":
+    locks = {"run": RUNNING, "spark-packages": RUNNING, "web-packages": ("web",), "pages": ("web",)}
+    python: list[Part] = [Environment(places), Packages(places, locks.get(purpose, TESTING))]
+    if purpose in ("check", "web-packages"):
         return python
+    if purpose == "pages":
+        return [*python, Node(places), NodeModules(places), Build(places), StaticFiles(places)]
+    if purpose == "spark-packages":
+        return [Java(places), *python, Jars(places)]
     browser: list[Part] = [Chromium(places)] if purpose == "test" else []
     programs: list[Part] = [Java(places), *browser, *python, Node(places), Redis(places), Postgres(places)]
     made: list[Part] = [Jars(places), NodeModules(places), Build(places), StaticFiles(places)]

@@ -53,7 +53,7 @@ class Jars:
     needs: tuple[str, ...] = ("Python packages", "Java 17 or 21")
 
     def ready(self) -> bool:
-        """By stamp and presence; the bytes are checked when they come, 14 MB at every start would be felt."""
+        """By stamp and presence; the bytes are checked when they come, 28 MB at every start would be felt."""
         there = all((self.places.jars / jar.file).is_file() for jar in pinned())
         return there and stamps.holds(self.places.stamps, "jars", stamps.digest([LIST]))
 
@@ -76,7 +76,7 @@ class Jars:
         part.rename(self.places.jars)
 
     def _retrieve(self, jars: list[Jar], part: Path) -> None:
-        """One JVM for all of them. Some of the eight are published as bundles, which are jars as well."""
+        """One JVM for all of them. Some of them are published as bundles, which are jars as well."""
         module = self.places.tools / "ivy.xml"
         wanted = "".join(jar.dependency() for jar in jars)
         module.write_text(

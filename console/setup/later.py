@@ -1,7 +1,7 @@
 """Makes the class archive beside the running console: `make run` starts this and doesn't wait for it.
 
-It costs more than a minute of computing, which a first start should not have to wait for. It only gets time that nobody
-else wants, ends with whatever ends the console, and begins anew the next time.
+It costs more than a minute of computing, which a first start should not have to wait for. It begins once the workers are warm, only
+gets time that nobody else wants, ends with whatever ends the console, and begins anew the next time.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ import fcntl
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 
+from console.setup import stamps
 from console.setup.archive import Archive
 from console.setup.places import HERE
 from console.setup.troubles import CommandFailed
 
 PR_SET_CHILD_SUBREAPER = 36
+FIRST_S = 180.0  # of a start, which belong to its workers and to what a person tries first
+AGAIN_S = 60.0  # of a later one, when the start before was too short: short sessions would never get the archive
+TRIED = "archive-tried"
 
 
 def main() -> int:
@@ -39,13 +44,22 @@ def _make(archive: Archive) -> int:
     # A shell starts background work with SIGINT ignored; Ctrl-C must end this like everything else.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
+    time.sleep(pause(HERE.stamps))
     try:
         archive.install()
     except CommandFailed as failure:
         first = str(failure).splitlines()[0]
         print(f"set-up: no class archive, so Spark starts some seconds slower: {first}", file=sys.stderr)
         return 1
+    stamps.drop(HERE.stamps, TRIED)
     return 0
+
+
+def pause(directory: Path) -> float:
+    """How long this start waits, in seconds; notes in the directory of stamps that it has tried."""
+    again = stamps.holds(directory, TRIED, "")
+    stamps.write(directory, TRIED, "")
+    return AGAIN_S if again else FIRST_S
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

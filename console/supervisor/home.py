@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,6 +18,7 @@ RECORD_VERSION = 1
 SOCKET_PATH_LIMIT = 107  # bytes of sockaddr_un.sun_path, less the closing zero
 LONGEST_SOCKET_NAME = "/pg/.s.PGSQL.5432"
 SYSTEM_DATA = Path("/var/lib/levee")
+RESTORING = "restoring"  # in a home while a backup is restored into it
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def open_home(path: Path) -> Home:
     path = path.absolute()
     account = server_account()
     try:
-        _make_directories(path, account)
+        make_directories(path, account)
         record = _read_record(path)
         run_dir = _run_dir(record.run_dir if record else None, account)
         home = Home(path, _record(record, path, run_dir, account), account)
@@ -104,6 +106,21 @@ def lock_home(path: Path) -> TextIO:
     return file
 
 
+def refuse_half_restored(path: Path) -> None:
+    """Raises StartRefused for a home whose restore was cut short: an empty instance in it would be taken for the restored one.
+
+    If only the end was cut, after the database had taken its place, this removes what is left.
+    """
+    place, record = path / RESTORING, _read_record(path)
+    if not place.exists():
+        return
+    if not Path(record.pg_data if record else path / "postgres" / "data").exists():
+        raise StartRefused(
+            f"LEVEE_HOME: a restore into {path} was cut short: run `manage.py restore_backup` again, or remove {place}"
+        )
+    shutil.rmtree(place, ignore_errors=True)
+
+
 def _unusable(path: Path, error: OSError) -> StartRefused:
     return StartRefused(f"LEVEE_HOME: {path} can't be used: {error.strerror or error} ({error.filename or path})")
 
@@ -115,7 +132,8 @@ def write_json(path: Path, value: Any) -> None:
     new.replace(path)
 
 
-def _make_directories(path: Path, account: Account | None) -> None:
+def make_directories(path: Path, account: Account | None) -> None:
+    """What every part writes to. Raises OSError."""
     path.mkdir(parents=True, exist_ok=True)
     if path.stat().st_uid == os.geteuid():
         # The server's own user must pass through to its data; nobody else reads anything here.
@@ -124,7 +142,7 @@ def _make_directories(path: Path, account: Account | None) -> None:
         (path / name).mkdir(mode=0o700, exist_ok=True)
     probe = path / "state" / "writable"
     probe.write_text("")
-    probe.unlink()
+    probe.unlink(missing_ok=True)  # another start may have removed it first
 
 
 def _read_record(path: Path) -> Record | None:
@@ -197,7 +215,7 @@ def _temporary(account: Account | None) -> Path:
     place = Path(tempfile.gettempdir())
     name = f"/levee-{os.geteuid()}-12345678{LONGEST_SOCKET_NAME}"
     too_long = len(os.fsencode(place)) + len(name) > SOCKET_PATH_LIMIT
-    return Path("/tmp") if too_long or (account and not can_enter(account, place)) else place  # noqa: S108
+    return Path("/tmp") if too_long or (account and not can_enter(account, place)) else place  # nosec B108  # noqa: S108
 
 
 def _make_secret_key(path: Path) -> None:

@@ -15,9 +15,9 @@ import psycopg
 
 from console.base.disks import full_disk, says_full
 from console.base.env import Env, SettingError
-from console.supervisor import postgres, provision, redis, tools
+from console.supervisor import command_lines, postgres, provision, redis, tools
 from console.supervisor.errors import StartRefused
-from console.supervisor.home import Home, lock_home, open_home
+from console.supervisor.home import Home, lock_home, open_home, refuse_half_restored
 from console.supervisor.journal import Journal, say
 from console.supervisor.leftovers import end_strays, sweep
 from console.supervisor.pids import die_with_parent
@@ -57,6 +57,7 @@ class Instance:
     def _run(self) -> None:
         check_settings(self._env)
         with lock_home(self._env.home):
+            refuse_half_restored(self._env.home)
             tools.check_set_up()
             java_home = tools.java_home()
             home = open_home(self._env.home)
@@ -82,10 +83,10 @@ class Instance:
         redis.check(env.redis, "LEVEE_REDIS_URL")
         if env.database_url is None:
             provision.provision(home)
-        connections = [_connection(env, role) for role in ("levee_app", "levee_migrate")]
+        connections = [provision.arguments(env, role) for role in ("levee_app", "levee_migrate")]
         provision.check(*connections)
         environment = environment_of("prepare", home, java_home)
-        self._run_once(supervisor, home, ["prepare", *([] if self._sample else ["--no-sample"])], environment)
+        self._run_once(supervisor, home, "prepare", command_lines.prepare(self._sample), environment)
         web = web_program(env.port, listener.fileno(), environment_of("web", home, java_home))
         self._start_first(supervisor, home, [web])
         say(f"ready on http://127.0.0.1:{env.port}", sys.stdout)
@@ -116,12 +117,14 @@ class Instance:
                 log = home.logs / f"{child.program.name}.log"
                 raise StartRefused(f"{child.program.name} didn't start ({child.last_exit}): {_last_line(log)}")
 
-    def _run_once(self, supervisor: Supervisor, home: Home, arguments: list[str], environment: dict[str, str]) -> None:
-        """A command of manage.py, with the servers watched meanwhile; it may print to the terminal."""
-        log = home.logs / f"{arguments[0]}.log"
+    def _run_once(
+        self, supervisor: Supervisor, home: Home, name: str, command: list[str], environment: dict[str, str]
+    ) -> None:
+        """A command that ends, with the servers watched meanwhile; it may print to the terminal."""
+        log = home.logs / f"{name}.log"
         with open(log, "ab") as errors:
             process = subprocess.Popen(
-                [sys.executable, "manage.py", *arguments],
+                command,
                 cwd=tools.PROJECT,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -144,14 +147,6 @@ class Instance:
     def _heed_stop(self) -> None:
         if self._stop_asked:
             raise StopAsked
-
-
-def _connection(env: Env, role: str) -> dict[str, Any]:
-    """psycopg's arguments for what Django's settings say."""
-    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    database = env.database(role)
-    arguments = {names[key]: value for key, value in database.items() if key in names and value}
-    return {**database.get("OPTIONS", {}), **arguments}
 
 
 @contextlib.contextmanager

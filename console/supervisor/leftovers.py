@@ -15,7 +15,7 @@ from pathlib import Path
 from console.supervisor.home import Home
 from console.supervisor.pids import ProcessId, boot_id, group_members, start_ticks
 
-PARTS_WITH_A_JVM = (b"LEVEE_PROCESS=interactive", b"LEVEE_PROCESS=spark")
+PARTS_WITH_A_JVM = tuple(b"LEVEE_PROCESS=" + name for name in (b"interactive", b"spark", b"spark-2", b"streams"))
 GENTLE_S = 5.0
 GONE_S = 10.0
 _POLL_S = 0.05

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+_FIRST_NAMESPACE = 0xEFFFFFFC  # the kernel's PROC_PID_INIT_INO: the pid namespace that it boots with
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -27,8 +28,18 @@ class ProcessId:
 
 
 def boot_id() -> str:
-    """The kernel's id of this boot: start ticks count from it."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    """What pids and start ticks count from here: the kernel's boot and, in a container, its pid namespace (`BOOT/NAMESPACE`).
+
+    Containers of one machine share the boot, and a pid of one is another process, or none, in the next.
+    """
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    return boot if namespace == _FIRST_NAMESPACE else f"{boot}/{namespace}"
+
+
+def is_same_boot(one: str, other: str) -> bool:
+    """Whether two ids, of `boot_id`, are of the same boot of one kernel, whatever their namespaces."""
+    return one.split("/")[0] == other.split("/")[0]
 
 
 def start_ticks(pid: int) -> int | None:

@@ -27,7 +27,7 @@ LONGEST_DELAY_S = 60.0
 STEADY_S = 60.0  # up for so long, a program has earned a quick restart
 TICK_S = 0.1
 LOST_TIME_S = 12.0  # between two ticks: this process itself has been stopped
-WANTED_EVERY_S = 2.0  # between two questions whether a program is wanted
+WANTED_EVERY_S = 1.0  # between two questions whether a program is wanted
 ASKS = 8  # how often in its silence's limit a program is asked for a sign
 PARTS_GRACE_S = 6.5  # a worker that runs a Spark job needs its JVM ended after that
 JVM_GRACE_S = 2.5  # to write down that the attempt was given back
@@ -51,7 +51,8 @@ class Program:
     """A program to keep running. `ready` says of a process, by its pid, whether it can be used; it never raises.
 
     A program with `wanted` isn't started until that first answers True; from then on it is kept running like any other. It is
-    asked in a thread of its own and never raises.
+    asked in a thread of its own and never raises. `waits` says of a process that isn't ready whether it waits for what a restart can't
+    bring; the time until then doesn't count towards `start_limit`.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Program:
     account: Account | None = None
     descriptors: tuple[int, ...] = ()
     wanted: Callable[[], bool] | None = None
+    waits: Callable[[int], bool] | None = None
 
 
 class Wish:
@@ -102,6 +104,7 @@ class Child:
     last_exit: str | None = None
     since: float = field(default_factory=time.time)
     started: float = 0.0
+    waited: float = 0.0  # when it last said that it waits
     next_start: float = 0.0
     delay: float = FIRST_DELAY_S
     has_been_ready: bool = False
@@ -181,7 +184,7 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         program = child.program
-        child.started = self._clock()
+        child.started = child.waited = self._clock()
         try:
             child.process = self._popen(program)
         except OSError as error:
@@ -208,7 +211,7 @@ class Supervisor:
             )
 
     def _look_at(self, child: Child) -> None:
-        assert child.process is not None  # noqa: S101 (the caller looked)
+        assert child.process is not None  # nosec B101  # noqa: S101 (the caller looked)
         code = child.process.poll()
         if code is not None:
             self._died(child, describe_exit(code))
@@ -222,7 +225,7 @@ class Supervisor:
             child.delay = FIRST_DELAY_S
 
     def _look_for_answer(self, child: Child) -> None:
-        assert child.process is not None  # noqa: S101 (the caller looked)
+        assert child.process is not None  # nosec B101  # noqa: S101 (the caller looked)
         if child.program.ready(child.process.pid):
             child.has_been_ready = True
             self._set(child, State.READY)
@@ -231,7 +234,9 @@ class Supervisor:
                 child.ear = Ear(child.process.pid, child.program.sign, every, self._clock)
             seconds = round(self._clock() - child.started, 1)
             self._journal.write("ready", process=child.program.name, seconds=seconds)
-        elif self._clock() - child.started > child.program.start_limit:
+        elif child.program.waits and child.program.waits(child.process.pid):
+            child.waited = self._clock()
+        elif self._clock() - child.waited > child.program.start_limit:
             self._kill(child)
             self._died(child, f"no answer within {child.program.start_limit:.0f} s")
 

@@ -4,15 +4,14 @@ import contextlib
 import http.client
 import os
 import signal
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from console.supervisor import postgres, redis
+from console.supervisor import command_lines, postgres, redis
 from console.supervisor.home import Home
 from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
@@ -24,9 +23,8 @@ WORKER_LIMIT_S = 300.0  # Spark on a busy machine; five times what an idle one n
 PROBE_EVERY_S = 0.5
 ROOMY_CORES = 4
 WEB_PATIENCE_S = 10.0  # of the question whether the web process works: it may have much to do
+AWAITS_MASTER = "LEVEE_SPARK_MASTER:"  # how a worker's text begins that waits for the master of its cluster
 YOUNG_BEATS = 2.5  # a worker whose last beat is older than so many gives no sign
-# Of a web process. console.base.waiting says how many may wait, console.server.turns how many one person gets.
-THREADS = 24
 
 
 def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Program]:
@@ -67,6 +65,16 @@ def server_programs(home: Home, own_database: bool, own_redis: bool) -> list[Pro
     return programs
 
 
+def young_beat() -> float:
+    """The greatest age of a worker's last heartbeat, in seconds, that still is a sign of life."""
+    return YOUNG_BEATS * timing().heartbeat
+
+
+def part_silence() -> float:
+    """How long a part may give no sign of life, in seconds."""
+    return timing().hung
+
+
 def server_silence() -> float:
     """Less than a part's, whose silence may be the server's fault."""
     return timing().hung * 0.75
@@ -74,27 +82,15 @@ def server_silence() -> float:
 
 def environment_of(name: str, home: Home, java_home: Path) -> dict[str, str]:
     """What a part of Levee finds in its environment: ours, its name for the log, the home, Java."""
-    return {
-        **os.environ,
-        "LEVEE_HOME": str(home.path),
-        "LEVEE_PROCESS": name,
-        "JAVA_HOME": str(java_home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYTHONUNBUFFERED": "1",
-    }
+    return {**command_lines.environment(home.path, java_home), "LEVEE_PROCESS": name}
 
 
 def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> Program:
     """gunicorn on the socket that was bound before anything else."""
     return Program(
         "web",
-        [
-            *(sys.executable, "-m", "gunicorn", "console.wsgi", "--bind", f"fd://{descriptor}"),
-            *("--worker-class", "console.server.worker.PatientWorker", "--workers", "2", "--threads", str(THREADS)),
-            *("--graceful-timeout", "4", "--worker-tmp-dir", _memory_directory()),
-            *("--no-sendfile", "--no-control-socket", "--log-level", "warning"),
-        ],
-        {**environment, "MALLOC_ARENA_MAX": "2"},  # the C library would keep memory for each of many threads
+        command_lines.web(f"fd://{descriptor}"),
+        {**environment, **command_lines.WEB_ENVIRONMENT},
         lambda _pid: page_answers(port),
         WEB_LIMIT_S,
         descriptors=(descriptor,),
@@ -105,7 +101,6 @@ def web_program(port: int, descriptor: int, environment: Mapping[str, str]) -> P
 
 def worker_program(
     queue: str,
-    pool: tuple[str, ...],
     environment: Mapping[str, str],
     probe: "WorkerProbe",
     after: tuple[str, ...] = (),
@@ -114,10 +109,7 @@ def worker_program(
     """A Celery worker of one queue; ready once it says so in the database."""
     return Program(
         queue,
-        [
-            *(sys.executable, "-m", "celery", "-q", "-A", "console", "worker", "-Q", queue, *pool, "-n", f"{queue}@%h"),
-            *("--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"),
-        ],
+        command_lines.worker(queue),
         environment,
         lambda pid: probe.is_ready(queue, pid),
         WORKER_LIMIT_S,
@@ -125,6 +117,7 @@ def worker_program(
         silence=timing().hung,
         after=after,
         wanted=wanted,
+        waits=lambda pid: probe.waits(queue, pid),
     )
 
 
@@ -139,10 +132,9 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
         return environment_of(name, home, java_home)
 
     one_by_one = (os.cpu_count() or 1) < ROOMY_CORES
-    threads, one_child = ("-P", "threads", "-c", "4"), ("-P", "prefork", "-c", "1")
     dispatcher = Program(
         "dispatcher",
-        [sys.executable, "manage.py", "dispatcher"],
+        command_lines.dispatcher(),
         environment("dispatcher"),
         lambda pid: probe.is_ready("dispatcher", pid),
         WORKER_LIMIT_S,
@@ -150,19 +142,17 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
         silence=timing().hung,
     )
     return [
-        worker_program("light", threads, environment("light"), probe),
+        worker_program("light", environment("light"), probe),
         dispatcher,
-        worker_program("interactive", threads, environment("interactive"), probe),
+        worker_program("interactive", environment("interactive"), probe),
         worker_program(
             "spark",
-            one_child,
             environment("spark"),
             probe,
             after=("interactive",) if one_by_one else (),
         ),
         worker_program(
             "streams",
-            one_child,
             environment("streams"),
             probe,
             wanted=probe.has_streams,
@@ -174,6 +164,11 @@ STREAMS = """
 select exists (select from jobs_stream where state in ('running', 'stopping')) or exists (
     select from jobs_streamround r join jobs_job j on j.id = r.job_id
     where j.state in ('queued', 'running', 'reconciling', 'cancelling'))
+"""
+STARTED = """
+select kind, pid, condition = 'ready' from jobs_worker where boot_id = %(boot)s and (condition = 'ready' or (
+    condition = 'starting' and starts_with(text, %(text)s)
+    and heartbeat_at > clock_timestamp() - make_interval(secs => %(young)s)))
 """
 
 
@@ -187,13 +182,17 @@ class WorkerProbe:
         }  # a server that hangs must not hold up who is to replace it
         self._asked = 0.0
         self._ready: set[tuple[str, int]] = set()
+        self._waiting: set[tuple[str, int]] = set()
 
     def is_ready(self, kind: str, pid: int) -> bool:
         """True when a worker of that kind, in the process group of `pid`, is ready."""
-        if time.monotonic() - self._asked >= PROBE_EVERY_S:
-            self._asked = time.monotonic()
-            self._ready = self._ask()
+        self._look()
         return (kind, pid) in self._ready
+
+    def waits(self, kind: str, pid: int) -> bool:
+        """True while a fresh heartbeat of that worker says that it waits for the master of its cluster: a JVM that hangs beats as well."""
+        self._look()
+        return (kind, pid) in self._waiting
 
     def beats(self, kind: str, pid: int) -> bool | None:
         """Whether a worker of that kind, in the process group of `pid`, has said lately that it lives; None without a database."""
@@ -203,8 +202,7 @@ class WorkerProbe:
                 workers = connection.execute(query, [kind, boot_id()]).fetchall()
         except psycopg.Error:
             return None
-        young = YOUNG_BEATS * timing().heartbeat
-        return any(_group(worker) == pid and age < young for worker, age in workers)
+        return any(_group(worker) == pid and age < young_beat() for worker, age in workers)
 
     def has_streams(self) -> bool:
         """Whether a stream runs or a round of one is yet to end; False without a database, or in one that knows no streams."""
@@ -212,11 +210,19 @@ class WorkerProbe:
             return connection.execute(STREAMS).fetchone() == (True,)
         return False
 
-    def _ask(self) -> set[tuple[str, int]]:
-        query = "select kind, pid from jobs_worker where condition = 'ready' and boot_id = %s"
+    def _look(self) -> None:
+        if time.monotonic() - self._asked >= PROBE_EVERY_S:
+            self._asked = time.monotonic()
+            found = self._ask()
+            self._ready = {(kind, _group(pid)) for kind, pid, is_ready in found if is_ready}
+            self._waiting = {(kind, _group(pid)) for kind, pid, is_ready in found if not is_ready}
+
+    def _ask(self) -> list[tuple[str, int, bool]]:
+        """Kind, pid and whether it is ready, of each worker that is or that waits for its master."""
+        values = {"boot": boot_id(), "text": AWAITS_MASTER, "young": young_beat()}
         with contextlib.suppress(psycopg.Error), psycopg.connect(**self._arguments, autocommit=True) as connection:
-            return {(kind, _group(pid)) for kind, pid in connection.execute(query, [boot_id()])}
-        return set()
+            return connection.execute(STARTED, values).fetchall()
+        return []
 
 
 def _group(pid: int) -> int:
@@ -226,18 +232,15 @@ def _group(pid: int) -> int:
         return 0
 
 
-def page_answers(port: int, patience: float = 1) -> bool:
-    """True when the web process answers a request."""
+def page_answers(
+    port: int, patience: float = 1, path: str = "/health/live", method: str = "GET", accepted: Sequence[int] = (200,)
+) -> bool:
+    """True when a program on this machine answers a request within `patience` seconds: the web process unless told."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     try:
-        connection.request("GET", "/health/live")
-        return connection.getresponse().status == http.HTTPStatus.OK
+        connection.request(method, path)
+        return connection.getresponse().status in accepted
     except (OSError, http.client.HTTPException):
         return False
     finally:
         connection.close()
-
-
-def _memory_directory() -> str:
-    """Where gunicorn's workers say that they live: on a disk, a slow write would count as a death."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"  # noqa: S108

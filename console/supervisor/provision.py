@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from console.base.env import Env
 from console.supervisor import postgres
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
@@ -25,14 +26,25 @@ def provision(home: Home) -> None:
         connection.execute(ROLES.read_text(encoding="utf-8").encode())
 
 
-def check(app: Mapping[str, Any], admin: Mapping[str, Any]) -> None:
+def arguments(env: Env, role: str) -> dict[str, Any]:
+    """psycopg's connection arguments of a role, as Django's settings say them. Raises SettingError."""
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    database = env.database(role)
+    found = {names[key]: value for key, value in database.items() if key in names and value}
+    return {**database.get("OPTIONS", {}), **found}
+
+
+def check(app: Mapping[str, Any], admin: Mapping[str, Any] | None) -> None:
     """Refuse a server that may lose commits, and roles that could rewrite the audit.
 
-    `app` and `admin` are psycopg's connection arguments of the two roles. Raises StartRefused.
+    `app` and `admin` are psycopg's connection arguments of the two roles; a part that doesn't migrate has none of `admin`.
+    Raises StartRefused.
     """
     with _connect("LEVEE_DATABASE_URL", app) as app_connection:
         _check_server(app_connection)
         _check_app_role(app_connection)
+        if admin is None:
+            return
         with _connect("LEVEE_DATABASE_ADMIN_URL", admin) as admin_connection:
             _check_pair(app_connection, admin_connection)
 
@@ -47,7 +59,7 @@ def _connect(setting: str, arguments: Mapping[str, Any]) -> psycopg.Connection:
 
 def _one(connection: psycopg.Connection, query: str) -> tuple[Any, ...]:
     row = connection.execute(query.encode()).fetchone()
-    assert row is not None, query  # noqa: S101 (every query here answers one row)
+    assert row is not None, query  # nosec B101  # noqa: S101 (every query here answers one row)
     return row
 
 

@@ -8,21 +8,19 @@ from pathlib import Path
 from console.base.env import Env
 from console.supervisor.errors import StartRefused
 
-SPARK_MASTERS = ("local", "spark://", "yarn", "k8s://")
 
+def check_settings(env: Env, migrates: bool = True) -> None:
+    """Raises StartRefused for the first setting that can't work; SettingError for one that can't be read.
 
-def check_settings(env: Env) -> None:
-    """Raises StartRefused for the first setting that can't work; SettingError for one that can't be read."""
-    if (env.database_url is None) != (env.database_admin_url is None):
+    What doesn't migrate the database needs no address for that, and had better not know it.
+    """
+    if migrates and (env.database_url is None) != (env.database_admin_url is None):
         missing = "LEVEE_DATABASE_URL" if env.database_url is None else "LEVEE_DATABASE_ADMIN_URL"
         raise StartRefused(f"{missing}: is missing; a database of your own needs both addresses")
-    if env.spark_master is not None and not env.spark_master.startswith(SPARK_MASTERS):
-        raise StartRefused(f"LEVEE_SPARK_MASTER: {env.spark_master!r} is no master ({', '.join(SPARK_MASTERS)})")
     if env.spark_conf is not None:
         _check_spark_conf(env.spark_conf)
     if env.audit_heads != env.home / "audit":
         _check_heads(env.audit_heads)
-    _ = (env.redis, env.secret_key)  # both raise SettingError when wrong
 
 
 def _check_heads(place: Path) -> None:
@@ -31,7 +29,7 @@ def _check_heads(place: Path) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         probe.write_text("")
-        probe.unlink()
+        probe.unlink(missing_ok=True)
     except OSError as error:
         raise StartRefused(f"LEVEE_AUDIT_HEADS: {place} can't be written: {error.strerror}") from error
 

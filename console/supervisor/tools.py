@@ -32,7 +32,17 @@ def redis_server() -> Path:
 
 def check_set_up() -> None:
     """Raises StartRefused when the set-up hasn't made what workers and pages can't do without."""
+    check_jars()
+    check_pages()
+
+
+def check_jars() -> None:
+    """Raises StartRefused when a worker with a JVM would lack Delta."""
     if not any(HERE.jars.glob("*.jar")):
         raise StartRefused(f"Delta's jars are missing from {HERE.jars}: run `make setup`")
+
+
+def check_pages() -> None:
+    """Raises StartRefused when pages would lack their styles and scripts."""
     if not (HERE.frontend / "collected" / "staticfiles.json").is_file():
         raise StartRefused(f"Styles and scripts are missing from {HERE.frontend / 'collected'}: run `make setup`")

@@ -285,6 +285,12 @@ def version(value: int | None) -> str:
 
 
 @register.filter
+def pairs(values: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    """The names and values of a mapping. `values.items` would be the value of a name `items`, which people and logs may choose."""
+    return list((values or {}).items())
+
+
+@register.filter
 def last_part(path: str) -> str:
     """The last name of a path, by which people know a directory."""
     return path.rstrip("/").rpartition("/")[2] or path
@@ -361,7 +367,7 @@ def control(field: BoundField) -> SafeString:
     """A form field's widget with the classes of its kind, so that forms don't define looks."""
     match field.field.widget:
         case CheckboxInput() | CheckboxSelectMultiple() | RadioSelect() | HiddenInput():
-            return SafeString(field)
+            return SafeString(field)  # nosec B703  # a widget of Django’s, which escapes its values
         case Select():
             return field.as_widget(attrs={"class": "form-control lv-select"})
     return field.as_widget(attrs={"class": "form-control"})
@@ -373,4 +379,4 @@ def current(context: template.Context, *prefixes: str) -> SafeString:
     request = context.get("request")
     match = getattr(request, "resolver_match", None)
     name = match.view_name if match else ""
-    return SafeString(' aria-current="page"' if name.startswith(prefixes) else "")
+    return SafeString(' aria-current="page"' if name.startswith(prefixes) else "")  # nosec B703  # one of two constants

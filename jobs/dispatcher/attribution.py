@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from console.audit import restores
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record
@@ -22,6 +23,7 @@ from jobs.domain.states import OPEN
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Decision, Job, StreamBatch, StreamRound
 from tables.history.destructive_effects import words_of
+from tables.history.queries import STREAMING
 from tables.models import Commit, Explanation
 
 AT_ONCE = 500
@@ -95,15 +97,18 @@ def judgement(commit: Commit) -> Judgement:
         return Judgement(Verdict.NOBODY, "It names no job.")
     job = Job.objects.filter(pk=commit.job).first()
     if job is None:
-        return Judgement(Verdict.FORGED, f"It names the job {commit.job}, which Levee doesn't have.")
+        lost = restores.note_on(commit.committed_at)
+        return Judgement(Verdict.FORGED, f"It names the job {commit.job}, which Levee doesn't have.{lost}")
     if job.table_id != commit.table_id:
         return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which is about another table.")
     # Any writer can copy a job's id out of the log; the digest ties the commit to the request that people approved.
     if digest_in(commit.user_metadata) != job.digest:
         return Judgement(Verdict.FORGED, f"It names the job {job.pk} with a digest that isn't that job's.")
-    if job.version != commit.version and not _is_of_a_batch(job, commit):
-        return Judgement(Verdict.WAITING, "") if _is_booked_later(job) else _of_no_version(job)
-    return _approved(job)
+    if job.version == commit.version or _is_of_a_batch(job, commit):
+        return _approved(job)
+    if _is_booked_later(job):
+        return Judgement(Verdict.WAITING, "")
+    return _approved(job) if _is_of_a_round(job, commit) else _of_no_version(job, commit)
 
 
 def _is_of_a_batch(job: Job, commit: Commit) -> bool:
@@ -111,18 +116,32 @@ def _is_of_a_batch(job: Job, commit: Commit) -> bool:
     return StreamBatch.objects.filter(job=job, version=commit.version).exists()
 
 
+def _is_of_a_round(job: Job, commit: Commit) -> bool:
+    """Whether the commit is a micro-batch's that no row tells of (any more): of a round that was found late, or long ago.
+
+    As the check of the audit has it (`jobs.evidence.consistency`), and no later than Levee looks for a job's commits: a mark that
+    another writer copied out of the log comes after that.
+    """
+    if commit.operation != STREAMING or job.version is None or job.finished_at is None or commit.committed_at is None:
+        return False
+    end = job.finished_at + timedelta(seconds=timing().late_commit)
+    first = -1 if job.base_version is None else job.base_version
+    return commit.version > first and commit.committed_at < end and StreamRound.objects.filter(job=job).exists()
+
+
 def _is_booked_later(job: Job) -> bool:
     return StreamRound.objects.filter(job=job, booked_at=None).exists()
 
 
-def _of_no_version(job: Job) -> Judgement:
+def _of_no_version(job: Job, commit: Commit) -> Judgement:
     """The verdict for a job without this version: WAITING while it may still get it; FORGED if it has another one, or can't get any."""
     late = timezone.now() - timedelta(seconds=timing().late_commit)
     may_come = job.version is None and job.claimed_at is not None
     if may_come and (job.state in OPEN or job.finished_at is None or job.finished_at > late):
         return Judgement(Verdict.WAITING, "")
     which = "has committed nothing" if job.version is None else f"has committed version {job.version:,}"
-    return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which {which}.")
+    lost = restores.note_on(commit.committed_at)
+    return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which {which}.{lost}")
 
 
 def _approved(job: Job) -> Judgement:

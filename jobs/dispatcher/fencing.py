@@ -8,7 +8,7 @@ import socket
 import time
 
 from console.base.logs import log
-from console.supervisor.pids import boot_id, group_members, start_ticks
+from console.supervisor.pids import boot_id, group_members, is_same_boot, start_ticks
 from jobs.models import Attempt, Worker
 
 KILL_WAIT = 10.0
@@ -17,13 +17,14 @@ KILL_WAIT = 10.0
 def proven_dead(attempt: Attempt) -> bool | None:
     """Kills the attempt's processes. Returns whether they are gone; None if this host can't know.
 
-    Kills the JVM's whole group first, since it could still commit, then the worker. A different boot id on the same host proves
-    that they are gone: the machine has restarted.
+    Kills the JVM's whole group first, since it could still commit, then the worker. A different boot on the same host proves
+    that they are gone: the machine has restarted. Another container under this host's name proves nothing: its pids don't count here.
     """
     if attempt.host != socket.gethostname():
         return None
-    if attempt.boot_id != boot_id():
-        return True
+    here = boot_id()
+    if attempt.boot_id != here:
+        return None if is_same_boot(attempt.boot_id, here) else True
     return _end(attempt.jvm_pid, attempt.jvm_start_ticks, group=True) and _end(
         attempt.pid, attempt.start_ticks, group=False
     )

@@ -20,6 +20,7 @@ from jobs.dispatcher.fencing import proven_dead
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.lifecycle import endings, wakeups
+from jobs.lifecycle.log_context import about_job
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job, JobEvent, Worker
@@ -45,7 +46,8 @@ def _each(act: Callable[[uuid.UUID], bool], jobs: QuerySet[Job]) -> int:
     done = 0
     for pk in list(jobs.values_list("pk", flat=True)[:500]):
         try:
-            done += act(pk)
+            with about_job(pk):
+                done += act(pk)
         except Fenced:
             continue
         except Problem as problem:

@@ -15,6 +15,7 @@ from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.registry import queue_of
 from jobs.dispatcher import lost_quorum, streams
+from jobs.dispatcher.absent_workers import mark_absent
 from jobs.dispatcher.attribution import explain_commits
 from jobs.dispatcher.hung_workers import HungWorkers
 from jobs.dispatcher.late_commits import find_late_commits
@@ -29,6 +30,7 @@ from jobs.worker import read_executor
 from tables.catalog.due import syncs_due
 
 LONGEST_BACK_OFF = 300.0  # seconds
+STREAMS_LOOK = 2.0  # seconds: whoever has started a stream waits for its batches on the page
 ENOUGH = 16  # wake-ups waiting in a queue: more would wake no further worker
 
 
@@ -79,8 +81,9 @@ ROUNDS = (
     Round("quorum", lambda: timing().wake, lost_quorum.send_back),
     Round("reconcile", lambda: timing().reconcile, reconcile),
     Round("hung", lambda: timing().reconcile, HungWorkers().end),
+    Round("absent", lambda: timing().reconcile, mark_absent),
     Round("late_commits", lambda: timing().reconcile, find_late_commits),
-    Round("streams", lambda: timing().wake, streams.look),
+    Round("streams", lambda: min(timing().wake, STREAMS_LOOK), streams.look),
     Round("explain", lambda: timing().wake, explain_commits),
     Round("tidy", lambda: timing().housekeeping, tidy),
 )

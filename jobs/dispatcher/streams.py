@@ -7,13 +7,17 @@ from typing import Any
 
 from django.db import connection
 
-from jobs.streams import booking, rounds
+from jobs.streams import booking, lag, rounds
 from jobs.worker.border import border
 
 
 def look() -> int:
-    """Returns how many rounds it booked and opened."""
-    return _each(booking.book, booking.ended()) + _each(rounds.open_if_due, rounds.due())
+    """Returns how many rounds it booked and opened. Sources that don't answer hold it up for `lag.LOOKS.seconds` in all."""
+    lag.LOOKS.forget()
+    ended, due = booking.ended(), rounds.due()
+    booking.look_ahead(ended)
+    rounds.look_ahead(due)
+    return _each(booking.book, ended) + _each(rounds.open_if_due, due)
 
 
 def _each(act: Callable[[Any], bool], ids: Iterable[Any]) -> int:

@@ -43,7 +43,8 @@ CAUSES = (
         "Raise the limit of open files (ulimit -n) and start Levee again",
     ),
     _cause(
-        r"SocketTimeoutException|ConnectTimeoutException|Connection timed out|Read timed out|Stale file handle|Input/output error",
+        r"SocketTimeoutException|ConnectTimeoutException|Connection timed out|Read timed out|Stale file handle|Input/output error"
+        r"|ConnectException: Connection refused|UnknownHostException",
         "The storage didn't answer, or not in time",
         "Check that the storage can be reached",
     ),

@@ -132,7 +132,7 @@ def _known(session: SparkSession, name: str) -> tuple[str, str] | None:
     if not catalog.tableExists(_identifier(session, name)):
         return None
     table = _metadata(session, name)
-    return _place(table.location()), _provider(table)
+    return location_text(table.location()), _provider(table)
 
 
 def _metadata(session: SparkSession, name: str) -> Any:
@@ -146,7 +146,7 @@ def _provider(table: Any) -> str:
     return str(provider.get()).lower() if provider.isDefined() else ""
 
 
-def _place(uri: Any) -> str:
+def location_text(uri: Any) -> str:
     """A location in Levee's form: a path, or scheme, authority and path."""
     if uri.getScheme() in (None, "file"):
         return str(uri.getPath())

@@ -14,6 +14,26 @@ DELTA = "spark.databricks.delta"
 # Class loading is a third of the start; the collector with the smallest footprint is the right one for small heaps.
 SECRET = "spark.authenticate.secret"
 SMALL_HEAP_BYTES = 2 * GIB
+LOOPBACK = "127.0.0.1"
+# A cluster's tables are large: one part of a shuffle would be one task, and all of it in one executor's memory.
+LEAST_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where tasks run if not in the driver: the master's address, and what this instance asks of it.
+
+    `secret` is the cluster's own. An executor has `executor_cores` and `executor_memory`; one JVM of Levee's takes `cores_max` at most
+    (None: what Spark gives without the setting). `driver_host` is the name by which executors reach the driver (None: this machine's
+    loopback, for a cluster on it).
+    """
+
+    master: str
+    secret: str | None = None
+    executor_memory: str | None = None
+    executor_cores: int | None = None
+    cores_max: int | None = None
+    driver_host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +58,7 @@ def spark_conf(
     cores: int,
     memory_bytes: int,
     scratch: Path,
-    master: str | None = None,
+    cluster: Cluster | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The settings of one JVM as `spark.*` keys.
@@ -47,7 +67,7 @@ def spark_conf(
     file (the JVM ignores a missing one). `overrides` win. Raises SettingRefused if they change a safety setting.
     """
     settings = table(
-        kind, jars=jars, archive=archive, cores=cores, memory_bytes=memory_bytes, scratch=scratch, master=master
+        kind, jars=jars, archive=archive, cores=cores, memory_bytes=memory_bytes, scratch=scratch, cluster=cluster
     )
     known = {setting.key: setting.value for setting in settings}
     fixed = {setting.key: setting for setting in settings if setting.safety}
@@ -59,7 +79,8 @@ def spark_conf(
         known[key] = value
     if needs_secret(known["spark.master"]) and not known.get(SECRET):
         raise SettingRefused(
-            f"LEVEE_SPARK_CONF: {SECRET} is missing: set the cluster's secret, which keeps other programs off it and off Levee"
+            f"LEVEE_SPARK_SECRET: is missing (and LEVEE_SPARK_CONF has no {SECRET}): set the cluster's secret, which keeps other "
+            "programs off it and off Levee"
         )
     return known
 
@@ -77,20 +98,45 @@ def table(
     cores: int,
     memory_bytes: int,
     scratch: Path,
-    master: str | None = None,
+    cluster: Cluster | None = None,
 ) -> tuple[Setting, ...]:
-    """The settings as a table, for documentation, logs and `spark_conf`."""
-    local = master is None
+    """The settings as a table, for documentation, logs and `spark_conf`. A `local…` master runs tasks in the driver."""
+    away = cluster is not None and not cluster.master.startswith("local")
+    master, host = (cluster.master, cluster.driver_host) if cluster else (None, None)
     return (
         *_identity(kind, cores, master),
-        *(() if local else _REAPER),
+        *(_on_cluster(cluster) if cluster and away else ()),
         *_process(jars, archive, driver_memory(memory_bytes), scratch),
         *_meaning(),
         *_safety(scratch),
-        *_sizes(kind, cores if local else 8 * cores),
+        *_reached_as(host or LOOPBACK),
+        *_sizes(
+            kind, ((cluster and cluster.cores_max) or 8 * cores) if away else cores, least=LEAST_PARTS if away else 1
+        ),
     )
 
 
+def _on_cluster(cluster: Cluster) -> tuple[Setting, ...]:
+    asked = (
+        (SECRET, cluster.secret, "the cluster's; it reaches Spark by a file for this user alone"),
+        ("spark.executor.memory", cluster.executor_memory, "LEVEE_SPARK_EXECUTOR_MEMORY"),
+        ("spark.executor.cores", cluster.executor_cores, "LEVEE_SPARK_EXECUTOR_CORES"),
+        ("spark.cores.max", cluster.cores_max, "LEVEE_SPARK_CORES_MAX: without a limit the first JVM takes every core"),
+    )
+    return (
+        *_REAPER,
+        Setting(
+            "spark.executor.extraJavaOptions",
+            f"{' '.join(_MEANING_OPTIONS)} -XX:+ExitOnOutOfMemoryError",
+            "tasks cast dates in the JVM's zone in places that ignore the session's",
+            safety=True,
+        ),
+        *(Setting(key, str(value), why) for key, value, why in asked if value is not None),
+    )
+
+
+# Dates in messages and casts of partition values use the JVM's zone in places that ignore the session's.
+_MEANING_OPTIONS = ("-Duser.timezone=UTC", "-Dfile.encoding=UTF-8")
 _REAPER = (
     Setting("spark.task.reaper.enabled", "true", "a cancelled task that keeps running holds a slot that others need"),
     Setting("spark.task.reaper.killTimeout", "10s", "then Spark kills its executor and starts another"),
@@ -144,9 +190,7 @@ def _java_options(archive: Path | None, heap: int, scratch: Path) -> str:
         "-XX:+ExitOnOutOfMemoryError",
         f"-Djava.io.tmpdir={scratch / 'tmp'}",
         f"-Dlog4j2.configurationFile=file:{scratch / 'log4j2.properties'}",
-        # Dates in messages and casts of partition values use the JVM's zone in places that ignore the session's.
-        "-Duser.timezone=UTC",
-        "-Dfile.encoding=UTF-8",
+        *_MEANING_OPTIONS,
     ]
     if heap <= SMALL_HEAP_BYTES * 2:
         options.append("-XX:+UseSerialGC")
@@ -176,10 +220,6 @@ def _safety(scratch: Path) -> tuple[Setting, ...]:
     return (
         Setting("spark.ui.enabled", "false", "Spark's pages have no password", safety=True),
         *_authenticated(),
-        Setting("spark.driver.host", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"),
-        Setting(
-            "spark.driver.bindAddress", "127.0.0.1", "nothing listens beyond this machine unless a cluster needs it"
-        ),
         Setting("spark.sql.variable.substitute", "false", "Spark would expand ${env:…} inside statements", safety=True),
         Setting(
             "spark.sql.files.ignoreMissingFiles", "false", "a missing file is an error, never fewer rows", safety=True
@@ -206,6 +246,11 @@ def _safety(scratch: Path) -> tuple[Setting, ...]:
     )
 
 
+def _reached_as(host: str) -> tuple[Setting, ...]:
+    why = "nothing listens beyond this machine unless a cluster needs it"
+    return Setting("spark.driver.host", host, why), Setting("spark.driver.bindAddress", host, why)
+
+
 def _authenticated() -> tuple[Setting, ...]:
     """Authentication, since every user of the machine can connect to the driver's ports. Directory permissions protect Spark's files."""
     crypto = "spark.network.crypto"
@@ -219,8 +264,8 @@ def _authenticated() -> tuple[Setting, ...]:
     )
 
 
-def _sizes(kind: Kind, cores: int) -> tuple[Setting, ...]:
-    few = str(max(1, cores // 2))
+def _sizes(kind: Kind, cores: int, least: int) -> tuple[Setting, ...]:
+    few = str(max(least, cores // 2))
     return (
         Setting(
             "spark.default.parallelism", str(slots(kind, cores)), "one task per slot unless a stage says otherwise"

@@ -29,7 +29,8 @@ SWAPPED = "{why}. This happened while Spark was working on it."
 
 
 class Directory:
-    """One directory as it was at its first check. Remote storage has no links, so Levee doesn't check it.
+    """One directory as it was at its first check. An object store has neither links nor directories, only keys, and nothing in it leads
+    to another place: there the checks pass, and the table's own log is all that could name files elsewhere.
 
     With `only_log` it checks only the log, since nothing reads the rest.
     """

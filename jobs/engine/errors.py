@@ -14,6 +14,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure, EngineLost
 from jobs.domain.storage_causes import cause_of
+from jobs.engine.storage import Unreachable
 
 # Some exceptions (concurrency, streaming) carry their condition in the message only.
 CONDITION_IN_TEXT = re.compile(r"\[((?:DELTA_)[A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
@@ -21,6 +22,7 @@ SQLSTATE_IN_TEXT = re.compile(r"SQLSTATE: ([0-9A-Z]{5})")
 SQLSTATE_AT_END = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 CANCELLED = "SPARK_JOB_CANCELLED"
+READING = "FAILED_READ_FILE"
 LOST_CLASSES = ("java.lang.OutOfMemoryError", "java.lang.StackOverflowError", "java.lang.NoClassDefFoundError")
 # SQLSTATE class of a lost race between writers: the same command may succeed next time.
 CONFLICT = "2D521"
@@ -38,7 +40,7 @@ def as_failure(error: BaseException) -> EngineFailure:
     Raises py4j's errors if the JVM dies meanwhile.
     """
     chain = list(_causes(error))
-    return _led_by_storage(_best_failure(chain, error), chain, str(error))
+    return _led_by_storage(_naming_file(_best_failure(chain, error), chain), chain, str(error))
 
 
 def _best_failure(chain: list[Link], error: BaseException) -> EngineFailure:
@@ -46,6 +48,15 @@ def _best_failure(chain: list[Link], error: BaseException) -> EngineFailure:
     if best is None:
         best = next((link for link in reversed(chain) if link["message"]), None)
     return _failure(best, str(error)) if best else _from_text(error)
+
+
+def _naming_file(failure: EngineFailure, chain: list[Link]) -> EngineFailure:
+    """The failure with the file that Spark was reading: a parser's own error says what is wrong, and only the one around it where."""
+    reading = (link["parameters"].get("path") for link in chain if str(link["condition"]).startswith(READING))
+    path = next((path for path in reading if path), None)
+    if path is None or path in failure.message:
+        return failure
+    return replace(failure, message=f"In {path}: {failure.message}")
 
 
 def _led_by_storage(failure: EngineFailure, chain: list[Link], whole: str) -> EngineFailure:
@@ -61,13 +72,15 @@ def _led_by_storage(failure: EngineFailure, chain: list[Link], whole: str) -> En
 
 @contextmanager
 def translate() -> Iterator[None]:
-    """Turns exceptions of Spark, Delta and py4j into EngineFailed, EngineLost or EngineCancelled; lets all others pass."""
+    """Turns exceptions of Spark, Delta, py4j and object stores into EngineFailed, EngineLost or EngineCancelled; lets all others pass."""
     try:
         yield
     except (Py4JNetworkError, ConnectionError) as error:
         raise _lost(error) from error
     except (PySparkException, Py4JError) as error:
         raise _translated(error) from error
+    except Unreachable as error:  # which may come after a commit: the table's log decides what became of the attempt
+        raise EngineFailed(EngineFailure(None, None, str(error), retryable=True)) from error
 
 
 def _translated(error: PySparkException | Py4JError) -> EngineFailed | EngineCancelled:

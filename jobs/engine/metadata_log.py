@@ -81,7 +81,8 @@ def _plain(uri: str) -> str:
     """A path without `file:`; other schemes keep scheme and bucket. Spark writes URIs with escaped names."""
     if not uri.startswith("/") and ":" in uri.split("/")[0]:
         parts = urlsplit(uri)
-        bucket = f"{parts.scheme}://{parts.netloc}" if parts.scheme != "file" else ""
+        scheme = parts.scheme.replace("s3a", "s3")  # one store, two names of Hadoop's for it
+        bucket = f"{scheme}://{parts.netloc}" if scheme != "file" else ""
         return bucket + unquote(parts.path)
     return uri
 

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+from console.supervisor.pids import boot_id
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A process: `start_ticks` is the kernel's start time (clock ticks since boot), `boot_id` names the boot."""
+    """A process: `start_ticks` is the kernel's start time (clock ticks since boot), `boot_id` names what they count from."""
 
     pid: int
     start_ticks: int
@@ -54,10 +54,6 @@ def start_ticks(pid: int) -> int | None:
     # The name may contain spaces and parentheses: the fields start after the last parenthesis.
     state, *fields = stat[stat.rindex(")") + 2 :].split()
     return None if state == "Z" else int(fields[18])
-
-
-def boot_id() -> str:
-    return BOOT_ID.read_text().strip()
 
 
 def resident_bytes(pid: int) -> int | None:

@@ -29,10 +29,16 @@ def _stages(context: SparkContext, tag: str) -> set[int]:
 
 
 def has_executors(context: SparkContext) -> bool:
-    """Whether a task could run now: always in local mode, else when an executor beside the driver is registered."""
+    """Whether a task could run now: always in local mode, else when an executor beside the driver is registered.
+
+    With dynamic allocation, a cluster rightly gives none to a driver that has no tasks: then only work that waits counts as without.
+    """
     if context.master.startswith("local"):
         return True
-    return registered(context) > 1
+    if registered(context) > 1:
+        return True
+    dynamic = context._jsc.sc().conf().getBoolean("spark.dynamicAllocation.enabled", False)
+    return bool(dynamic) and not context.statusTracker().getActiveStageIds()
 
 
 def registered(context: SparkContext) -> int:

@@ -213,9 +213,11 @@ class Runtime:
             return
 
     def _forget(self) -> None:
-        """Clears the gateway and JVM that SparkContext keeps in class attributes, so that a later start doesn't reuse them."""
+        """Clears what SparkContext keeps in class attributes, so that a later start doesn't reuse it. One that a master refused stays there
+        as the active one, though it never ran."""
         SparkContext._gateway = None
         SparkContext._jvm = None
+        SparkContext._active_spark_context = None
         self._gateway = None
 
 

@@ -1,21 +1,29 @@
 """Lists directories and reads the ends of files, in the driver and in Spark's Python workers.
 
-It reads canonical local paths through the operating system, `scheme://` URIs through pyarrow's file systems.
+It reads canonical local paths through the operating system, `s3://` URIs through obstore.
 """
 
 from __future__ import annotations
 
-import io
+import errno
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from tables.deltalog.read.places import Held, mode
 from tables.deltalog.read.places import file as opened_file
 from tables.deltalog.read.places import opened as opened_directory
 
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
+# An object store answers in tens of milliseconds, whatever the number of questions.
+ASKED_AT_ONCE = 16
+FORBIDDEN = re.compile(r"\b403\b")
+T = TypeVar("T")
 
 
 class Local:
@@ -79,50 +87,151 @@ def _kind(entry: os.DirEntry[str]) -> str:
     return FILE if entry.is_file(follow_symlinks=False) else OTHER
 
 
+class Unreachable(Exception):
+    """An object store that doesn't answer or refuses what Levee asks; the message names the place. Says nothing about what is there."""
+
+
+class Denied(Unreachable):
+    """The object store answers that this key may not do that."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How a bucket is reached, for the tasks that list it: obstore's own settings. They hold the key, so they are never shown."""
+
+    name: str
+    settings: dict[str, Any] = field(repr=False)
+
+
 class Remote:
-    """Object stores and HDFS by URI, through pyarrow."""
+    """Objects below an `s3://` URI, through obstore. Directories are parts of keys: one without objects isn't there.
 
-    def __init__(self, root: str) -> None:
-        from pyarrow import fs
+    An object store has no links, and nothing in it can lead to another place.
+    """
 
+    def __init__(self, root: str, store: Any, key: str) -> None:
         self.root = root.rstrip("/")
-        self.files, self.base = fs.FileSystem.from_uri(self.root)
+        self._store, self._key = store, key
 
-    def place(self, relative: str) -> str:
-        return f"{self.root}/{relative}" if relative else self.root
+    def _prefix(self, relative: str) -> str:
+        parts = [part for part in (self._key, relative) if part]
+        return "/".join(parts)
 
     def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
-        from pyarrow import fs
+        """(name, kind, handle) of a directory. Raises FileNotFoundError, Unreachable."""
+        import obstore
 
-        base = f"{self.base}/{relative}" if relative else self.base
-        kinds = {fs.FileType.File: FILE, fs.FileType.Directory: DIRECTORY}
-        for info in self.files.get_file_info(fs.FileSelector(base)):
-            yield info.base_name, kinds.get(info.type, OTHER), info
+        prefix = f"{self._prefix(relative)}/".lstrip("/")
+        with _answering(self.root):
+            found = obstore.list_with_delimiter(self._store, prefix or None)
+        if not found["common_prefixes"] and not found["objects"]:
+            raise FileNotFoundError(errno.ENOENT, "There are no objects", f"{self.root}/{relative}")
+        for directory in found["common_prefixes"]:
+            yield str(directory).removeprefix(prefix).rstrip("/"), DIRECTORY, None
+        for item in found["objects"]:
+            if str(item["path"]).startswith(prefix):  # not the marker that s3a writes for the directory itself
+                yield str(item["path"]).removeprefix(prefix), FILE, item
 
     def stat(self, handle: Any) -> tuple[int, int]:
-        return handle.size, handle.mtime_ns or 0
+        """(size, changed_ns) of an object's handle. Object stores tell times in seconds."""
+        return int(handle["size"]), int(handle["last_modified"].timestamp()) * 1_000_000_000
 
     def tail(self, relative: str, length: int) -> bytes:
-        with self.files.open_input_file(f"{self.base}/{relative}") as file:
-            size = file.size()
-            file.seek(max(0, size - length))
-            return bytes(file.read())
+        """The last `length` bytes of an object, or all of it. Raises FileNotFoundError, Unreachable."""
+        import obstore
+
+        key = self._prefix(relative)
+        with _answering(self.root):
+            size = int(obstore.head(self._store, key)["size"])
+            return bytes(obstore.get_range(self._store, key, start=max(0, size - length), end=size)) if size else b""
 
     def lines(self, relative: str) -> Iterator[bytes]:
-        with self.files.open_input_stream(f"{self.base}/{relative}") as file:
-            yield from io.BufferedReader(file)
+        """The lines of a text object, one at a time. Raises FileNotFoundError, Unreachable."""
+        import obstore
+
+        rest = b""
+        with _answering(self.root):
+            for chunk in obstore.get(self._store, self._prefix(relative)).stream():
+                *lines, rest = (rest + bytes(chunk)).split(b"\n")
+                yield from (line + b"\n" for line in lines)
+        if rest:
+            yield rest
 
     def missing(self, places: Iterable[str]) -> list[str]:
-        from pyarrow import fs
-
+        """Which of these full URIs are no longer objects, in their order. Raises Unreachable."""
         wanted = list(places)
-        infos = self.files.get_file_info([self.base + place.removeprefix(self.root) for place in wanted])
-        return [place for place, info in zip(wanted, infos, strict=True) if info.type != fs.FileType.File]
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            there = list(pool.map(self._is_object, wanted))
+        return [place for place, is_there in zip(wanted, there, strict=True) if not is_there]
+
+    def _is_object(self, place: str) -> bool:
+        import obstore
+
+        top = f"{self.root}/"
+        if not place.startswith(top):
+            return False
+        try:
+            with _answering(self.root):
+                obstore.head(self._store, self._prefix(place.removeprefix(top)))
+        except FileNotFoundError:
+            return False
+        return True
+
+
+@contextmanager
+def _answering(place: str) -> Iterator[None]:
+    """Turns what obstore raises, but for a missing object, into Unreachable or Denied."""
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    try:
+        yield
+    except BaseError as error:
+        # Of a listing, obstore keeps the refusal as text alone.
+        denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or FORBIDDEN.search(str(error))
+        raise (Denied if denied else Unreachable)(
+            _unreadable(place, error)
+        ) from None  # its text holds the store's answer
+
+
+def _unreadable(place: str, error: Exception) -> str:
+    try:
+        from tables.deltalog.read.store_errors import refusal
+    except ImportError:  # in a task, which has no copy of Levee
+        return f"{place} can't be read: {type(error).__name__}"
+    return f"{place} can't be read: {refusal(error)}"
 
 
 Storage = Local | Remote
 
 
-def opened(path: str) -> Storage:
-    """The storage whose root is `path`."""
-    return Remote(path) if "://" in path else Local(path)
+def opened(path: str, bucket: Bucket | None = None) -> Storage:
+    """The storage whose root is `path`. Tasks are given the `bucket`; the driver finds it by the path. Raises Unreachable."""
+    if "://" not in path:
+        return Local(path)
+    from obstore.store import S3Store
+
+    if bucket is None:
+        from tables.deltalog.read import object_stores
+
+        return Remote(path, *_described(object_stores.opened, path))
+    key = path.removeprefix(f"s3://{bucket.name}").strip("/")
+    return Remote(path, S3Store(bucket.name, **bucket.settings), key)
+
+
+def bucket_of(path: str) -> Bucket | None:
+    """How tasks reach the bucket that a path lies in; None for a local path. Raises Unreachable."""
+    if "://" not in path:
+        return None
+    from tables.deltalog.read import object_stores
+
+    options = _described(object_stores.options_of, path)
+    return Bucket(options.bucket, options.for_obstore())
+
+
+def _described(ask: Callable[[str], T], path: str) -> T:
+    from tables.deltalog.read.storage import StorageError
+
+    try:
+        return ask(path)
+    except (StorageError, ValueError) as error:
+        raise Unreachable(f"{path} can't be read: {error}") from None

@@ -43,7 +43,7 @@ def survey(
     `expected` is the approximate number of files: the driver itself lists a few local ones, in less time than Spark needs to start
     a task. Keeps nothing per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError for the path itself.
     """
-    order = Order(path, footers, tuple((field.name, field.type) for field in fields))
+    order = Order(path, footers, tuple((field.name, field.type) for field in fields), bucket=storage.bucket_of(path))
     place = storage.opened(path)
     slots = max(1, session.sparkContext.defaultParallelism)
     listed = tuple(only) if only is not None else metadata_log_files(place)

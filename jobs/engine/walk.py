@@ -1,7 +1,7 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
-Runs inside Spark's Python workers, which are only certain to have the standard library and pyarrow: this module, storage and
-jobs.domain.partition_values travel to them by value. A task's answer is bounded, however many files it saw.
+Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and for an object store obstore: this
+module, storage and jobs.domain.partition_values travel to them by value. A task's answer is bounded, however many files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -13,7 +13,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
-from jobs.engine.storage import DIRECTORY, FILE, LINK, Storage, opened
+from jobs.engine.storage import DIRECTORY, FILE, LINK, Bucket, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 
 DELTA_LOG = "_delta_log"
@@ -31,12 +31,14 @@ DIGEST_RANGE = 1 << 256
 
 
 class Order(NamedTuple):
-    """The instructions for every task. `fields` are (name, type) of a given partition schema."""
+    """The instructions for every task. `fields` are (name, type) of a given partition schema; `bucket` says how an object store is reached,
+    None for a local directory."""
 
     root: str
     footers: bool
     fields: tuple[tuple[str, str], ...]
     lines: int = LINES
+    bucket: Bucket | None = None
 
 
 class Share(NamedTuple):
@@ -190,7 +192,7 @@ def partition_values(relative: str) -> list[tuple[str, str]] | None:
 class _Walk:
     def __init__(self, order: Order) -> None:
         self.order = order
-        self.storage = opened(order.root)
+        self.storage = opened(order.root, order.bucket)
         self.found = Findings()
         self.fields = {name.lower(): type_name for name, type_name in order.fields}
         self.directory: tuple[str, list[tuple[str, str]] | None] | None = None

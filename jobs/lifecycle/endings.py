@@ -11,7 +11,8 @@ from typing import Any
 from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.storage_causes import cause_led_by
-from jobs.models import Job
+from jobs.models import Job, StreamRound
+from tables.deltalog.read import object_stores
 from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.storage import StorageError
 from tables.sync import log_access
@@ -170,7 +171,7 @@ def success_text(result: Result) -> str:
 def committed(job: Job) -> Result | None:
     """The job's commit, found by its mark in the table's own log after the previewed version; None if there is none.
 
-    Raises Unreadable. A missing directory proves nothing: its file system may not be mounted.
+    Raises Unreadable. A missing directory or empty prefix proves nothing: its file system may not be mounted.
     """
     with _readable(job):
         commit = log_access.find_mark(job.location, job.pk, job.base_version)
@@ -189,9 +190,24 @@ def _readable(job: Job) -> Iterator[None]:
     if job.location.startswith("/") and not Path(job.location).is_dir():
         raise Unreadable(f"{job.location} is not there now.")
     try:
+        if object_stores.is_object_store(job.location) and not _may_be_empty(job):
+            _require_keys(job.location)
         yield
     except (StorageError, OSError) as error:
         raise Unreadable(f"The table's log can't be read now: {error}") from error
+
+
+def _may_be_empty(job: Job) -> bool:
+    """Whether the job may have begun where no key lay: a stream's round, before its target has a commit."""
+    if job.base_version is not None or job.table.version is not None:
+        return False
+    return StreamRound.objects.filter(job=job).exists()
+
+
+def _require_keys(location: str) -> None:
+    """An empty prefix proves nothing: the bucket's description may lead to another store by now. Raises Unreadable, StorageError."""
+    if not object_stores.holds_key(location):
+        raise Unreadable(f"Nothing lies below {location} now.")
 
 
 def _result(commit: Commit) -> Result:

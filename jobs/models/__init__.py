@@ -5,7 +5,8 @@ from jobs.models.attempt import Attempt, JobEvent, LogLine, TableLease
 from jobs.models.job import Job
 from jobs.models.policy import PolicyChange, PolicyRule
 from jobs.models.read import Read
-from jobs.models.stream import Stream, StreamBatch, StreamRound
+from jobs.models.stream import Stream, StreamBatch, StreamRound, StreamStart
+from jobs.models.totals import EndedAttempts, EndedJobs
 from jobs.models.worker import DispatcherRound, Worker
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "Decision",
     "DispatcherRound",
     "Edit",
+    "EndedAttempts",
+    "EndedJobs",
     "Job",
     "JobEvent",
     "LogLine",
@@ -22,6 +25,7 @@ __all__ = [
     "Stream",
     "StreamBatch",
     "StreamRound",
+    "StreamStart",
     "TableLease",
     "Worker",
 ]

@@ -35,7 +35,10 @@ class Attempt(models.Model):
 
     class Meta:
         ordering = ["claimed_at"]
-        indexes = [models.Index(fields=["job", "claimed_at"], name="attempt_job")]
+        indexes = [
+            models.Index(fields=["job", "claimed_at"], name="attempt_job"),
+            models.Index(fields=["claimed_at"], name="attempt_open", condition=models.Q(ended_at=None)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number} of {self.job_id}"

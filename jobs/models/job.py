@@ -70,6 +70,7 @@ class Job(models.Model):
             models.Index(fields=["-requested_at", "-id"], name="job_newest"),
             models.Index(fields=["-requested_at", "-id"], name="job_newest_shown", condition=models.Q(folded=False)),
             models.Index(fields=["table", "-requested_at"], name="job_table_newest"),
+            models.Index(fields=["finished_at"], name="job_folded_ended", condition=models.Q(folded=True)),
         ]
         constraints = [
             models.CheckConstraint(name="job_state_known", condition=models.Q(state__in=[s.value for s in State])),

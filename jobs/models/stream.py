@@ -38,6 +38,8 @@ class Stream(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(db_default=Now())
     edited_by = models.JSONField(default=list)  # ids of all who shaped the definition: none of them approves it
+    idempotency_key = models.CharField(max_length=200, null=True)  # of the request that created it
+    request_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.STOPPED)
     state_at = models.DateTimeField(db_default=Now())
@@ -49,7 +51,7 @@ class Stream(models.Model):
 
     prediction = models.JSONField(
         default=dict
-    )  # of its first batch, when it was defined or started: prediction.Prediction
+    )  # of its first batch, when it was defined or started: prediction.values.Prediction
     query_id = models.CharField(max_length=64, null=True)
     made_table_id = models.CharField(max_length=64, null=True)  # Delta's id of the table that its first batch created
     target_table_id = models.CharField(max_length=64, null=True)  # Delta's id of the table that it writes into
@@ -57,12 +59,19 @@ class Stream(models.Model):
     approved_by_job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
     lag = models.JSONField(null=True)  # jobs.streams.lag.Lag.as_json; null: not measured
     lag_at = models.DateTimeField(null=True)
+    lag_text = models.TextField(blank=True, default="", db_default="")  # why the last look at the source told nothing
+    reads_from = models.BigIntegerField(null=True)  # version of its source table that the next round reads first
     removed_at = models.DateTimeField(null=True)  # its definition stays for the rounds that name it
 
     class Meta:
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(name="stream_name_once", fields=["name"], condition=models.Q(removed_at=None)),
+            models.UniqueConstraint(
+                name="stream_idempotency",
+                fields=["created_by", "idempotency_key"],
+                condition=models.Q(idempotency_key__isnull=False),
+            ),
             models.CheckConstraint(
                 name="stream_state_known", condition=models.Q(state__in=["stopped", "running", "stopping", "failed"])
             ),
@@ -98,6 +107,7 @@ class StreamRound(models.Model):
     reset = models.BooleanField(default=False)
     opened_at = models.DateTimeField(db_default=Now())
     booked_at = models.DateTimeField(null=True)
+    thinned_at = models.DateTimeField(null=True)  # when what its job no longer needs was removed, by its age
 
     class Meta:
         ordering = ["-id"]
@@ -108,10 +118,30 @@ class StreamRound(models.Model):
                 name="stream_one_open_round", fields=["stream"], condition=models.Q(booked_at=None)
             ),
         ]
-        indexes = [models.Index(fields=["stream", "-id"], name="stream_round_newest")]
+        indexes = [
+            models.Index(fields=["stream", "-id"], name="stream_round_newest"),
+            models.Index(fields=["booked_at"], name="stream_round_unthinned", condition=models.Q(thinned_at=None)),
+        ]
 
     def __str__(self) -> str:
         return f"round {self.number} of {self.stream_id}"
+
+
+class StreamStart(models.Model):
+    """The idempotency key of a start that met a waiting round: the round's job has the key of its own request, or none."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    idempotency_key = models.CharField(max_length=200)
+    request_sha256 = models.CharField(max_length=64)
+    round = models.ForeignKey(StreamRound, on_delete=models.CASCADE, related_name="starts")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="stream_start_idempotency", fields=["person", "idempotency_key"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"a start that met {self.round_id}"
 
 
 class StreamBatch(models.Model):

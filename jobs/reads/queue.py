@@ -38,11 +38,12 @@ def ask(
     version: int | None = None,
     *,
     joins: bool = True,
+    open_for: timedelta | None = None,
 ) -> Read:
     """Queues a read, or joins the same person's same question: an unanswered one always, an answered one at the same `version`.
 
     The commit's file identifies a version, not its number alone: a recreated table counts from 0 again. `joins=False` always
-    queues a new one. Raises Problem 429 `too_many_reads`.
+    queues a new one. It expires unanswered after `open_for`, ten minutes unless you say so. Raises Problem 429 `too_many_reads`.
     """
     mark = "" if table is None or version is None else log_access.commit_mark(table.path, version)
     sha = sha256_of({"kind": kind, "question": question})
@@ -63,10 +64,15 @@ def ask(
         question_sha256=sha,
         asked_version=version,
         asked_mark=mark,
-        expires_at=timezone.now() + timedelta(seconds=timing().read_kept),
+        expires_at=timezone.now() + (open_for or kept()),
     )
     wakeups.wake_after_commit(queue)
     return read
+
+
+def kept() -> timedelta:
+    """How long an answer is kept."""
+    return timedelta(seconds=timing().read_kept)
 
 
 def _refuse_too_many(person: Person) -> None:

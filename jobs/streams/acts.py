@@ -1,31 +1,30 @@
-"""What people do with streams: create, change, remove, start, stop, run once, reset. Each checks, acts and audits in one transaction."""
+"""What people do with the definitions of streams: create, change, remove. Each checks, acts and audits in one transaction."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
-from django.http import Http404
 
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.audit.services import record, refuse
+from console.audit.services import record
 from console.base.errors import Problem
-from jobs.commands.stream_round.rules import Definition, TableSource
+from jobs.commands.stream_round.rules import Definition
 from jobs.domain.digest import sha256_of
-from jobs.domain.states import IN_REVIEW, Cause, State
 from jobs.lifecycle.cancelling import require_person
-from jobs.lifecycle.transitions import Fenced, move
-from jobs.models import Job, Stream, StreamRound
+from jobs.models import Stream
 from jobs.requests.asking import Key, check_reason
-from jobs.streams import lag, rounds
-from jobs.streams.definition import Wanted, remove_made, wanted_of
-from jobs.streams.faults import invalid
-from jobs.streams.queries import may_run
+from jobs.streams import creation_keys, lag, rounds
+from jobs.streams.access import locked_row, require_operator
+from jobs.streams.definition import Wanted, remove_made, wanted_of, with_own_checkpoint
+from jobs.streams.faults import invalid, refuse_predicted, taken
+from jobs.streams.sources import stored_struct
+from jobs.streams.steps import other_group
 from jobs.streams.targets import entry_of
 
 NAME_LENGTH = 100
@@ -37,15 +36,39 @@ FIELDS = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A stream, and whether this call made it (False: an earlier request with the same idempotency key did)."""
+
+    stream: Stream
+    fresh: bool
+
+
 def create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> Stream:
     """A stream, stopped. Raises Problem: 400, 403, 404, 409 `name_taken`, 422 with what its first batch would be refused for."""
+    return _create(actor, name, reason, asked, None)
+
+
+def create_once(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: Key) -> Created:
+    """The same, once for each key of a person. Raises Problem as `create`; 409 `idempotency_conflict`."""
+    if known := creation_keys.known_stream(actor, key):
+        return Created(known, fresh=False)
+    try:
+        return Created(_create(actor, name, reason, asked, key), fresh=True)
+    except (Problem, IntegrityError):  # the same request, which came at the same moment, may have been first
+        if known := creation_keys.known_stream(actor, key):
+            return Created(known, fresh=False)
+        raise
+
+
+def _create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: Key | None) -> Stream:
     person = require_person(actor)
     check_reason(reason)
     name = _checked_name(name)
     stream_id = uuid.uuid4()
     wanted = wanted_of(actor, asked, stream_id)
     try:
-        _refuse_predicted(wanted)
+        refuse_predicted(wanted.prediction)
         with transaction.atomic():
             table = entry_of(actor, wanted.target)
             stream = Stream(
@@ -55,6 +78,8 @@ def create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> St
                 table=table,
                 created_by=person,
                 edited_by=[str(person.pk)],
+                idempotency_key=key.text if key else None,
+                request_sha256=key.request_sha256 if key else "",
                 **_fields(wanted, asked),
             )
             record(
@@ -62,12 +87,9 @@ def create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> St
                 reason=reason, after=_shown(stream), table=table.pk,
             )  # fmt: skip
             stream.save(force_insert=True)
-    except Problem:
+    except (Problem, IntegrityError) as error:
         remove_made(wanted.made)
-        raise
-    except IntegrityError as error:
-        remove_made(wanted.made)
-        raise _taken(error, name) from None
+        raise (taken(error, name) if isinstance(error, IntegrityError) else error) from None
     return stream
 
 
@@ -97,37 +119,17 @@ def _shown(stream: Stream) -> dict[str, Any]:
     return {**stream.asked, "definition_sha256": stream.definition_sha256, "revision": stream.revision}
 
 
-def _refuse_predicted(wanted: Wanted) -> None:
-    refusals = wanted.prediction.refusals
-    if not refusals:
-        return
-    first = refusals[0]
-    message = f"{first.message} {first.remedy or ''}".strip()
-    is_engines = first.code.isupper()  # Delta's and Spark's conditions are; Levee's codes aren't
-    engine = {"condition": first.code, "sqlstate": None, "message": first.message} if is_engines else None
-    raise Problem(422, "schema_refused", f"The first batch would be refused: {message}", engine=engine)
-
-
-def _taken(error: IntegrityError, name: str) -> Exception:
-    if "stream_name_once" in str(error):
-        text = f"A stream is called {name} already. Nothing was created."
-        return Problem(409, "name_taken", text, fields={"name": text})
-    if "jobs_stream_checkpoint" in str(error):
-        text = "Another stream has this checkpoint. A checkpoint belongs to one query."
-        return Problem(409, "foreign_checkpoint", text, fields={"checkpoint": text})
-    return error
-
-
 def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     """The stream with another definition, from its next round on; voids the approval that its old one had.
 
     Raises Problem as `create`; 409 `needs_reset` for what its checkpoint can't follow.
     """
-    _require(actor, stream, Action.STREAM_CHANGE)
+    require_operator(actor, stream, Action.STREAM_CHANGE)
     asked = {**stream.asked, **{field: changes[field] for field in FIELDS if field in changes}}
     _refuse_unfollowable(stream, asked)
-    wanted = _with_own_checkpoint(actor, stream, asked)
-    _refuse_predicted(wanted)
+    wanted = with_own_checkpoint(actor, stream, asked)
+    _refuse_other_groups(stream, wanted.definition)
+    refuse_predicted(wanted.prediction)
     person, before = require_person(actor), _shown(stream)
     fields = _fields(wanted, asked) | {
         "checkpoint": stream.checkpoint,
@@ -137,7 +139,7 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
         fields["name"] = _checked_name(name)
     try:
         with transaction.atomic():
-            locked = _locked(stream)
+            locked = locked_row(stream)
             _refuse_changed(stream, locked)
             for field, value in fields.items():
                 setattr(locked, field, value)
@@ -151,9 +153,9 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
                 reason=str(changes.get("reason") or ""), before=before, after=_shown(locked), table=locked.table_id,
             )  # fmt: skip
             locked.save()
-            _end_waiting(actor, locked, "The stream’s definition has changed.")
+            rounds.end_waiting(actor, locked, "The stream’s definition has changed.")
     except IntegrityError as error:
-        raise _taken(error, str(fields.get("name"))) from None
+        raise taken(error, str(fields.get("name"))) from None
     return locked
 
 
@@ -168,22 +170,6 @@ def _refuse_changed(seen: Stream, locked: Stream) -> None:
         )
 
 
-def _with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any]) -> Wanted:
-    """The definition on the checkpoint that the stream has, which isn't looked at as a new one's would be."""
-    try:
-        wanted = wanted_of(actor, {**asked, "checkpoint": None}, stream.pk, is_new=False)
-    except Http404:
-        raise Problem(
-            403, "forbidden", "You may not read this stream’s source, or its target is hidden from you."
-        ) from None
-    if wanted.definition.path != stream.table.path:  # whose lease the rounds take, and whose rights they were judged by
-        text = (
-            f"The target’s name now leads to {wanted.definition.path}, and the stream writes into {stream.table.path}."
-        )
-        raise Problem(409, "target_changed", f"{text} Create another stream instead, or name the table as before.")
-    return replace(wanted, definition=replace(wanted.definition, checkpoint=stream.checkpoint))
-
-
 def _refuse_unfollowable(stream: Stream, asked: Mapping[str, Any]) -> None:
     """Spark's rules of what may change between two runs on one checkpoint: not the sources, not the aggregation, not their mode."""
     moved = [field for field in FIXED if _bound(field, asked.get(field)) != _bound(field, stream.asked.get(field))]
@@ -195,6 +181,17 @@ def _refuse_unfollowable(stream: Stream, asked: Mapping[str, Any]) -> None:
             " Reset the checkpoint first; nothing was changed."
         )
         raise Problem(409, "needs_reset", text, fields={moved[0]: text})
+
+
+def _refuse_other_groups(stream: Stream, wanted: Definition) -> None:
+    """A checkpoint keeps the counts by the types of the grouped columns. Raises Problem 409 `needs_reset`."""
+    stored = Definition.from_json(stream.definition)
+    if stored.steps.count_as is None or not _has_begun(stream):
+        return
+    moved = other_group(stored_struct(stored.source), stored.steps, stored_struct(wanted.source), wanted.steps)
+    if moved is not None:
+        text = f"{moved}: the checkpoint can’t follow. Reset the checkpoint first; nothing was changed."
+        raise Problem(409, "needs_reset", text, fields={"aggregate": text})
 
 
 # Of a source, what the checkpoint's offsets are about; its schema and options may change between two runs.
@@ -218,9 +215,9 @@ def remove(actor: Actor, stream: Stream) -> None:
 
     Raises Problem 403, 409 `wrong_state`.
     """
-    _require(actor, stream, Action.STREAM_DELETE)
+    require_operator(actor, stream, Action.STREAM_DELETE)
     with transaction.atomic():
-        locked = _locked(stream)
+        locked = locked_row(stream)
         if locked.state in {Stream.State.RUNNING, Stream.State.STOPPING} or rounds.open_round(locked):
             raise Problem(409, "wrong_state", "Stop the stream first: a round of it is open.", state=locked.state)
         record(
@@ -233,149 +230,3 @@ def remove(actor: Actor, stream: Stream) -> None:
             table=locked.table_id,
         )
         Stream.objects.filter(pk=locked.pk).update(removed_at=Now())
-
-
-def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
-    """Starts the stream: its rounds are opened from now on; the first one at once. A stream without an interval runs one round.
-
-    Returns the round. Raises Problem 403, 409 `wrong_state`, 422 `schema_refused` as it would be at creation.
-    """
-    _require(actor, stream, Action.STREAM_START)
-    person = require_person(actor)
-    wanted = _check_start(actor, stream)
-    with transaction.atomic():
-        locked = _locked(stream)
-        if locked.state == Stream.State.RUNNING:
-            raise Problem(409, "wrong_state", "The stream runs already. Nothing changed.", state=locked.state)
-        record(
-            actor, Action.STREAM_START, ObjectKind.STREAM, locked.pk, locked.name,
-            after={"revision": locked.revision, "interval_seconds": locked.interval_seconds}, table=locked.table_id,
-        )  # fmt: skip
-        Stream.objects.filter(pk=locked.pk).update(
-            state=Stream.State.RUNNING, state_at=Now(), state_text="", error=None, run_by=person, next_round_at=Now()
-        )
-        locked.refresh_from_db()
-        waiting = rounds.open_round(locked)
-        if waiting is not None and waiting.reset:
-            text = "The reset of this stream is open: it ends or is withdrawn first. Nothing changed."
-            raise Problem(409, "already_open", text, job=str(waiting.job_id))
-        if waiting is not None:
-            return waiting.job
-        _store_fresh(locked, wanted)
-        return rounds.open_next(actor, locked, key=key)
-
-
-def run_once(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
-    """Opens one round, whatever the trigger. Raises Problem 403, 409 `already_open`, 422 `schema_refused`."""
-    _require(actor, stream, Action.STREAM_START)
-    return _open(actor, stream, _check_start(actor, stream), reason="", key=key)
-
-
-def reset(actor: Actor, stream: Stream, reason: str, key: Key | None = None) -> Job:
-    """Asks for the removal of the checkpoint, which needs an approval: the next round loads everything again.
-
-    Raises Problem 400, 403, 409 `wrong_state`, `already_open`.
-    """
-    _require(actor, stream, Action.STREAM_CHANGE)
-    check_reason(reason)
-    if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
-        raise Problem(409, "wrong_state", "Stop the stream first. Nothing changed.", state=stream.state)
-    return _open(actor, stream, None, reason=reason, key=key)
-
-
-def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str, key: Key | None) -> Job:
-    """A round with the definition as it was found just now; without one, a reset."""
-    with transaction.atomic():
-        locked = _locked(stream)
-        opened = rounds.open_round(locked)
-        if opened is not None:
-            text = "A round of this stream is open already; nothing was requested. Follow that one."
-            raise Problem(409, "already_open", text, job=str(opened.job_id))
-        if locked.run_by_id is None or locked.state not in {Stream.State.RUNNING, Stream.State.STOPPING}:
-            locked.run_by = require_person(actor)
-            locked.save(update_fields=["run_by"])
-        if wanted is not None:
-            _store_fresh(locked, wanted)
-        return rounds.open_next(actor, locked, reset=wanted is None, reason=reason, key=key)
-
-
-def _store_fresh(locked: Stream, wanted: Wanted) -> None:
-    """Stores what the first batch would do now; before a first round, also the source as it is now (a table made anew has another id)."""
-    locked.prediction = wanted.prediction.as_json()
-    definition = wanted.definition.as_json()
-    if locked.query_id is None and sha256_of(definition) != locked.definition_sha256:
-        locked.definition, locked.definition_sha256 = definition, sha256_of(definition)
-        locked.source_table = wanted.source_table
-        locked.revision += 1
-    locked.save(update_fields=["prediction", "definition", "definition_sha256", "source_table", "revision"])
-
-
-def stop(actor: Actor, stream: Stream) -> Stream:
-    """Stops the stream after the round that runs; one that waits for a worker or for approvals is ended at once.
-
-    Raises Problem 403, 409 `wrong_state`.
-    """
-    _require(actor, stream, Action.STREAM_STOP)
-    with transaction.atomic():
-        locked = _locked(stream)
-        if locked.state != Stream.State.RUNNING:
-            raise Problem(
-                409, "wrong_state", f"The stream is {locked.state}: there is nothing to stop.", state=locked.state
-            )
-        record(actor, Action.STREAM_STOP, ObjectKind.STREAM, locked.pk, locked.name, table=locked.table_id)
-        _end_waiting(actor, locked, "The stream was stopped.")
-        runs = rounds.is_running(locked)
-        state = Stream.State.STOPPING if runs else Stream.State.STOPPED
-        text = f"Stopped by {actor.name}."
-        Stream.objects.filter(pk=locked.pk).update(state=state, state_at=Now(), state_text=text, next_round_at=None)
-        locked.refresh_from_db()
-    return locked
-
-
-def _end_waiting(actor: Actor, stream: Stream, text: str) -> None:
-    """Cancels the stream's round if no worker has it yet."""
-    opened = rounds.open_round(stream)
-    if opened is None or opened.job.state not in IN_REVIEW:
-        return
-    try:
-        move(opened.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
-    except Fenced:
-        return  # a worker has just claimed it
-    StreamRound.objects.filter(pk=opened.pk).update(booked_at=Now())  # it did nothing that could be booked
-    if stream.state == Stream.State.RUNNING:
-        Stream.objects.filter(pk=stream.pk).update(next_round_at=Now())
-
-
-def _check_start(actor: Actor, stream: Stream) -> Wanted:
-    """What creation checked, checked again: schema and places may have changed since. Raises Problem."""
-    wanted = _with_own_checkpoint(actor, stream, stream.asked)
-    stored = Definition.from_json(stream.definition)
-    if _table_id_of(wanted.definition) != _table_id_of(stored) and stream.query_id is not None:
-        text = (
-            "The source isn’t the one that the checkpoint has read from: the table was made anew at its path."
-            " Reset the checkpoint to read it from its start."
-        )
-        raise Problem(409, "source_recreated", text)
-    if stream.target_table_id and wanted.target_table_id != stream.target_table_id:
-        text = "The target isn’t the table that this stream wrote into: it was replaced or is gone. Reset the checkpoint to begin anew."
-        raise Problem(409, "target_changed", text)
-    _refuse_predicted(wanted)
-    return wanted
-
-
-def _table_id_of(definition: Definition) -> str | None:
-    return definition.source.table_id if isinstance(definition.source, TableSource) else None
-
-
-def _locked(stream: Stream) -> Stream:
-    locked = Stream.objects.select_for_update(of=("self",)).select_related("table", "run_by").get(pk=stream.pk)
-    if locked.removed_at is not None:
-        raise Problem(409, "wrong_state", "The stream was removed.")
-    return locked
-
-
-def _require(actor: Actor, stream: Stream, action: Action) -> None:
-    if may_run(require_person(actor), stream):
-        return
-    text = "You may see this stream but not run or change it; that takes an operator of its table."
-    refuse(actor, action, ObjectKind.STREAM, stream.pk, stream.name, Problem(403, "forbidden", text))

@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from jobs.models import Job, Stream, StreamBatch
-from jobs.streams import lag
 from tables.history.queries import STREAMING
 from tables.models import Commit
 
@@ -21,11 +20,14 @@ def detail_of(job: Job) -> Mapping[str, Any]:
     return (job.result or {}).get("details") or {}
 
 
-def batches_of(stream: Stream, job: Job) -> Iterator[StreamBatch]:
-    """The round's micro-batches: as Spark reported them, and those that only the log knows since the worker died."""
+def batches_of(stream: Stream, job: Job, query_id: str | None) -> Iterator[StreamBatch]:
+    """The round's micro-batches: as Spark reported them, and those that only the log knows since the worker died.
+
+    `query_id` is the checkpoint's, None if it isn't known.
+    """
     detail = detail_of(job)
     known = {batch["batch_id"]: batch for batch in detail.get("batches") or ()}
-    query = detail.get("query_id") or stream.query_id or lag.query_id(stream.checkpoint)
+    query = detail.get("query_id") or stream.query_id or query_id
     own = [commit for commit in _commits(job) if query is None or commit.operation_parameters.get("queryId") == query]
     commits = {int(epoch): commit for commit in own if (epoch := _epoch(commit)) is not None}
     for batch_id in sorted({*known, *commits}):

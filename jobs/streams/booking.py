@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -12,11 +13,14 @@ from django.utils import timezone
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.logs import log
 from jobs.domain.policy import TableClass
 from jobs.domain.states import ENDED, State
 from jobs.models import Job, Stream, StreamBatch, StreamRound
-from jobs.streams import lag
+from jobs.streams import failures, lag
 from jobs.streams.batches import batches_of, detail_of
+from jobs.streams.looks import NoAnswer, NoPlace
+from jobs.streams.prediction.values import Prediction
 from jobs.streams.rounds import MOST, WHO, interval_of
 from tables.models import Commit, SyncTimes
 from tables.sync import log_access
@@ -30,8 +34,16 @@ def ended() -> list[int]:
     return list(rows.order_by("id").values_list("pk", flat=True)[:MOST])
 
 
+def look_ahead(ids: Iterable[int]) -> None:
+    """Begins to read the checkpoints of these rounds, all at once, as `book` then does one by one; of failed ones the tables too."""
+    ids = list(ids)
+    lag.begin_positions(Stream.objects.filter(round_set__in=ids))
+    failures.begin(ids)
+
+
 def book(pk: int) -> bool:
     """Books a round: its batches, and what its end means for its stream. Returns whether; False while the catalog must catch up."""
+    position, prediction = _position(pk), failures.predicted(pk)  # before the lock: storage may be slow
     with transaction.atomic():
         round_ = (
             StreamRound.objects.select_for_update(of=("self",), skip_locked=True)
@@ -42,14 +54,28 @@ def book(pk: int) -> bool:
         if round_ is None or _waits_for_catalog(round_.job):
             return False
         stream = Stream.objects.select_for_update(of=("self",)).select_related("table").get(pk=round_.stream_id)
-        batches = list(batches_of(stream, round_.job))
+        batches = list(batches_of(stream, round_.job, position.query_id))
         StreamBatch.objects.bulk_create(batches, ignore_conflicts=True)
         StreamRound.objects.filter(pk=pk).update(booked_at=Now())
-        changes = _after(stream, round_, batches)
+        changes = _after(stream, round_, batches, position, prediction)
         Stream.objects.filter(pk=stream.pk).update(**changes)
         if changes.get("state") == Stream.State.FAILED:
             _record_failure(stream, round_.job)
+            if round_.job.error:  # its page and its stream's say the same: what to do is about the stream
+                Job.objects.filter(pk=round_.job_id).update(error=changes["error"])
     return True
+
+
+def _position(pk: int) -> lag.Position:
+    """What the checkpoint of the round's stream tells; nothing while its storage doesn't answer."""
+    stream = Stream.objects.filter(round_set=pk, round_set__booked_at=None).first()
+    if stream is None:
+        return lag.Position()
+    try:
+        return lag.position(stream)
+    except (NoAnswer, NoPlace):
+        log.warning("checkpoint_silent", stream=str(stream.pk), checkpoint=stream.checkpoint)
+        return lag.Position()
 
 
 def _waits_for_catalog(job: Job) -> bool:
@@ -67,17 +93,23 @@ def _waits_for_catalog(job: Job) -> bool:
     return timezone.now() - job.finished_at < CATALOG_PATIENCE
 
 
-def _after(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> dict[str, Any]:
-    """What the round's end changes in its stream."""
+def _after(
+    stream: Stream,
+    round_: StreamRound,
+    batches: list[StreamBatch],
+    position: lag.Position,
+    prediction: Prediction | None,
+) -> dict[str, Any]:
+    """What the round's end changes in its stream. `prediction` explains a failure."""
     job = round_.job
-    changes = _identity(stream, round_, batches) | _approval(stream, round_)
+    changes = _identity(stream, round_, batches, position) | _approval(stream, round_)
     if job.state == State.SUCCEEDED:
         return changes | _next(stream, round_)
     if job.state in {State.FAILED, State.STALE}:
         error = job.error or {"code": "stale", "message": "The round’s outcome is unknown."}
         text = str(error.get("message") or "")
-        return changes | {
-            "state": Stream.State.FAILED, "state_at": Now(), "state_text": text[:1000], "error": error, "next_round_at": None,
+        return changes | failures.explained(stream, job, error, prediction) | {
+            "state": Stream.State.FAILED, "state_at": Now(), "state_text": text[:1000], "next_round_at": None,
         }  # fmt: skip
     text = stream.state_text or f"Its round was {job.state}."
     return changes | {"state": Stream.State.STOPPED, "state_at": Now(), "state_text": text, "next_round_at": None}
@@ -103,16 +135,18 @@ def _next(stream: Stream, round_: StreamRound) -> dict[str, Any]:
     return {"next_round_at": max(round_.opened_at + interval_of(stream), timezone.now())}
 
 
-def _identity(stream: Stream, round_: StreamRound, batches: list[StreamBatch]) -> dict[str, Any]:
-    """The query's id, and the ids of the tables that it writes into and made."""
+def _identity(
+    stream: Stream, round_: StreamRound, batches: list[StreamBatch], position: lag.Position
+) -> dict[str, Any]:
+    """The query's id and how far it has read, and the ids of the tables that it writes into and made."""
     job = round_.job
     if round_.reset:
         if job.state != State.SUCCEEDED:
             return {}
-        fresh = {"query_id": None, "target_table_id": None, "lag": None}
+        fresh = {"query_id": None, "target_table_id": None, "lag": None, "lag_text": "", "reads_from": None}
         return {**fresh, "approved_sha256": "", "approved_by_job": None}
-    changes: dict[str, Any] = {}
-    query_id = lag.query_id(stream.checkpoint) or detail_of(job).get("query_id")
+    changes: dict[str, Any] = {} if position.reads_from is None else {"reads_from": position.reads_from}
+    query_id = position.query_id or detail_of(job).get("query_id")
     if query_id and stream.query_id is None:
         changes["query_id"] = query_id
     table_id = stream.table.table_id

@@ -25,11 +25,16 @@ from jobs.commands.stream_round.rules import (
     Steps,
     TableSource,
 )
+from jobs.domain.digest import sha256_of
 from jobs.domain.errors import CommandRefused
 from jobs.domain.storable import storable
-from jobs.streams import prediction, source_schema
+from jobs.models import Stream
+from jobs.streams import steps as reading
+from jobs.streams.creation_keys import unused
 from jobs.streams.faults import invalid
 from jobs.streams.options import options_of
+from jobs.streams.prediction.first_batch import predict
+from jobs.streams.prediction.values import Prediction
 from jobs.streams.sources import source_of
 from jobs.streams.targets import checkpoint_of_query, target_of, target_place, target_subject
 from jobs.targets import places
@@ -47,14 +52,14 @@ Asked = Mapping[str, Any]
 class Wanted:
     """A checked definition, with the catalog's entries of its tables, and what its first batch would do.
 
-    `made` are the directories that were made for it: for a table that isn't there yet, and for a checkpoint.
+    `made` are the directories that this request made: for a table that isn't there yet, and for a checkpoint.
     """
 
     definition: Definition
     interval: timedelta | None
     target: places.Place
     source_table: Table | None
-    prediction: prediction.Prediction
+    prediction: Prediction
     target_table_id: str | None
     made: tuple[Path, ...] = ()
 
@@ -74,8 +79,8 @@ def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: b
 
 
 def remove_made(directories: Iterable[Path]) -> None:
-    """Removes directories that were made for a stream of which nothing came."""
-    for directory in directories:
+    """Removes directories that were made for a stream of which nothing came, unless another request's stream has them by now."""
+    for directory in unused(directories):
         with suppress(OSError):  # not empty any more: somebody else's by now
             directory.rmdir()
 
@@ -94,7 +99,7 @@ def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Pat
     mode = _mode(str(asked.get("output_mode") or APPEND))
     options = options_of(asked.get("options") or {})
     sink = {name: value for name, value in options.items() if name in SINK_OPTIONS}
-    source, struct, source_table = source_of(actor, asked.get("source") or {}, options)
+    source, struct, source_table = source_of(actor, asked.get("source") or {}, options, is_new)
     steps = _steps(asked, struct)
     interval = interval_of(asked.get("trigger") or AVAILABLE_NOW)
     place = target_place(actor, asked.get("target") or {}, made, is_new)
@@ -110,7 +115,7 @@ def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Pat
         steps=steps,
     )
     subject = target_subject(place.table)
-    predicted = prediction.predict(definition, struct, target_of(subject))
+    predicted = predict(definition, struct, target_of(subject))
     return Wanted(
         definition, interval, place, source_table, predicted, subject.metadata.id if subject else None, tuple(made)
     )
@@ -155,9 +160,9 @@ def _steps(asked: Asked, struct: dict[str, Any]) -> Steps:
     if aggregate and not steps.count_as:
         raise invalid("aggregate", "Name the column that holds the count: count_as.")
     if asked.get("filter"):
-        tree, text = source_schema.read_filter(str(asked["filter"]), struct, steps)
+        tree, text = reading.read_filter(str(asked["filter"]), struct, steps)
         steps = replace(steps, filter=tree, filter_text=text)
-    source_schema.after_steps(struct, steps)
+    reading.after_steps(struct, steps)
     return steps
 
 
@@ -173,3 +178,25 @@ def interval_of(trigger: Any) -> timedelta | None:
     if not LEAST_INTERVAL <= interval <= timedelta(days=1):
         raise invalid("trigger", "An interval is 10 seconds or more, and a day at most.")
     return interval
+
+
+def with_checkpoint(definition: dict[str, Any], checkpoint: str) -> tuple[dict[str, Any], str]:
+    """A stored definition whose checkpoint lies elsewhere by now, and its sha-256."""
+    moved = Definition.from_json({**definition, "checkpoint": checkpoint}).as_json()
+    return moved, sha256_of(moved)
+
+
+def with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any]) -> Wanted:
+    """The definition on the checkpoint that the stream has, which isn't looked at as a new one's would be."""
+    try:
+        wanted = wanted_of(actor, {**asked, "checkpoint": None}, stream.pk, is_new=False)
+    except Http404:
+        raise Problem(
+            403, "forbidden", "You may not read this stream’s source, or its target is hidden from you."
+        ) from None
+    if wanted.definition.path != stream.table.path:  # whose lease the rounds take, and whose rights they were judged by
+        text = (
+            f"The target’s name now leads to {wanted.definition.path}, and the stream writes into {stream.table.path}."
+        )
+        raise Problem(409, "target_changed", f"{text} Create another stream instead, or name the table as before.")
+    return replace(wanted, definition=replace(wanted.definition, checkpoint=stream.checkpoint))

@@ -17,6 +17,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
+from tables.deltalog.read import object_stores
+from tables.rules import folders
+from tables.rules.folders import Entry
 
 MAX_LOG_FILE = 64 << 20  # bytes; a longer file of a checkpoint is not read
 _MAX_PATTERNS = 100
@@ -48,22 +51,22 @@ class _Unknown(Exception):
 
 
 def waiting_files(source: FileSource, checkpoint: str, most: int = 10_000) -> Waiting | None:
-    """What waits below a source's directory; None if it can't be known (not local, unreadable, a layout that Spark refuses).
+    """What waits below a source's directory; None if it can't be known (unreadable, a layout that Spark refuses).
 
     `most` is how many entries of directories are looked at. A file counts as taken once the batch that has it has ended: one of a
     batch that failed is taken by the next round again.
     """
     try:
-        root, log = _local(source.path), _local(checkpoint)
+        root, log = _root(source.path), _local(checkpoint)
         taken, unfinished = _taken(log)
         files, complete = _listed(root, source.options, most)
-        found = [(path, item) for path in files if path not in taken and (item := _stat(path))]
+        found = [(path, item) for path, entry in files.items() if path not in taken and (item := _stat(path, entry))]
         oldest_allowed = _oldest_allowed(source.options, [*taken.values(), *unfinished.values()])
-        new = [item for path, item in found if path in unfinished or _milliseconds(item) >= oldest_allowed]
+        new = [item for path, item in found if path in unfinished or item.milliseconds >= oldest_allowed]
         return Waiting(
             files=len(new),
-            oldest=datetime.fromtimestamp(min(item.st_mtime for item in new), UTC) if new else None,
-            bytes=sum(item.st_size for item in new),
+            oldest=datetime.fromtimestamp(min(item.modified for item in new), UTC) if new else None,
+            bytes=sum(item.size for item in new),
             complete=complete,
             too_old=len(found) - len(new),
         )
@@ -77,26 +80,32 @@ def directory_columns(source: FileSource, most: int = 10_000) -> tuple[str, ...]
     Spark adds them whatever the given schema says [run], at its end unless the schema has them.
     """
     try:
-        files, _ = _walked(_local(source.path), most)
-        return () if _is_recursive(source.options) else _partitions(_local(source.path), files)
+        files, _ = _walked(_root(source.path), most)
+        return () if _is_recursive(source.options) else _partitions(_root(source.path), files)
     except (_Unknown, OSError, ValueError):
         return ()
 
 
-def waiting_versions(checkpoint: str, head_version: int) -> int | None:
-    """How many versions of a Delta source the query hasn't read to their end; None before its first batch has ended, or if unknown.
+def next_version(checkpoint: str) -> int | None:
+    """The version of a Delta source that the query reads next; None before its first batch has ended, or if unknown.
 
-    The offset of the newest finished batch says where: Delta's DeltaSourceOffset has `reservoirVersion` R and `index`, -1 (BASE_INDEX)
+    The offset of the newest finished batch says which: Delta's DeltaSourceOffset has `reservoirVersion` R and `index`, -1 (BASE_INDEX)
     before all changes of R. A batch that reads a version to its end ends at (R+1, -1), also over versions without data (properties,
     OPTIMIZE) [run]. So versions below R are read, whatever the index: R itself is in work or new. While `isStartingVersion` is true the
-    snapshot of R is being read, which counts as one.
+    snapshot of R is being read.
     """
     try:
         offset = _source_offset(_local(checkpoint))
     except (_Unknown, OSError, ValueError):
         return None
     version = offset.get("reservoirVersion") if offset else None
-    return max(0, head_version - version + 1) if type(version) is int else None
+    return version if type(version) is int else None
+
+
+def waiting_versions(checkpoint: str, head_version: int) -> int | None:
+    """How many versions of a Delta source the query hasn't read to their end; None as `next_version`."""
+    version = next_version(checkpoint)
+    return None if version is None else max(0, head_version - version + 1)
 
 
 def query_id(checkpoint: str) -> str | None:
@@ -107,6 +116,11 @@ def query_id(checkpoint: str) -> str | None:
         return None
     found = value.get("id") if isinstance(value, dict) else None
     return found if isinstance(found, str) else None
+
+
+def _root(path: str) -> str:
+    """The source's directory: an `s3://` URI, or a local path. Raises _Unknown for any other place."""
+    return path if object_stores.is_object_store(path) else _local(path)
 
 
 def _local(path: str) -> str:
@@ -121,27 +135,33 @@ def _local(path: str) -> str:
 # What Spark's file source lists
 
 
-def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[list[str], bool]:
+def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str, Entry], bool]:
     """The files that Spark would list, and whether these are all (InMemoryFileIndex.allFiles).
 
     With recursiveFileLookup all below the directory; else all if some lie in directories like `x=1`, and its own files if none does.
     """
-    if _GLOB_MARKS.intersection(root) or os.path.lexists(f"{root}/_spark_metadata"):
+    if _GLOB_MARKS.intersection(root) or _is_there(f"{root}/_spark_metadata"):
         raise _Unknown  # a pattern of directories; the output of another stream, which Spark lists by its log
     files, complete = _walked(root, most)
     if not _is_recursive(options) and not _partitions(root, files):
-        files = [path for path in files if _above(path) == root]
+        files = {path: entry for path, entry in files.items() if _above(path) == root}
     matches = _matcher(options.get("pathGlobFilter"))
-    return [path for path in files if matches(_name(path))], complete
+    return {path: entry for path, entry in files.items() if matches(_name(path))}, complete
+
+
+def _is_there(path: str) -> bool:
+    if object_stores.is_object_store(path):
+        return folders.of(path).is_directory(path)
+    return os.path.lexists(path)
 
 
 def _is_recursive(options: Mapping[str, str]) -> bool:
     return is_on(options.get("recursiveFileLookup"))
 
 
-def _walked(root: str, most: int) -> tuple[list[str], bool]:
+def _walked(root: str, most: int) -> tuple[dict[str, Entry], bool]:
     """All plain files below a directory that Spark doesn't hide. A directory that goes meanwhile is empty."""
-    files: list[str] = []
+    files: dict[str, Entry] = {}
     waiting, seen, complete = [root], 0, True
     while waiting:
         directory = waiting.pop()
@@ -151,19 +171,23 @@ def _walked(root: str, most: int) -> tuple[list[str], bool]:
                 return files, False
             if _is_hidden(entry.name):
                 continue
-            if entry.is_symlink():
-                complete = False
-            elif entry.is_dir(follow_symlinks=False):
-                waiting.append(entry.path)
+            path = f"{directory.rstrip('/')}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
             elif entry.is_file(follow_symlinks=False):
-                files.append(entry.path)
+                files[path] = entry
+            elif isinstance(entry, os.DirEntry) and entry.is_symlink():
+                complete = False
     return files, complete
 
 
-def _entries(directory: str, *, required: bool) -> Iterator[os.DirEntry[str]]:
+def _entries(directory: str, *, required: bool) -> Iterator[Entry]:
     try:
-        with os.scandir(directory) as entries:
-            yield from entries
+        if object_stores.is_object_store(directory):
+            yield from folders.of(directory).entries(directory)
+        else:
+            with os.scandir(directory) as entries:
+                yield from entries
     except FileNotFoundError:
         if required:
             raise
@@ -256,12 +280,25 @@ def _oldest_allowed(options: Mapping[str, str], timestamps: Iterable[int]) -> fl
     return newest - _MAX_AGE_MS
 
 
-def _stat(path: str) -> os.stat_result | None:
-    """None for a file that has gone meanwhile."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Bytes, and when it was changed last, in seconds since 1970 and in whole milliseconds as Spark has it."""
+
+    size: int
+    modified: float
+    milliseconds: int
+
+
+def _stat(path: str, entry: Entry) -> _File | None:
+    """None for a file that has gone meanwhile. Of an object, its listing has told all."""
+    if object_stores.is_object_store(path):
+        told = entry.stat()
+        return _File(told.st_size, told.st_mtime, round(told.st_mtime * 1000))
     try:
-        return Path(path).lstat()
+        status = Path(path).lstat()
     except FileNotFoundError:
         return None
+    return _File(status.st_size, status.st_mtime, status.st_mtime_ns // 1_000_000)
 
 
 def _name(path: str) -> str:
@@ -270,10 +307,6 @@ def _name(path: str) -> str:
 
 def _above(path: str) -> str:
     return path.rpartition("/")[0] or "/"
-
-
-def _milliseconds(item: os.stat_result) -> int:
-    return item.st_mtime_ns // 1_000_000
 
 
 # What a checkpoint tells
@@ -301,8 +334,8 @@ def _taken(checkpoint: str) -> tuple[dict[str, int], dict[str, int]]:
 
 def _path_of(uri: str) -> str:
     """The path that an entry of the log names: a URI with its escapes."""
-    match = re.fullmatch(r"file:(?://)?(/.*)", uri, re.DOTALL)
-    return unquote(match[1]) if match else uri
+    match = re.fullmatch(r"file:(?://)?(/.*)|(s3://.*)", uri, re.DOTALL)
+    return unquote(match[1] or match[2]) if match else uri
 
 
 def _log_names(directory: str) -> list[str]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
+
+from django.db.models import F
 
 from jobs.commands.stream_round.rules import Definition, TableSource
 from jobs.models import Stream
 from jobs.streams import file_listing
+from jobs.streams.looks import Looks
 from tables.models import Commit
 from tables.sync import log_access
 
 query_id = file_listing.query_id
+LOOKS = Looks(most=32, seconds=5.0)  # the dispatcher's
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,44 @@ def measure(stream: Stream) -> Lag | None:
     return Lag(files.files, "file", files.oldest, files.complete, files.too_old) if files else None
 
 
+def begin(streams: Iterable[Stream]) -> None:
+    """Begins to measure these at once: sources that don't answer are then waited for together."""
+    for stream in streams:
+        LOOKS.begin(stream.pk, partial(measure, stream))
+
+
+def measured(stream: Stream) -> Lag | None:
+    """As `measure`, within the time limit. Raises NoAnswer, NoPlace."""
+    answer: Lag | None = LOOKS.answer(stream.pk, partial(measure, stream))
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What a checkpoint tells: its query's id, and the version of a source table that the query reads next. None is unknown."""
+
+    query_id: str | None = None
+    reads_from: int | None = None
+
+
+def begin_positions(streams: Iterable[Stream]) -> None:
+    """Begins to read these checkpoints at once."""
+    for stream in streams:
+        LOOKS.begin(("position", stream.pk), partial(_position, stream))
+
+
+def position(stream: Stream) -> Position:
+    """What the stream's checkpoint tells, within the time limit. Raises NoAnswer, NoPlace."""
+    answer: Position = LOOKS.answer(("position", stream.pk), partial(_position, stream))
+    return answer
+
+
+def _position(stream: Stream) -> Position:
+    reads_table = "table_id" in stream.definition["source"]
+    from_version = file_listing.next_version(stream.checkpoint) if reads_table else None
+    return Position(query_id(stream.checkpoint), from_version)
+
+
 def _versions(stream: Stream, source: TableSource) -> Lag | None:
     head = log_access.head_version(source.path, stream.source_table.version if stream.source_table else None)
     if head is None:
@@ -48,5 +92,6 @@ def _versions(stream: Stream, source: TableSource) -> Lag | None:
     waiting = file_listing.waiting_versions(stream.checkpoint, head)
     if waiting is None:
         return None
-    oldest = Commit.objects.filter(table_id=source.table, version=head - waiting + 1)
+    current = Commit.objects.filter(table_id=source.table, incarnation=F("table__incarnation"))
+    oldest = current.filter(version=head - waiting + 1)
     return Lag(waiting, "version", oldest.values_list("committed_at", flat=True).first() if waiting else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jobs.commands.stream_round.rules import FILE_OPTIONS, FORMAT_OPTIONS, SINK_OPTIONS, TABLE_OPTIONS
+from jobs.commands.stream_round.rules import FILE_OPTIONS, FORMAT_OPTIONS, PARSE_MODES, SINK_OPTIONS, TABLE_OPTIONS
 from jobs.streams.faults import invalid
 
 SWITCHES = frozenset(
@@ -51,6 +51,8 @@ def _check_kind(name: str, text: str) -> None:
     lowered = name.lower()
     if lowered in SWITCHES and text.strip().lower() not in {"true", "false"}:
         raise invalid("options", f"{name} is true or false.")
+    if lowered == "mode" and text.upper() not in PARSE_MODES:  # Spark would take an unknown one for PERMISSIVE
+        raise invalid("options", f"mode is one of {', '.join(PARSE_MODES)}: what a damaged line does.")
     if lowered == "maxfilespertrigger" and not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
         raise invalid("options", f"{name} is a number of files, 1 or more.")
 

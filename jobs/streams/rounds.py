@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -16,22 +18,29 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
+from console.base.logs import log
 from jobs.commands.base import Prepared
 from jobs.commands.stream_round.rules import COMPLETE, Definition, consequences_of
 from jobs.commands.stream_round.rules import StreamRound as Round
 from jobs.domain.policy import TableClass
-from jobs.domain.states import CLAIMED, ENDED, State
+from jobs.domain.states import CLAIMED, ENDED, IN_REVIEW, Cause, State
+from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Edit, Job, Stream, StreamRound
 from jobs.policy import evaluate
 from jobs.requests import asking
 from jobs.requests.asking import Key
 from jobs.streams import lag
+from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.streams.queries import may_run
 from tables.models import Root
 from tables.rules.locations import LocationError, innermost
 
 WHO = "dispatcher"
 MOST = 200  # streams or rounds in one look
+LOOK_AGAIN = timedelta(seconds=30)  # at the earliest after so long a source that doesn't answer is looked at again
+SILENT = "Its source doesn’t answer: Levee opens no round and looks again until it does."
+FAULT = "Levee met an error when it measured its source: it opens no round and looks again. The dispatcher’s log has the error."
+UNSEEN = "Levee waits for too many other sources that don’t answer, so it didn’t measure this one and opened a round."
 UNASKED = timedelta(minutes=10)  # at the latest after so long a round looks, whatever the count of what waits says
 
 
@@ -154,12 +163,28 @@ def due() -> list[Any]:
     return list(streams.order_by("next_round_at").values_list("pk", flat=True)[:MOST])
 
 
+def look_ahead(ids: Iterable[Any]) -> None:
+    """Begins to measure the streams whose rounds are due, all at once, as `open_if_due` then does one by one."""
+    waits = StreamRound.objects.filter(stream=OuterRef("pk"), booked_at=None)
+    due_now = Stream.objects.filter(~Exists(waits), pk__in=list(ids), interval_seconds__isnull=False)
+    lag.begin(due_now.select_related("source_table"))
+
+
 def open_if_due(pk: Any) -> bool:
-    """Opens the stream's round if it is due and something waits in its source. Returns whether."""
+    """Opens the stream's round if it is due and something waits in its source. Returns whether.
+
+    While the source doesn't answer no round is opened: the worker of all streams would hang on it. Nor is one while measuring fails:
+    the error is raised, after the stream's row says so and when it is looked at again.
+    """
     seen = _due(pk).first()
     if seen is None or open_round(seen) is not None:
         return False
-    works = seen.interval_seconds is None or _has_work(seen)  # before the lock: storage may be slow
+    with ExitStack() as on_error:
+        on_error.callback(_look_later, seen, FAULT)
+        works = seen.interval_seconds is None or _has_work(seen)  # before the lock: storage may be slow
+        on_error.pop_all()
+    if works is None:
+        return False
     with transaction.atomic():
         stream = _due(pk).select_for_update(of=("self",), skip_locked=True).first()
         if stream is None or open_round(stream) is not None:
@@ -172,7 +197,7 @@ def open_if_due(pk: Any) -> bool:
         except Problem as problem:
             if problem.status != 403:
                 raise
-            _stop(stream, problem.detail)
+            stop_now(Actor.system(WHO), stream, problem.detail)
             return False
     return True
 
@@ -183,10 +208,19 @@ def _due(pk: Any) -> QuerySet[Stream]:
     return Stream.objects.select_related(*related).filter(pk=pk, state=Stream.State.RUNNING, next_round_at__lte=Now())
 
 
-def _has_work(stream: Stream) -> bool:
-    """Whether files or versions wait, or it can't be told, or nothing has looked for long."""
-    measured = lag.measure(stream)
-    Stream.objects.filter(pk=stream.pk).update(lag=measured.as_json() if measured else None, lag_at=Now())
+def _has_work(stream: Stream) -> bool | None:
+    """Whether files or versions wait, or it can't be told, or nothing has looked for long; None while the source doesn't answer."""
+    text = ""
+    try:
+        measured = lag.measured(stream)
+    except NoPlace:
+        measured, text = None, UNSEEN
+    except NoAnswer:
+        if stream.lag_text != SILENT:
+            log.warning("source_silent", stream=str(stream.pk), name=stream.name)
+        _look_later(stream, SILENT)
+        return None
+    _tell_lag(stream, measured, text)
     last = stream.round_set.order_by("-id").values_list("opened_at", flat=True).first()
     return (
         measured is None
@@ -197,21 +231,43 @@ def _has_work(stream: Stream) -> bool:
     )
 
 
+def _tell_lag(stream: Stream, measured: lag.Lag | None, text: str = "") -> None:
+    Stream.objects.filter(pk=stream.pk).update(
+        lag=measured.as_json() if measured else None, lag_at=Now(), lag_text=text
+    )
+
+
+def _look_later(stream: Stream, text: str) -> None:
+    """Says why the source wasn't measured, and has it looked at again after an interval."""
+    _tell_lag(stream, None, text)
+    again = timezone.now() + max(interval_of(stream), LOOK_AGAIN)
+    _due(stream.pk).update(next_round_at=again)
+
+
 def interval_of(stream: Stream) -> timedelta:
     """The time from one round's start to the next; zero for a stream without an interval."""
     return timedelta(seconds=stream.interval_seconds or 0)
 
 
-def _stop(stream: Stream, text: str) -> None:
+def stop_now(actor: Actor, stream: Stream, text: str) -> None:
+    """Stops the stream, whatever its round does: Levee itself has found that it can't go on. In the caller's transaction."""
     record(
-        Actor.system(WHO),
-        Action.STREAM_STOP,
-        ObjectKind.STREAM,
-        stream.pk,
-        stream.name,
-        reason=text,
-        table=stream.table_id,
-    )
+        actor, Action.STREAM_STOP, ObjectKind.STREAM, stream.pk, stream.name, reason=text, table=stream.table_id
+    )  # fmt: skip
     Stream.objects.filter(pk=stream.pk).update(
         state=Stream.State.STOPPED, state_at=Now(), state_text=text, next_round_at=None
     )
+
+
+def end_waiting(actor: Actor, stream: Stream, text: str) -> None:
+    """Cancels the stream's round if no worker has it yet."""
+    opened = open_round(stream)
+    if opened is None or opened.job.state not in IN_REVIEW:
+        return
+    try:
+        move(opened.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
+    except Fenced:
+        return  # a worker has just claimed it
+    StreamRound.objects.filter(pk=opened.pk).update(booked_at=Now())  # it did nothing that could be booked
+    if stream.state == Stream.State.RUNNING:
+        Stream.objects.filter(pk=stream.pk).update(next_round_at=Now())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -32,19 +34,19 @@ from jobs.targets.subject import Subject, subject_of
 from tables.catalog import listing
 from tables.catalog.additions import refuse_inside_table
 from tables.models import Table
-from tables.rules import discovery
+from tables.rules import folders
 
 Asked = Mapping[str, Any]
 
 
 def source_of(
-    actor: Actor, given: Asked, options: Mapping[str, str]
+    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool
 ) -> tuple[FileSource | TableSource, dict[str, Any], Table | None]:
-    """The source, its struct, and the catalog's entry of a table."""
+    """The source, its struct, and the catalog's entry of a table. `is_new`: no round has read it, so it is read from its start."""
     if bool(given.get("path")) == bool(given.get("table")):
         raise invalid("source", "Name either the path of a directory with files, or a Delta table.")
     if given.get("table"):
-        return _table_source(actor, given, options)
+        return _table_source(actor, given, options, is_new)
     return _file_source(actor, given, options)
 
 
@@ -58,14 +60,28 @@ def _file_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tupl
     _require_rows(actor, place)
     if place.location is not None:
         refuse_inside_table(place.location)
-    if discovery.is_delta(place.path):
+    if places.is_delta(place.path):
         raise invalid("source.path", f"{place.path} is a Delta table: read it as a table, not as files.")
+    _require_listing(place.path)
     struct = source_schema.parse_source_schema(given.get("schema") or "")
     own = {**options, **options_of(given.get("options") or {})}
     allowed = (*FILE_OPTIONS, *FORMAT_OPTIONS[form])
     source = FileSource(place.path, form, struct, of_source(own, allowed, form))
     _refuse_unnamed_columns(source, struct)
     return source, struct, None
+
+
+def _require_listing(path: str) -> None:
+    """Raises Problem 422 `unreadable` if Levee can't list the directory: no round could read it either."""
+    try:
+        with os.scandir(path) if path.startswith("/") else closing(folders.of(path).entries(path)) as entries:
+            next(entries, None)
+    except folders.StoreRefused as error:
+        text = f"Levee can’t read {path}: {error}. Check the credentials of its root."
+        raise Problem(422, "unreadable", text, fields={"source.path": text}) from None
+    except OSError as error:
+        text = f"Levee can’t read {path}: {error.strerror}. Give Levee’s user the right to list and read it."
+        raise Problem(422, "unreadable", text, fields={"source.path": text}) from None
 
 
 def _refuse_unnamed_columns(source: FileSource, struct: Mapping[str, Any]) -> None:
@@ -77,16 +93,16 @@ def _refuse_unnamed_columns(source: FileSource, struct: Mapping[str, Any]) -> No
             raise invalid("source.schema", text, "schema_refused")
 
 
-def _table_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tuple[TableSource, dict[str, Any], Table]:
+def _table_source(
+    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool
+) -> tuple[TableSource, dict[str, Any], Table]:
     table = readable_table(actor, str(given["table"]))
     subject = subject_of(table.pk)
     version, timestamp = given.get("starting_version"), given.get("starting_timestamp")
     if version is not None and timestamp:
         raise invalid("source.starting_version", "Start from a version or from a time, not from both.")
-    if version is not None and version > subject.version + 1:
-        raise invalid(
-            "source.starting_version", f"The source has no version {version:,}: the latest is {subject.version:,}."
-        )
+    if version is not None:
+        _check_version(version, subject, is_new)
     own = {**options, **options_of(given.get("options") or {})}
     source = TableSource(
         table=str(table.pk),
@@ -98,6 +114,17 @@ def _table_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tup
         options=of_source(own, TABLE_OPTIONS, "delta"),
     )
     return source, struct_of(subject), table
+
+
+def _check_version(version: int, subject: Subject, is_new: bool) -> None:
+    """The log must still hold the version that a query starts from, or it is the next one. Raises Problem 400."""
+    first = subject.table.first_version
+    if version > subject.version + 1:
+        text = f"The source has no version {version:,}: the latest is {subject.version:,}."
+        raise invalid("source.starting_version", text)
+    if is_new and first is not None and version < first:  # a query that has begun goes on from its checkpoint
+        text = f"The source’s log no longer holds version {version:,}: the first that it has is {first:,}."
+        raise invalid("source.starting_version", text)
 
 
 def _timestamp(text: Any) -> str | None:
@@ -140,6 +167,13 @@ def may_read_at(person: Person, place: places.Place) -> bool:
     if place.table is not None and scopes.covers_table(place.root.pk, place.table.pk):
         return True
     return scopes.covers_root(place.root.pk)
+
+
+def stored_struct(source: FileSource | TableSource) -> dict[str, Any]:
+    """The schema of a stored definition's source, a table's as its log has it now. Raises CommandRefused."""
+    if isinstance(source, FileSource):
+        return dict(source.schema)
+    return struct_of(subject_of(uuid.UUID(source.table)))
 
 
 def struct_of(subject: Subject) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,19 @@ from console.audit.actor import Actor
 from console.audit.services import refuse
 from console.base.env import Env
 from console.base.errors import Problem
+from jobs.domain.errors import CommandRefused, Refusal
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
-from jobs.streams import prediction
 from jobs.streams.faults import invalid
+from jobs.streams.prediction.values import Target
 from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog.additions import enter, refuse_inside_table
-from tables.models import Table
-from tables.rules import discovery
+from tables.models import Root, Table
+from tables.rules import discovery, folders
 from tables.rules.discovery import Kind
+from tables.rules.locations import Location, innermost
 from tables.sync import log_access
 
 Asked = Mapping[str, Any]
@@ -32,6 +34,13 @@ Asked = Mapping[str, Any]
 
 def target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> places.Place:
     """The directory to write into, made (and added to `made`) if only its parent is there. Raises Problem, Http404."""
+    place = _target_place(actor, given, made, is_new)
+    if is_new:
+        _refuse_checkpoints(place.path)
+    return place
+
+
+def _target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> places.Place:
     if bool(given.get("path")) == bool(given.get("table")):
         raise invalid("target", "Name either the path of the target or a table of the catalog.")
     if given.get("table"):
@@ -46,7 +55,7 @@ def target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> 
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
     if is_new:  # of a stream that has begun, a first batch that was killed may have left files: the round looks at them
         _refuse_other_files(place.path)
-    if place.table is None and discovery.is_delta(place.path):
+    if place.table is None and places.is_delta(place.path):
         return replace(place, table=entry_of(actor, place))
     return place
 
@@ -58,6 +67,7 @@ def _table_at(place: places.Place | None) -> Table:
 
 
 def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
+    """The directory at a path, or a new one in a directory that is there. An object store's needs no making."""
     try:
         return places.by_path(actor, path, Action.STREAM_CREATE)
     except Problem as problem:
@@ -69,19 +79,35 @@ def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
         text = "You may view this path, but a stream into it takes the operator role there."
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, path, path, Problem(403, "forbidden", text))
     _refuse_inside(above)
-    made.append(Path(above.path, name))
-    try:
-        made[-1].mkdir(exist_ok=True)
-    except OSError as error:
-        raise Problem(
-            422, "unreadable", f"Levee can’t make the directory {above.path}/{name}: {error.strerror}."
-        ) from None
+    if above.location is not None and not above.location.is_local:
+        return _new_prefix(above.location, name)
+    _make(Path(above.path, name), made)
     return places.by_path(actor, f"{above.path}/{name}", Action.STREAM_CREATE)
+
+
+def _new_prefix(above: Location[Root], name: str) -> places.Place:
+    """The place of a directory in an object store, which is there as soon as the first file is; perhaps a root of its own."""
+    path = f"{above.path}/{name}"
+    root = innermost(path, Root.objects.all())
+    if root is None or root == above.root:
+        return places.Place(above.root, path, Location(above.root, path, (*above.below, name)), None)
+    return places.Place(root, path, Location(root, path, ()), None)
+
+
+def _make(directory: Path, made: list[Path]) -> None:
+    """Makes the directory, added to `made` unless another request was first. Raises Problem 422 `unreadable`."""
+    try:
+        directory.mkdir()
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise Problem(422, "unreadable", f"Levee can’t make the directory {directory}: {error.strerror}.") from None
+    made.append(directory)
 
 
 def _refuse_inside(above: places.Place) -> None:
     """A directory below a Delta table is a part of that table: VACUUM would remove what lies there. Raises Problem 400, 409."""
-    if discovery.is_delta(above.path):
+    if places.is_delta(above.path):
         raise invalid("target.path", f"{above.path} is a Delta table: nothing of a stream can lie inside it.")
     if above.location is not None:
         refuse_inside_table(above.location)
@@ -89,7 +115,7 @@ def _refuse_inside(above: places.Place) -> None:
 
 def _refuse_other_files(path: str) -> None:
     """A directory that holds anything but a Delta table isn't written into. Raises Problem 422."""
-    if not path.startswith("/") or discovery.is_delta(path):
+    if places.is_delta(path):
         return
     other = _first_name(path)
     if other is not None:
@@ -103,8 +129,10 @@ def _refuse_other_files(path: str) -> None:
 def _first_name(path: str) -> str | None:
     """A name in the directory; None if it is empty. Raises Problem 422 `unreadable`."""
     try:
-        with os.scandir(path) as entries:
+        with closing(folders.of(path).entries(path)) as entries:
             return next((entry.name for entry in entries), None)
+    except folders.StoreRefused as error:
+        raise Problem(422, "unreadable", f"Levee can’t read {path}: {error}.") from None
     except OSError as error:
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {error.strerror}.") from None
 
@@ -115,7 +143,7 @@ def entry_of(actor: Actor, place: places.Place) -> Table:
         return place.table
     if place.location is None:
         return Table.objects.get(path=place.path)
-    is_delta = discovery.is_delta(place.path)
+    is_delta = places.is_delta(place.path)
     table, is_new = enter(actor, place.location, Kind.DELTA if is_delta else Kind.PARQUET)
     return log_access.sync(table.pk) if is_new and is_delta else table
 
@@ -126,6 +154,7 @@ def checkpoint_of_query(
     """The query's checkpoint: Levee's own place, or an empty or new directory below a root, apart from source and target."""
     if not path:
         return str(Env.read().home / "streams" / str(stream))
+    _refuse_stored_checkpoint(path)
     place = _place_or_new(actor, path, made)
     if not access.may_request_at(require_person(actor), place):
         raise invalid("checkpoint", "A checkpoint below this root takes the operator role there.")
@@ -135,7 +164,7 @@ def checkpoint_of_query(
     if place.location is not None:
         refuse_inside_table(place.location)
     _refuse_beside_others(place.path)
-    if place.path.startswith("/") and _first_name(place.path) is not None:
+    if _first_name(place.path) is not None:
         raise invalid(
             "checkpoint",
             f"{place.path} isn’t empty: a checkpoint belongs to one query, and this may be another’s.",
@@ -144,26 +173,53 @@ def checkpoint_of_query(
     return place.path
 
 
+def _refuse_stored_checkpoint(path: str) -> None:
+    """Spark makes a checkpoint's files whole by renaming them, which an object store can't do. Raises Problem 400."""
+    if "://" in path:
+        text = "A checkpoint can’t lie in an object store, which can’t rename a file: leave it empty for Levee’s own place."
+        raise invalid("checkpoint", text)
+
+
 def _refuse_beside_others(path: str) -> None:
     """Two checkpoints never lie in each other. Raises Problem 400 `foreign_checkpoint`."""
+    if any(other != path for other in _checkpoints_beside(path)):
+        text = f"{path} and the checkpoint of another stream lie inside each other."
+        raise invalid("checkpoint", text, "foreign_checkpoint")
+
+
+def _refuse_checkpoints(path: str) -> None:
+    """A target neither is another stream's checkpoint, nor lies in one or holds one. Raises Problem 409 `foreign_checkpoint`."""
+    if next(_checkpoints_beside(path), None) is not None:
+        text = f"{path} is, holds or lies in the checkpoint of another stream. Choose another directory; nothing was created."
+        raise Problem(409, "foreign_checkpoint", text, fields={"target.path": text})
+
+
+def _checkpoints_beside(path: str) -> Iterator[str]:
+    """The checkpoints of streams that are the path, lie in it or hold it."""
     for other in Stream.objects.filter(removed_at=None).values_list("checkpoint", flat=True):
-        if other != path and (f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")):
-            text = f"{path} and the checkpoint of another stream lie inside each other."
-            raise invalid("checkpoint", text, "foreign_checkpoint")
+        if f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/"):
+            yield other
 
 
 def target_subject(table: Table | None) -> Subject | None:
     """The target as its log has it; None while it is no table. Raises CommandRefused `unreadable`."""
-    if table is None or not (table.is_delta or discovery.is_delta(table.path)):
+    if table is None or not (table.is_delta or _is_delta_by_now(table.path)):
         return None
     return subject_of(table.pk)
 
 
-def target_of(subject: Subject | None) -> prediction.Target | None:
+def _is_delta_by_now(path: str) -> bool:
+    try:
+        return discovery.is_delta(path)
+    except discovery.Unclear as error:
+        raise CommandRefused(Refusal("unreadable", f"Levee can’t tell what is at {path}: {error}.")) from None
+
+
+def target_of(subject: Subject | None) -> Target | None:
     """The target as the prediction takes it."""
     if subject is None:
         return None
-    return prediction.Target(
+    return Target(
         schema=struct_of(subject),
         partition_columns=tuple(subject.metadata.partition_columns),
         configuration=dict(subject.configuration),

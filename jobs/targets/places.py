@@ -14,6 +14,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from tables.catalog import listing
 from tables.catalog.additions import enter
 from tables.models import Root, Table
+from tables.rules import discovery
 from tables.rules.discovery import Kind
 from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, innermost, resolve
 
@@ -50,10 +51,18 @@ def by_path(actor: Actor, path: str, action: Action) -> Place:
     return Place(location.root, location.path, location, Table.objects.filter(path=location.path).first())
 
 
+def is_delta(path: str) -> bool:
+    """Whether a Delta log lies in the directory. Raises Problem 422 `unreadable` when an object store doesn't tell."""
+    try:
+        return discovery.is_delta(path)
+    except discovery.Unclear as error:
+        raise Problem(422, "unreadable", f"Levee can’t tell what is at {path}: {error}.") from None
+
+
 def check_place(table: Table) -> None:
     """Checks that the directory is still where the catalog has it, not reached by a link. Raises Problem 403 `outside_roots`, 404."""
     try:
-        resolve(table.path, [table.root])
+        resolve(table.path, Root.objects.all())  # those of now: its own may have been removed
     except LocationError as error:
         raise Problem(error.status, error.code, str(error)) from None
 
@@ -80,7 +89,8 @@ def _own_table(person: Person, path: str) -> Table | None:
         wanted = canonical(path)
     except LocationError:
         return None
-    return Table.objects.select_related("root").filter(pk__in=tables, path=wanted).first()
+    known = Table.objects.select_related("root").filter(pk__in=tables, path=wanted, root__removed_at=None)
+    return known.first()
 
 
 def by_name(actor: Actor, name: str) -> Place:

@@ -1,49 +1,178 @@
-"""The streams that read a table: which of them a change of its rows makes fail.
+"""The streams that read a table: which of them a change of its rows makes fail, and which may lose what they haven't read yet.
 
-Source: delta-spark, `DeltaSource.validateCommitAndDecideSkipping`: a commit that removes data files fails a streaming read
-(`DELTA_SOURCE_TABLE_IGNORE_CHANGES`, `DELTA_SOURCE_IGNORE_DELETE`) unless it reads with `skipChangeCommits`.
+Source: delta-spark 4.4, `DeltaSource.validateCommitAndDecideSkipping`. A commit that removes data files and adds others fails a
+streaming read (`DELTA_SOURCE_TABLE_IGNORE_CHANGES`), one that only removes some as well (`DELTA_SOURCE_IGNORE_DELETE`) unless it
+reads with `ignoreDeletes`; with `skipChangeCommits` it passes over both. `MetadataCleanup`: a checkpoint that a commit writes lets Delta
+remove commits older than `delta.logRetentionDuration`, counted from the start of the day. `checkReadIncompatibleSchemaChanges`: a
+commit whose schema has columns that the table's newest one lacks fails a streaming read (`DELTA_SCHEMA_CHANGED_WITH_VERSION`), with
+`skipChangeCommits` too, even if it is the last one that the stream has read [run on 4.2.0].
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from jobs.domain.consequences import Consequence, said
+from django.utils import timezone
+
+from jobs.domain.consequences import Consequence, in_words, said
 from jobs.models import Stream
+from jobs.targets.subject import Subject
+from tables.deltalog.rules.retention import log_retention
+from tables.models import Commit
 
 MOST = 20
+CLEANUP = "delta.enableExpiredLogCleanup"
 
 
-def with_readers(preview: Mapping[str, Any], table_id: uuid.UUID) -> dict[str, Any]:
-    """A preview with the consequences for the streams that read the table, as part of what people approve. One query."""
-    return {**preview, "consequences": [*preview["consequences"], *broken_readers(table_id)]}
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit does with data files, and whether it changes the schema. `adds` is None where only the run can tell."""
+
+    removes: bool
+    adds: bool | None
+    reshapes: bool = False
 
 
-def broken_readers(table_id: uuid.UUID) -> list[Consequence]:
-    """The streams of Levee that a commit which removes rows makes fail; at most MOST by name, the rest as a number."""
-    readers = Stream.objects.filter(source_table_id=table_id, removed_at=None).order_by("name")
-    failing = [stream for stream in readers.select_related("table") if _fails(stream)]
-    consequences = [said("fails_stream", _sentence(stream)) for stream in failing[:MOST]]
-    if len(failing) > MOST:
-        consequences.append(
-            said("fails_stream", f"{len(failing) - MOST:,} more streams that read this table fail as well.")
-        )
-    return consequences
+def with_readers(preview: Mapping[str, Any], subject: Subject, change: Change) -> dict[str, Any]:
+    """A preview with the consequences for the streams that read the table, as part of what people approve. Two queries at most."""
+    readers = list(
+        Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None)
+        .select_related("table")
+        .order_by("name")
+    )
+    consequences = [*_failing(readers, change), *_reshaped(readers, change), *_outdated(readers, subject)]
+    return {**preview, "consequences": [*preview["consequences"], *consequences]}
 
 
-def _fails(stream: Stream) -> bool:
+def _named(
+    code: str, streams: Iterable[Stream], sentence: Callable[[Stream], str], rest: Callable[[int], str]
+) -> list[Consequence]:
+    """A consequence for each stream; at most MOST by name, the rest as a number."""
+    found = list(streams)
+    named = [said(code, sentence(stream)) for stream in found[:MOST]]
+    return [*named, said(code, rest(len(found) - MOST))] if len(found) > MOST else named
+
+
+# Streams that meet the commit
+
+
+def _failing(readers: Iterable[Stream], change: Change) -> list[Consequence]:
+    if not change.removes:
+        return []
+    certain = [stream for stream in readers if _fails_surely(stream, change)]
+    spared = [stream for stream in readers if _meets(stream) and stream not in certain]
+    unsure = spared if change.adds is None else []
+    return [
+        *_named(
+            "fails_stream", certain, _fails, lambda more: f"{more:,} more streams that read this table fail as well."
+        ),
+        *_named("may_fail_stream", unsure, _may_fail, lambda more: f"{more:,} more such streams may fail as well."),
+    ]
+
+
+def _fails_surely(stream: Stream, change: Change) -> bool:
+    return change.removes and _meets(stream) and not (_ignores_deletes(stream) and change.adds is not True)
+
+
+def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
+    """Streams that a change of the schema may fail, whatever commits they pass over, beside those that fail for sure."""
+    if not change.reshapes:
+        return []
+    streams = [stream for stream in readers if _reads_commits(stream) and not _fails_surely(stream, change)]
+    return _named(
+        "may_fail_stream",
+        streams,
+        _may_not_follow,
+        lambda more: f"{more:,} more streams may fail by the schema as well.",
+    )
+
+
+def _meets(stream: Stream) -> bool:
     """A query that has begun meets the commit; one that hasn't reads the table as it is by then, or from a version before it."""
+    return not stream.definition["source"].get("skip_change_commits") and _reads_commits(stream)
+
+
+def _reads_commits(stream: Stream) -> bool:
+    """Whether the stream reads this commit or one before it as a commit."""
     source = stream.definition["source"]
-    if source.get("skip_change_commits"):
-        return False
     starts_later = source.get("starting_version") is None and not source.get("starting_timestamp")
     return stream.query_id is not None or not starts_later
 
 
-def _sentence(stream: Stream) -> str:
+def _ignores_deletes(stream: Stream) -> bool:
+    options = stream.definition["source"].get("options") or {}
+    return str(options.get("ignoreDeletes", "")).strip().lower() == "true"
+
+
+def _fails(stream: Stream) -> str:
+    reads, meets = "without skipChangeCommits", "removes rows"
+    if _ignores_deletes(stream):
+        reads, meets = "with ignoreDeletes", "adds files beside those that it removes"
     return (
-        f"The stream {stream.name} into {stream.table.name} reads this table without skipChangeCommits:"
-        " its next round fails on a commit that removes rows, and stays there until you change the stream or reset its checkpoint."
+        f"The stream {stream.name} into {stream.table.name} reads this table {reads}: its next round fails on a commit that {meets},"
+        " and stays there until you change the stream or reset its checkpoint."
     )
+
+
+def _may_fail(stream: Stream) -> str:
+    return (
+        f"The stream {stream.name} into {stream.table.name} reads this table with ignoreDeletes, which passes over a commit only if"
+        " it removes whole files and adds none. Whether this one adds files shows when it runs; if it does, the stream’s next"
+        " round fails and stays there until you change the stream or reset its checkpoint."
+    )
+
+
+def _may_not_follow(stream: Stream) -> str:
+    return (
+        f"The stream {stream.name} into {stream.table.name} reads this table, whose schema changes. A stream can’t read a commit whose"
+        " columns the new schema lacks, and its steps and its target may not fit the new columns: its next round may then fail and"
+        " stays there until this table has its schema again, or you change the stream or reset its checkpoint."
+    )
+
+
+# Streams that are so far behind that the log may be cleaned up before them
+
+
+def _outdated(readers: Iterable[Stream], subject: Subject) -> list[Consequence]:
+    if subject.configuration.get(CLEANUP, "true").strip().lower() == "false":
+        return []
+    behind = {stream.pk: version for stream in readers if (version := _next_version(stream)) is not None}
+    old = _old_commits(subject, set(behind.values())) if behind else {}
+    kept = in_words(log_retention(subject.configuration))
+
+    def sentence(stream: Stream) -> str:
+        version = behind[stream.pk]
+        return (
+            f"The stream {stream.name} into {stream.table.name} hasn’t read version {version:,} of this table yet, which was"
+            f" committed on {old[version]:%Y-%m-%d}; the log keeps versions for {kept}. The commit of this change may write a"
+            " checkpoint, and then Delta removes older ones. The stream’s next round fails if its version is gone, until you reset"
+            " its checkpoint: run the stream first."
+        )
+
+    outdated = [stream for stream in readers if behind.get(stream.pk) in old]
+    return _named(
+        "outdates_stream", outdated, sentence, lambda more: f"{more:,} more streams are as far behind this table’s log."
+    )
+
+
+def _next_version(stream: Stream) -> int | None:
+    """The version that the next round reads first; None if it takes the table as it is by then, or if that isn't known."""
+    if stream.query_id is not None:
+        return stream.reads_from
+    version: int | None = stream.definition["source"].get("starting_version")
+    return version
+
+
+def _old_commits(subject: Subject, versions: set[int]) -> dict[int, datetime]:
+    """Those of the versions that are still in the log and old enough for Delta to remove, with the times of their commits."""
+    table = subject.table
+    cutoff = timezone.now() - log_retention(subject.configuration)
+    cutoff = cutoff.replace(hour=0, minute=0, second=0, microsecond=0)
+    commits = Commit.objects.filter(
+        table=table, incarnation=table.incarnation, version__in=versions, version__gte=table.first_version or 0,
+        committed_at__lt=cutoff,
+    )  # fmt: skip
+    return {version: at for version, at in commits.values_list("version", "committed_at") if at is not None}

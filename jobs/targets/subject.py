@@ -14,6 +14,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.read.actions import Metadata
+from tables.deltalog.rules.features import CATALOG_MANAGED
 from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
@@ -21,6 +22,7 @@ from tables.record.live_files import live_files
 from tables.sync import log_access
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
+MANAGED_REMEDY = "Change it with an engine that is connected to its catalog, or drop the feature there first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class Subject:
 def subject_of(table_id: uuid.UUID) -> Subject:
     """The table as its log has it now; syncs the catalog.
 
-    Raises CommandRefused: `not_delta`, or `unreadable` if the live files aren't certain, since a file missing from the list
-    could hold matching rows.
+    Raises CommandRefused: `not_delta`, `catalog_managed`, or `unreadable` if the live files aren't certain, since a file missing
+    from the list could hold matching rows.
     """
     table = log_access.glance(table_id)
     snapshot = _snapshot(table)
@@ -98,7 +100,14 @@ def _snapshot(table: Table) -> Snapshot:
         raise _unreadable("its live files aren’t known")
     if not snapshot.complete:
         raise _unreadable("a part of it is missing or corrupt")
-    if needs := snapshot.understanding.needs:
+    needs = snapshot.understanding.needs
+    if managed := CATALOG_MANAGED.intersection(needs):
+        text = (
+            f"The table is managed by its catalog (feature {min(managed)}): commits go through the catalog, and the log in the"
+            " directory may be behind it. Levee reaches this table by its path alone, so it neither previews nor changes it."
+        )
+        raise CommandRefused(Refusal("catalog_managed", text, place=table.path, remedy=MANAGED_REMEDY))
+    if needs:
         raise _unreadable(f"it needs {', '.join(needs)}, which Levee doesn’t support")
     return snapshot
 

@@ -4,6 +4,7 @@ from jobs.web import parts
 from jobs.web.approvals import api as review_api
 from jobs.web.evidence import api as audit_api
 from jobs.web.jobs import api
+from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import api as reads_api
 from jobs.web.reads import rows_api
 from jobs.web.streams.api_urls import urlpatterns as stream_urls
@@ -26,6 +27,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
     *parts.api(),
+    *metastore_urls.api_urlpatterns,
     *stream_urls,
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
     path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),

@@ -12,13 +12,14 @@ from django.urls import reverse
 from console.accounts.models import Person
 from jobs.commands.registry import title_of
 from jobs.domain.states import OPEN
-from jobs.models import Decision, Job, Read, Stream, Worker
+from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.reads import queue
 from jobs.streams.queries import matching, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
 from tables import ports
-from tables.models import Commit, Table
+from tables.history.queries import STREAMING
+from tables.models import Commit, Root, Table
 
 
 class KnownJobs:
@@ -26,19 +27,27 @@ class KnownJobs:
 
     def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, ports.Job]:
         """By version, in two queries, without jobs that the person may not see."""
-        visible = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
+        named = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
+        visible = named.annotate(is_round=Exists(StreamRound.objects.filter(job=OuterRef("pk"))))
         jobs = {job.pk: job for job in visible.only(*_FIELDS)}
         approvals = _approvals(list(jobs))
         return {
-            commit.version: _described(job, commit, approvals[job.pk])
+            commit.version: _described(job, commit, approvals[job.pk], is_round=job.is_round)
             for commit in commits
             if commit.job is not None and (job := jobs.get(commit.job)) is not None
         }
 
     def asked_by(self, name: str) -> Q:
         """The condition on commits that a job of the person made: a mark alone doesn't count."""
-        made = Job.objects.filter(pk=OuterRef("job"), table=OuterRef("table"), version=OuterRef("version"))
-        return Q(job__isnull=False) & Q(Exists(made.filter(requested_by__name__iexact=name)))
+        own = Job.objects.filter(pk=OuterRef("job"), table=OuterRef("table"), requested_by__name__iexact=name)
+        made = Q(Exists(own.filter(version=OuterRef("version"))))
+        # A stream's round commits each of its batches and has the version of one.
+        rounds = own.filter(
+            Q(base_version=None) | Q(base_version__lt=OuterRef("version")),
+            stream_round__isnull=False,
+            version__isnull=False,
+        )
+        return Q(job__isnull=False) & (made | Q(operation=STREAMING) & Q(Exists(rounds)))
 
     def open_on(self, person: Person, table: Table) -> Sequence[ports.Request]:
         """One query; MOST_OPEN at most, newest first."""
@@ -59,6 +68,16 @@ class KnownJobs:
         """Whether a job of the table has not ended."""
         return Job.objects.filter(table=table, state__in=OPEN).exists()
 
+    def uses_of(self, root: Root) -> ports.Uses:
+        """Three counts. A stream counts while it runs: by its target, its source table, or the directory that it reads."""
+        source = Q(definition__source__path=root.uri) | Q(definition__source__path__startswith=f"{root.uri}/")
+        streams = Stream.objects.filter(Q(table__root=root) | Q(source_table__root=root) | source)
+        return ports.Uses(
+            jobs=Job.objects.filter(table__root=root, state__in=OPEN).count(),
+            streams=streams.filter(state__in=[Stream.State.RUNNING, Stream.State.STOPPING]).count(),
+            rules=PolicyRule.objects.filter(root=root, enabled=True, removed_at=None).count(),
+        )
+
     def ask_sync(self, person: Person, table: Table) -> uuid.UUID | None:
         """Never joins an earlier question, which may have read the log before this one."""
         if not queue.is_ready(Worker.Kind.LIGHT):
@@ -78,7 +97,7 @@ class KnownJobs:
 
 MOST_OPEN = 5
 MOST_STREAMS = 20
-_FIELDS = ("id", "table_id", "version", "requested_by__name", "requested_at", "reason")
+_FIELDS = ("id", "table_id", "base_version", "version", "requested_by__name", "requested_at", "reason")
 
 
 def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
@@ -109,7 +128,7 @@ def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[ports.Approval]]:
     return approvals
 
 
-def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval]) -> ports.Job:
+def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval], *, is_round: bool) -> ports.Job:
     return ports.Job(
         id=job.pk,
         url=reverse("jobs:detail", args=[job.pk]),
@@ -117,5 +136,15 @@ def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval]) ->
         asked_at=job.requested_at,
         reason=job.reason,
         approvals=tuple(approvals),
-        made_it=(job.table_id, job.version) == (commit.table_id, commit.version),
+        made_it=_made(job, commit, is_round),
+    )
+
+
+def _made(job: Job, commit: Commit, is_round: bool) -> bool:
+    """As `asked_by` has it. A commit that copies a round's mark has the verdict “forged”, which pages heed."""
+    if job.table_id != commit.table_id:
+        return False
+    of_round = is_round and job.version is not None and commit.operation == STREAMING
+    return job.version == commit.version or (
+        of_round and commit.version > (-1 if job.base_version is None else job.base_version)
     )

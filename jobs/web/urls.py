@@ -4,6 +4,7 @@ from jobs.web import job_page, parts
 from jobs.web.approvals import views as review_views
 from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
+from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import delta_table_views, row_views
 from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
@@ -30,6 +31,7 @@ urlpatterns = [
     path("reads/<uuid:read_id>/rows/", row_views.answer, name="rows_answer"),
     path("reads/<uuid:read_id>/", delta_table_views.live_answer, name="live_answer"),
     *parts.pages(),
+    *metastore_urls.urlpatterns,
     *stream_urls.urlpatterns,
     path("workers/", worker_views.workers, name="workers"),
     path("workers/now/", worker_views.workers_now, name="workers_now"),

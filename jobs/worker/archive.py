@@ -7,12 +7,14 @@ archive fits only the Java and the class path that it was made with; with others
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
 from pathlib import Path
 
 from jobs.engine.config import spark_conf
+from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
 from jobs.worker.spark_engine import SparkEngine
 
@@ -34,13 +36,19 @@ def write_archive(out: Path, jars: list[Path]) -> None:
             scratch=scratch,
         )
         conf["spark.driver.extraJavaOptions"] += f" -XX:ArchiveClassesAtExit={out}"
-        runtime = Runtime(conf, scratch=scratch, log=scratch / "jvm.log")
+        runtime = Runtime(conf, scratch=scratch, log=scratch / "jvm.log", on_launch=last_in_line)
         try:
             SparkEngine(runtime).warm_up()
         finally:
             runtime.stop(seconds=EXIT_SECONDS)
     if not out.is_file():
         raise FileNotFoundError(f"the JVM ended without writing {out}")
+
+
+def last_in_line(jvm: ProcessIdentity) -> None:
+    """Gives the JVM this process's niceness as a session too: Linux shares processors out among sessions first, and it has its own."""
+    with contextlib.suppress(OSError):  # a kernel without such groups, or one that forbids it
+        Path(f"/proc/{jvm.pid}/autogroup").write_text(str(os.nice(0)))
 
 
 def main(arguments: list[str]) -> int:

@@ -15,10 +15,12 @@ from typing import Protocol
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models.functions import Now
 
+from console.base import schema_version
 from console.base.logs import log
 from console.supervisor.pids import ProcessId, boot_id, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineLost
+from jobs.lifecycle.log_context import about_job
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Worker
 from jobs.worker import read_executor, stragglers
@@ -28,6 +30,8 @@ from jobs.worker.execution import Execution, work
 
 class EngineHost(Protocol):
     """Starts and ends an engine: for Spark, a JVM of its own."""
+
+    waiting: str  # what `start` waits for before it can return, in one line; "" if for nothing
 
     def start(self) -> Engine:
         """Starts and warms the engine; returns it when it is ready. Raises EngineFailed."""
@@ -132,6 +136,7 @@ class WorkerProcess:
             try:
                 if not written:
                     self._write_row()
+                    schema_version.report(self.name)
                 written = True
                 self._say_condition()
                 self._heed_requests()
@@ -169,7 +174,7 @@ class WorkerProcess:
         identity = self.host.identity() if self.host else None
         Worker.objects.filter(name=self.name, pid=os.getpid()).update(
             condition=self._condition(),
-            text="; ".join(self._doing.values())[:500] or self._failed,
+            text=("; ".join(self._doing.values()) or self._failed or (self.host.waiting if self.host else ""))[:500],
             heartbeat_at=Now(),
             jvm_pid=identity.pid if identity else None,
             jvm_start_ticks=identity.start_ticks if identity else None,
@@ -224,7 +229,9 @@ class WorkerProcess:
     def drain_queue(self) -> None:
         """Claims and works until no row is left. Every wake-up calls it; a duplicate finds nothing to do."""
         steps = _STEPS[self.kind]
-        self._ready.wait()
+        while not self._ready.wait(1):  # a start may wait for as long as a cluster is away
+            if self.stopping.is_set():
+                return
         while not (self.stopping.is_set() or self.draining.is_set()):
             self._end_without_engine()
             if not any(step(self) for step in steps):
@@ -241,7 +248,7 @@ class WorkerProcess:
     def _work(self, claim: Claim | None) -> bool:
         if claim is None:
             return False
-        with self._doing_now(f"{claim.kind} {claim.job}"):
+        with about_job(claim.job.pk, claim.attempt_id), self._doing_now(f"{claim.kind} {claim.job}"):
             execution = Execution(claim, self.engine(), self.stopping, self._end_engine)
             try:
                 work(execution)

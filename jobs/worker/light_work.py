@@ -5,18 +5,19 @@ from __future__ import annotations
 import uuid
 
 from jobs.models import Read, Worker
+from jobs.reads import metastore
 from jobs.worker import read_executor
 from jobs.worker.claims import claim_read
-from tables.catalog import requested_syncs, scans
+from tables.catalog import light_turns, requested_syncs, scans
 
 
 def one(worker: str) -> bool:
     """Answers the next light read, or syncs the next table that is due; False if there is neither."""
     read = claim_read(Worker.Kind.LIGHT, worker)
     if read is not None:
-        read_executor.answer_light(read, {"scan": scan, "sync": sync})
+        read_executor.answer_light(read, {"scan": scan, "sync": sync, metastore.ADD: metastore.add_tables})
         return True
-    return requested_syncs.sync_next_due()
+    return light_turns.do_next()
 
 
 def scan(read: Read) -> read_executor.Answer:

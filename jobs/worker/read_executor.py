@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from console.base.errors import Problem
@@ -20,14 +23,17 @@ from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, En
 from jobs.domain.storable import storable
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
+from jobs.reads import metastore
 from jobs.reads import queue as reads
 from jobs.targets import places
 from jobs.worker import stragglers
 from jobs.worker.border import border
+from jobs.worker.executors import READ, Executors
 from jobs.worker.run_log import RunReport
 
 Answer = dict[str, Any]
 TRIES = 2
+LOOK_S = 1.0  # between two looks at the executors
 LOST = {
     Worker.Kind.INTERACTIVE: ("engine_lost", "The Spark JVM died while answering; try again."),
     Worker.Kind.LIGHT: ("worker_lost", "The light worker died while answering; try again."),
@@ -41,23 +47,26 @@ def answer(read: Read, engine: Engine, end: Callable[[], None]) -> None:
     """
     marks = Marks(job=f"read-{read.pk}", attempt=1, digest=None)
     limit = reads.limit_of(read.kind)
-    over = threading.Event()
-    give_up = partial(_give_up, read, limit, end)
-    timer = threading.Thread(target=_limit, args=(engine, marks.tag, limit, over, give_up), daemon=True)
+    over, executors = threading.Event(), Executors(settings.ENV.spark_master)
+    late = partial(_store_late, read, limit, executors)
+    give_up = partial(_give_up, read, late, end)
+    timer = threading.Thread(target=_limit, args=(engine, marks.tag, limit, over, executors, give_up), daemon=True)
     timer.start()
     try:
-        places.check_claimed(str(read.question["path"]))
+        if read.kind != metastore.LIST:  # the one that is about no path
+            places.check_claimed(str(read.question["path"]))
         _store(read, lambda: engine.read(read.kind, read.question, marks, RunReport()))
     except CommandRefused as refused:
         first = refused.refusals[0]
         engine_part = first.engine.as_json() if first.engine else None
-        _store_problem(read, 422, first.code, first.message, engine_part)
+        status = metastore.problem_status(first.code) if read.kind == metastore.LIST else 422
+        _store_problem(read, status, first.code, first.message, engine_part)
     except EngineLost as lost:
         if not _ask_again(_claimed(read)):
             _store_problem(read, 503, *LOST[Worker.Kind.INTERACTIVE], lost.failure.as_json())
         raise
     except EngineCancelled:
-        _store_time_limit(read, limit)
+        late()
     except EngineFailed as failed:
         _store_problem(read, 422, "engine_failed", failed.failure.message.split("\n")[0], failed.failure.as_json())
     else:
@@ -93,12 +102,17 @@ def _store_broken(read: Read, error: Exception) -> None:
 
 def store_answer(read: Read, result: Answer) -> None:
     """Stores the answer until the read expires, unless another worker has claimed the read since."""
-    _claimed(read).update(state=Read.State.ANSWERED, answer=storable(result), answered_at=Now())
+    _claimed(read).update(state=Read.State.ANSWERED, answer=storable(result), answered_at=Now(), **_until(read.kind))
 
 
 def _store_problem(read: Read, status: int, code: str, detail: str, engine: Answer | None) -> None:
     problem = storable({"status": status, "code": code, "detail": detail, "engine": engine})
-    _claimed(read).update(state=Read.State.FAILED, problem=problem, answered_at=Now())
+    _claimed(read).update(state=Read.State.FAILED, problem=problem, answered_at=Now(), **_until(read.kind))
+
+
+def _until(kind: str) -> dict[str, CombinedExpression]:
+    """An addition takes as long as its tables need, so what became of it is kept from its end on."""
+    return {"expires_at": Now() + reads.kept()} if kind == metastore.ADD else {}
 
 
 def _claimed(read: Read) -> QuerySet[Read]:
@@ -106,13 +120,27 @@ def _claimed(read: Read) -> QuerySet[Read]:
     return Read.objects.filter(pk=read.pk, state=Read.State.RUNNING, tries=read.tries)
 
 
-def _store_time_limit(read: Read, limit: float) -> None:
-    _store_problem(read, 422, "time_limit", f"Spark didn't answer within {limit:.0f} s; request less data.", None)
+def _store_late(read: Read, limit: float, executors: Executors) -> None:
+    detail = f"Spark didn't answer within {limit:.0f} s; request less data."
+    if executors.waiting:
+        detail = _sentence(READ.format(cluster=executors.cluster, seconds=timing().no_executors))
+    _store_problem(read, 422, "time_limit", detail, None)
 
 
-def _limit(engine: Engine, tag: str, seconds: float, over: threading.Event, give_up: Callable[[], None]) -> None:
-    """Cancels the read at its time limit, again and again since Spark's cancel isn't sticky, and finally gives the engine up."""
-    if over.wait(seconds):
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _limit(
+    engine: Engine, tag: str, seconds: float, over: threading.Event, executors: Executors, give_up: Callable[[], None]
+) -> None:
+    """Cancels the read at its time limit, or when the cluster gives no executors; again and again since Spark's cancel isn't sticky, and
+    finally gives the engine up."""
+    limit = time.monotonic() + seconds
+    while not over.wait(max(0.0, min(LOOK_S, limit - time.monotonic()))):
+        if time.monotonic() >= limit or _starves(engine, executors):
+            break
+    else:
         return
     until = time.monotonic() + timing().listen
     while not over.wait(stragglers.CANCEL_AGAIN):
@@ -123,10 +151,20 @@ def _limit(engine: Engine, tag: str, seconds: float, over: threading.Event, give
         engine.cancel(tag)
 
 
-def _give_up(read: Read, limit: float, end: Callable[[], None]) -> None:
+def _starves(engine: Engine, executors: Executors) -> bool:
+    """Whether the engine has had no executors for so long that the person had better know."""
+    with suppress(EngineFailed):  # the read's own call finds out
+        executors.seen(engine.has_executors())
+    text = executors.news()
+    if text:
+        executors.told(text)
+    return text is not None
+
+
+def _give_up(read: Read, late: Callable[[], None], end: Callable[[], None]) -> None:
     """Fails the read that ignores its cancel before the engine ends, so that no worker tries it again."""
     try:
-        _store_time_limit(read, limit)
+        late()
     except (OperationalError, InterfaceError) as error:
         log.warning("read_not_recorded", read=str(read.pk), error=str(error).split("\n")[0])
     _end(read.worker, end)
@@ -158,6 +196,7 @@ def take_back() -> int:
     for queue, (code, detail) in LOST.items():
         problem = {"status": 503, "code": code, "detail": detail, "engine": None}
         ended = lost.filter(tries__gte=TRIES, queue=queue)
+        ended.filter(kind=metastore.ADD).update(**_until(metastore.ADD))
         given_up += ended.update(state=Read.State.FAILED, problem=problem, answered_at=Now())
     again = _ask_again(lost)
     if given_up or again:

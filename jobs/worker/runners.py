@@ -14,6 +14,7 @@ from jobs.commands.delete import spark as delete
 from jobs.commands.restore import spark as restore
 from jobs.commands.stream_round.spark import run as stream_round
 from jobs.domain.engine import Report
+from jobs.engine.metastore.names import read_metastore
 from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.runner import Question, Read, Runner
 from jobs.engine.table_v2 import read_table
@@ -41,9 +42,15 @@ def _read_changes(session: SparkSession, question: Question, report: Report) -> 
     return read_changes(session, question)
 
 
+def _read_metastore(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("asking the metastore")
+    return read_metastore(session, question)
+
+
 READS: dict[str, Read] = {
     "deltatable": _read_table,
     "rows": _read_rows,
     "changes": _read_changes,
+    "metastore": _read_metastore,
     **{kind: read for runner in RUNNERS.values() for kind, read in runner.reads.items()},
 }

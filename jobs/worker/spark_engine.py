@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from jobs.domain.commands import Command
 from jobs.domain.engine import Checked, Marks, Report
@@ -14,6 +16,7 @@ from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.engine import progress
 from jobs.engine.errors import translate
+from jobs.engine.object_stores.settings import BucketSettings
 from jobs.engine.runtime import Runtime
 from jobs.engine.session import job_session
 from jobs.worker.runners import READS, RUNNERS
@@ -39,6 +42,7 @@ class SparkEngine:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
+        self._buckets = BucketSettings()
 
     def start(self) -> None:
         """Starts the JVM and no more. Raises EngineFailed or EngineLost."""
@@ -53,23 +57,31 @@ class SparkEngine:
         warm_up(self, self.runtime, report)
 
     def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
-        with job_session(self.runtime, marks) as session:
-            return RUNNERS[command.kind].preview(session, command, version, report)
+        runner = RUNNERS[command.kind]
+        with self._session(marks, runner.paths(command)) as session:
+            return runner.preview(session, command, version, report)
 
     def run(
         self, command: Command, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report
     ) -> Result:
-        with job_session(self.runtime, marks) as session:
+        runner = RUNNERS[command.kind]
+        with self._session(marks, runner.paths(command)) as session:
             position = self.runtime.log_position()
             try:
-                return RUNNERS[command.kind].run(session, command, preview, checked, report)
+                return runner.run(session, command, preview, checked, report)
             finally:
                 for line in self.runtime.warnings_since(position):
                     report.log(line)
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
-        with job_session(self.runtime, marks) as session:
+        with self._session(marks, [str(question.get("path") or "")]) as session:
             return READS[kind](session, question, report)
+
+    @contextmanager
+    def _session(self, marks: Marks, paths: Sequence[str]) -> Iterator[SparkSession]:
+        """A session of its own, in which Spark reaches these paths."""
+        with job_session(self.runtime, marks) as session, self._buckets.reaching(session, paths):
+            yield session
 
     def cancel(self, tag: str) -> None:
         """Cancels the tag's Spark jobs. Not sticky: does nothing before such a job exists, or when the JVM is gone."""

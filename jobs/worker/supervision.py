@@ -6,8 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from console.base.logs import log
@@ -18,6 +20,7 @@ from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import note, renew
 from jobs.models import Attempt, Job
 from jobs.worker.claims import Claim
+from jobs.worker.executors import STAGE, Executors
 from jobs.worker.run_log import RunReport
 
 _WHY = {
@@ -61,12 +64,15 @@ class Watch:
         self._cancelling_since = self._started
         self._ended_hard = self._why_written = False
         self._tasks: tuple[int, int] | None = None
-        self._without_executors: float | None = None
-        self._said_no_executors = False
+        self.executors = Executors(settings.ENV.spark_master)
         self._last_progress: dict[str, Any] = {}
         name = f"{claim.job.pk}"
-        self._keeper = threading.Thread(target=self._keep, name=f"watch-{name}", daemon=True)
-        self._asker = threading.Thread(target=self._ask_engine, name=f"ask-{name}", daemon=True)
+        self._keeper = threading.Thread(
+            target=copy_context().run, args=(self._keep,), name=f"watch-{name}", daemon=True
+        )
+        self._asker = threading.Thread(
+            target=copy_context().run, args=(self._ask_engine,), name=f"ask-{name}", daemon=True
+        )
 
     def __enter__(self) -> Watch:
         self._keeper.start()
@@ -107,7 +113,7 @@ class Watch:
             connection.close()
 
     def _beat(self) -> None:
-        now, progress = time.monotonic(), self.report.as_progress(self._tasks)
+        now, progress = time.monotonic(), self._progress()
         if progress == self._last_progress and now - self._renewed < timing().heartbeat:
             state = self._state_now()
         else:
@@ -150,12 +156,15 @@ class Watch:
             self._why_written = True
 
     def _say_executors(self) -> None:
-        since = self._without_executors
-        if since and not self._said_no_executors and time.monotonic() - since > timing().no_executors:
-            self._said_no_executors = True
-            text = f"Spark has had no executors for {timing().no_executors:.0f} s; the run is waiting for one."
-            self.report.log(text)
+        text = self.executors.news()
+        if text:
             note(self.claim.job, self.who, "note", text)
+            self.report.log(text)
+            self.executors.told(text)
+
+    def _progress(self) -> dict[str, Any]:
+        progress, waiting = self.report.as_progress(self._tasks), self.executors.waiting
+        return {**progress, "stage": STAGE, "waiting": waiting} if waiting else progress
 
     # --- the engine -----------------------------------------------------------------------------------------------
 
@@ -173,7 +182,4 @@ class Watch:
             self.engine.cancel(self.tag)
             return
         self._tasks = self.engine.progress(self.tag)
-        if self.engine.has_executors():
-            self._without_executors = None
-        elif self._without_executors is None:
-            self._without_executors = time.monotonic()
+        self.executors.seen(self.engine.has_executors())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from console.accounts.models import Person
@@ -17,7 +17,7 @@ from console.base.errors import Problem
 from tables.catalog import listing
 from tables.catalog.listing import known_at
 from tables.catalog.requested_syncs import first_synced, place_to_wait
-from tables.catalog.rights import person_of, require_below
+from tables.catalog.rights import person_of, refuse_paused, require_below
 from tables.models import Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules import discovery
@@ -39,7 +39,7 @@ def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
     The light worker reads a log that takes longer than SYNC_SECONDS_WAITED after the request has been answered. Raises Problem: 403
-    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table`, 422 `unreadable`, 503 `busy`.
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, 503 `busy`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -78,6 +78,7 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
 def _addable(person: Person, location: Location[Root]) -> Kind:
     """The kind of table at a place that the person may add. Raises Problem as `add_table`."""
     require_below(person, location.root)
+    refuse_paused(location.root)
     refuse_inside_table(location)
     return kind_at(location.path)
 
@@ -116,22 +117,36 @@ def kind_at(path: str) -> Kind:
 
 
 def refuse_inside_table(location: Location[Root]) -> None:
-    """Raises Problem 409 `inside_table` for a place below a Delta table: a partition directory isn't a table."""
+    """Raises Problem 409 `inside_table` for a place below a Delta table: a partition directory isn't a table.
+
+    422 `unreadable` where a store doesn't tell.
+    """
     path = location.path
     for _ in location.below:
         path = path.rpartition("/")[0]
-        if discovery.is_delta(path):
+        if _is_delta(path):
             detail = f"{location.path} is inside the Delta table {path}. Add that table; a partition isn’t a table of its own."
             raise Problem(409, "inside_table", detail, table_path=path)
 
 
+def _is_delta(path: str) -> bool:
+    try:
+        return discovery.is_delta(path)
+    except discovery.Unclear as error:
+        raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
+
+
 def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bool]:
-    """The catalog's entry for a location, made when there is none; one per location, whoever comes first. Unsynced."""
+    """The catalog's entry for a location, made when there is none; one per location, whoever comes first. Unsynced.
+
+    Raises Problem 404 `not_found` for a root that was removed meanwhile.
+    """
     table = Table(
         root=location.root, path=location.path, name=name_of(location), format=kind.value, added_by=actor.person
     )
     table_fields.index_words(table)
     with transaction.atomic():
+        _keep_root(location.root)
         entry, fresh = _get_or_create(table)
         if fresh or entry.hidden_at is not None:
             record(actor, Action.TABLE_ADD, ObjectKind.TABLE, entry.id, entry.name, after={"path": entry.path})
@@ -139,6 +154,14 @@ def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bo
                 Table.objects.filter(pk=entry.pk).update(hidden_at=None)
             entry.hidden_at, fresh = None, True
     return entry, fresh
+
+
+def _keep_root(root: Root) -> None:
+    """Lets nobody remove the root until the transaction ends. Raises Problem 404 `not_found` once somebody has."""
+    with connection.cursor() as cursor:
+        cursor.execute("select 1 from tables_root where id = %s and removed_at is null for share", [root.pk])
+        if cursor.fetchone() is None:
+            raise Problem(404, "not_found", f"The root {root.name} was removed. Nothing was changed.")
 
 
 def _get_or_create(table: Table) -> tuple[Table, bool]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, DurationField, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce, Now
 from django.http import Http404
 from django.utils import timezone
 
@@ -19,7 +19,7 @@ from console.accounts.roles import Permission
 from console.base.errors import Problem
 from console.base.pagination import Key, Page, beyond, cut, goes_back, page
 from tables.catalog import freshness
-from tables.models import NEVER, Finding, Root, Table
+from tables.models import NEVER, Addition, Finding, Root, Table
 from tables.rules import health
 from tables.rules.catalog_names import InvalidName, canonical_name
 from tables.rules.locations import Location, LocationError, resolve
@@ -314,8 +314,17 @@ def findings_of(*roots: Root) -> QuerySet[Finding]:
 
 
 def scan_waits() -> Q:
-    """The condition on roots with a requested scan that hasn't ended."""
-    return Q(scan_asked_at__isnull=False) & (Q(scanned_at=None) | Q(scanned_at__lt=F("scan_asked_at")))
+    """The condition on roots with scanning to do, or with finds to add; a paused root waits for nothing."""
+    adding = Q(pk__in=Addition.objects.filter(ended_at=None).values("root")) & Q(paused_at=None, removed_at=None)
+    return scan_wanted() | adding
+
+
+def scan_wanted() -> Q:
+    """The condition on roots with a scan that was requested, has begun or is due by the root's schedule, and hasn't ended."""
+    asked = Q(scan_asked_at__isnull=False) & (Q(scanned_at=None) | Q(scanned_at__lt=F("scan_asked_at")))
+    pause = ExpressionWrapper(F("scan_hours") * Value(timedelta(hours=1)), output_field=DurationField())
+    due = Q(scan_hours__isnull=False) & (Q(scanned_at=None) | Q(scanned_at__lt=Now() - pause))
+    return (asked | due | Q(scan_pass__isnull=False)) & Q(paused_at=None, removed_at=None)
 
 
 def root_for(person: Person, root_id: uuid.UUID, permission: Permission = Permission.TABLE_READ) -> Root:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 
 from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
@@ -14,7 +15,7 @@ from console.audit.services import record
 from console.base.errors import Problem
 from tables.catalog import additions, entries, listing, rights
 from tables.catalog.additions import Added
-from tables.models import Root, Table
+from tables.models import Root, SyncTimes, Table
 from tables.rules.catalog_names import Entry, InvalidEntry, InvalidName, canonical_name, declared
 from tables.rules.discovery import Kind
 from tables.rules.locations import GLOB_CHARACTERS, Location
@@ -22,6 +23,7 @@ from tables.sync import table as syncing
 
 PATTERN = GLOB_CHARACTERS | {"\\"}  # what Spark expands in the place of a parquet table
 FORMATS = tuple(kind.value for kind in Kind)
+NOTHING_DECLARED = Entry(None, ())
 
 
 def name_table(
@@ -103,6 +105,24 @@ def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
             f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
         )
         raise Problem(400, "invalid", detail, fields={"path": detail})
+
+
+def add_named(actor: Actor, name: str, path: str, source_format: str, entry: Entry = NOTHING_DECLARED) -> Added:
+    """As `name_table`, for one of many tables that a metastore names: the light worker reads a new table's log in its own turn.
+
+    `is_new` says that the table is. Raises Problem as `name_table` does, and 409 `root_paused`.
+    """
+    wanted = _canonical(name)
+    location = _allowed(actor, path)
+    _refuse_other_kind(location.path, source_format, entry)
+    _refuse_taken(wanted, location.path)
+    rights.refuse_paused(location.root)
+    additions.refuse_inside_table(location)
+    with transaction.atomic():
+        table, is_new = additions.enter(actor, location, Kind(source_format))
+        if is_new:
+            SyncTimes.objects.filter(pk=table.pk).update(next_sync_at=Now())
+        return Added(_named(actor, table, wanted, entry).table, is_new)
 
 
 def rename_table(actor: Actor, table: Table, name: str | None) -> Table:

@@ -21,8 +21,7 @@ from console.base.errors import Problem
 from console.base.logs import log
 from console.base.waiting import SYNCS
 from tables import ports
-from tables.catalog import facets, scans
-from tables.catalog.rights import person_of, require_on
+from tables.catalog.rights import person_of, refuse_paused, require_on
 from tables.models import SyncTimes, Table
 from tables.sync import table as syncing
 
@@ -43,17 +42,19 @@ class Synced:
 def sync_table(actor: Actor, table: Table, seconds: float | None = None) -> Synced:
     """Has the light worker read what is new in a table's log, on request, and waits for it `seconds` at most.
 
-    Where no light worker begins with it, the log is read here. Raises Problem: 403 `forbidden`; 409 `sync_running` when another
-    sync of the table doesn't end within TURN_SECONDS; 503 `worker_lost` when workers were lost over it, `busy` when too many wait.
+    Where no light worker begins with it, the log is read here. Raises Problem: 403 `forbidden`; 409 `root_paused`, or `sync_running`
+    when another sync of the table doesn't end within TURN_SECONDS; 503 `worker_lost` when workers were lost over it, `busy` when too
+    many wait.
     """
     require_on(actor, table, Permission.TABLE_ADD)
+    refuse_paused(table.root)
     person = person_of(actor)
     with place_to_wait(person):
         return _synced(actor, person, table, SYNC_SECONDS_WAITED if seconds is None else seconds)
 
 
 def _synced(actor: Actor, person: Person, table: Table, seconds: float) -> Synced:
-    with transaction.atomic():  # short: each record waits for the one before it, and a log can be long
+    with transaction.atomic():  # short: a log can be long, and what is on record shows at once
         asked = _ask_sync(person, table)
         if asked is None:
             take_turn(table)  # a refusal leaves no record
@@ -85,21 +86,6 @@ def take_turn(table: Table) -> None:
             detail = f"Another sync is reading {table.name} right now. Nothing was done; try again in a moment."
             raise Problem(409, "sync_running", detail)
         time.sleep(0.1)
-
-
-def sync_next_due() -> bool:
-    """Does what waits for the light worker: a scan, else a root's counts, else the sync that is longest past its time.
-
-    Counts come before syncs, of which a large catalog always has one that is due; a root is counted once a minute at most.
-    False when nothing waits.
-    """
-    if scans.scan_next_asked() or facets.refresh_next():
-        return True
-    table_id = syncing.claim_due()
-    if table_id is None:
-        return False
-    syncing.sync(table_id)
-    return True
 
 
 def first_synced(person: Person, table: Table) -> Table:

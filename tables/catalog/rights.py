@@ -1,6 +1,11 @@
-"""The permissions that acts on the catalog require of their actor."""
+"""What acts on the catalog require: permissions of their actor, and a root that is there and not paused."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -31,6 +36,13 @@ def require_below(person: Person, root: Root) -> None:
         raise Problem(403, "forbidden", detail)
 
 
+def refuse_paused(root: Root) -> None:
+    """Raises Problem 409 `root_paused` for a root that nothing is read in."""
+    if root.paused_at is not None:
+        detail = f"The root {root.name} is paused: Levee syncs, scans and adds nothing there. Nothing was changed; have an admin resume it."
+        raise Problem(409, "root_paused", detail)
+
+
 def require_on(actor: Actor, table: Table, permission: Permission) -> None:
     """Raises Problem 403 `forbidden` unless the actor has the permission on the table."""
     if actor.person is None:
@@ -38,3 +50,13 @@ def require_on(actor: Actor, table: Table, permission: Permission) -> None:
     if not actor.person.scopes(permission).covers_table(table.root_id, table.pk):
         detail = f"This needs {permission.value} on {table.name}, which none of your roles grants."
         raise Problem(403, "forbidden", detail)
+
+
+@contextmanager
+def locked(root: Root) -> Iterator[Root]:
+    """The root as it is now, in a transaction in which nobody else changes it. Raises Problem 404 `not_found` for a removed one."""
+    with transaction.atomic():
+        fresh = Root.objects.select_for_update(no_key=True).filter(pk=root.pk).first()
+        if fresh is None:
+            raise Problem(404, "not_found", f"The root {root.name} was removed. Nothing was changed.")
+        yield fresh

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -14,60 +15,128 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
-from tables.catalog import scans, sync_interval
-from tables.catalog.rights import require_everywhere
-from tables.models import SYNC_SECONDS, Finding, Root, Table
+from tables import ports
+from tables.catalog import object_stores, root_places, scans, sync_interval
+from tables.catalog.object_stores import Description
+from tables.catalog.rights import person_of, require_everywhere
+from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS, Finding, Root, Table
 from tables.rules import sample_lake
-from tables.rules.locations import InvalidRoot, refuse_home, root_uri
+from tables.rules.locations import InvalidRoot
 
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
-def add_root(actor: Actor, name: str, text: str, sync_seconds: int | None = SYNC_SECONDS) -> Root:
+def add_root(
+    actor: Actor,
+    name: str,
+    text: str,
+    sync_seconds: int | None = SYNC_SECONDS,
+    scan_hours: int | None = None,
+    adds_found: bool = False,
+    storage: Description | None = None,
+) -> Root:
     """Registers a storage prefix. Tables that lie below it and belonged to an outer root belong to it from now on.
 
-    `sync_seconds` is the shortest pause between syncs of a table; None: by hand only. Raises Problem: 403 `forbidden`, 400
-    `invalid` (name, place or pause), 409 `already_known` (name or place taken).
+    The place of a root that was removed gets that root again: roles and rules on it count again. `sync_seconds` and the others are
+    as in `root_changes.change`; `storage` says how a bucket is reached that no root lies in yet. Raises Problem: 403 `forbidden`,
+    400 `invalid` (name, place, option or storage), 409 `already_known` (name or place taken), 409 `storage_known` (a bucket has one
+    credential) or `storage_gone`, 503 `no_key`, 409 `in_use` while approval rules are on the root
+    around it: they would count for its tables no more.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
-    pause = sync_interval.checked(sync_seconds)
-    root = Root(name=_root_name(name), uri=_root_uri(text), sync_seconds=pause, added_by=actor.person)
-    after = {"name": root.name, "uri": root.uri, "sync_seconds": pause}
+    wanted = {
+        "name": checked_name(name),
+        "sync_seconds": sync_interval.checked(sync_seconds),
+        "scan_hours": checked_hours(scan_hours),
+        "adds_found_by": adder(actor, wanted=adds_found),
+        "added_by": actor.person,
+    }
+    uri = _root_uri(text, storage)
+    after: dict[str, Any] = {"name": name, "uri": uri, "sync_seconds": sync_seconds}
+    after |= {"scan_hours": scan_hours} if scan_hours else {}
+    after |= {"adds_found": True} if adds_found else {}
+    bucket = object_stores.bucket_of(uri)
     try:
         with transaction.atomic():
-            record(actor, Action.ROOT_ADD, ObjectKind.ROOT, root.id, root.name, after=after)
-            root.save(force_insert=True)
+            object_stores.hold(bucket)
+            _refuse_ruled(root_places.locked_outer(uri))
+            root = Root.ever.select_for_update().filter(uri=uri).exclude(removed_at=None).first() or Root(uri=uri)
+            is_back = root.removed_at is not None
+            if bucket is not None and storage is None:
+                object_stores.require_known(bucket)
+            elif bucket is not None and storage is not None:
+                store = object_stores.enter(actor, bucket, storage)
+                after |= {"storage": {"bucket": bucket, **object_stores.shown(store)}}
+            record(
+                actor,
+                Action.ROOT_ADD,
+                ObjectKind.ROOT,
+                root.id,
+                name,
+                after=after | ({"again": True} if is_back else {}),
+            )
+            for field, value in (wanted | {"removed_at": None, "paused_at": None}).items():
+                setattr(root, field, value)
+            if is_back:
+                root.added_at = Now()
+            root.save(force_insert=not is_back)
             _take_over(root)
+            sync_interval.set_due(root)
     except IntegrityError:
-        raise Problem(409, "already_known", f"A root named {name}, or one at {root.uri}, exists already.") from None
+        raise Problem(409, "already_known", _why_taken(name, uri)) from None
     return root
 
 
-def _root_name(name: str) -> str:
+def _refuse_ruled(outer: Root | None) -> None:
+    if outer is not None and (rules := ports.uses_of(outer).rules):
+        raise Problem(409, "in_use", f"{root_places.ruled(outer, rules)} Nothing was changed.", rules=rules)
+
+
+def _why_taken(name: str, uri: str) -> str:
+    gone = Root.ever.filter(name=name).exclude(removed_at=None).first()
+    if gone is not None:
+        return f"The name {name} stays that of a root at {gone.uri}, which was removed: roles and rules may name it. Take another name."
+    return f"A root named {name}, or one at {uri}, exists already."
+
+
+def checked_name(name: str) -> str:
+    """The name, as it may be. Raises Problem 400 `invalid`."""
     if not name or len(name) > 100 or not set(name) <= NAME_CHARACTERS:
         detail = "A root’s name has 1 to 100 letters, digits, dots, dashes and underscores."
         raise Problem(400, "invalid", detail, fields={"name": detail})
     return name
 
 
-def _root_uri(text: str) -> str:
+def checked_hours(hours: int | None) -> int | None:
+    """The pause between scans, as it may be. Raises Problem 400 `invalid`."""
+    if hours is not None and not 1 <= hours <= MOST_SCAN_HOURS:
+        detail = f"Scans can begin every 1 to {MOST_SCAN_HOURS} hours; leave it empty to scan on request only."
+        raise Problem(400, "invalid", detail, fields={"scan_hours": detail})
+    return hours
+
+
+def adder(actor: Actor, *, wanted: bool) -> Person | None:
+    """The person for whom tables are added. Raises Problem 403 `forbidden` where nobody stands behind the wish."""
+    return person_of(actor) if wanted else None
+
+
+def _root_uri(text: str, storage: Description | None) -> str:
     try:
-        uri = root_uri(text)
-        if not uri.startswith("/"):
-            raise InvalidRoot("Levee reads directories of this machine only; object stores aren’t supported yet.")
-        refuse_home(uri, str(settings.ENV.home), sample_lake.DIRECTORY)
+        return root_places.checked_uri(text, storage)
     except InvalidRoot as error:
         raise Problem(400, "invalid", str(error), fields={"uri": str(error)}) from None
-    return uri
 
 
 def _take_over(root: Root) -> None:
-    """The innermost root owns a table, and what a scan has found: two statements, however many there are."""
+    """The innermost root owns a table, and what a scan has found: two statements, however many there are.
+
+    What waited for an addition of the outer root waits no more: its person may have no say in here.
+    """
     inside = _at_or_below(root.uri)
     for other in Root.objects.filter(uri__startswith=f"{root.uri}/"):
         inside &= ~_at_or_below(other.uri)
     Table.objects.filter(inside).update(root=root)
-    Finding.objects.filter(inside).update(root=root)
+    Finding.objects.filter(inside).update(root=root, addition=None)
 
 
 def _at_or_below(place: str) -> Q:
@@ -77,7 +146,7 @@ def _at_or_below(place: str) -> Q:
 def ensure_sample(home: Path, person: Person | None = None) -> tuple[Root, bool]:
     """The root of the sample lake, written and registered at the first call. The flag says that this call did it."""
     lake = sample_lake.write_lake(home)
-    known = Root.objects.filter(name=sample_lake.ROOT_NAME).first()
+    known = Root.ever.filter(name=sample_lake.ROOT_NAME).first()  # removed, it stays so
     if known is not None:
         return known, False
     actor = Actor.acting_for(person) if person else Actor.system("up")

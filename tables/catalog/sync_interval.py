@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db import transaction
 from django.db.models import DateTimeField, ExpressionWrapper, Q, Value
 from django.db.models.functions import Now, Random
 
-from console.accounts.roles import Permission
-from console.audit.actions import Action, ObjectKind
-from console.audit.actor import Actor
-from console.audit.services import record
 from console.base.errors import Problem
 from tables.models import Root, SyncTimes
 
@@ -29,28 +24,15 @@ def checked(seconds: int | None) -> int | None:
     return seconds
 
 
-def change(actor: Actor, root: Root, seconds: int | None) -> Root:
-    """Sets a root's pause in seconds; None: by hand, and after Levee's jobs, only.
+def set_due(root: Root, tables_of: Root | None = None) -> None:
+    """Has the root's tables due within its pause from now, spread over it; none of them where logs are read by hand only, or while
+    the root is paused. With `tables_of`, those of another root, which are about to pass to this one.
 
-    Its tables are due within the new pause from now, spread over it. Raises Problem: 403 `forbidden`, 400 `invalid`.
+    The rows are locked first: a sync that is just writing a next time, by the root as it was, has written it then.
     """
-    if actor.person is not None and not actor.person.scopes(Permission.ROOT_MANAGE).covers_root(root.pk):
-        raise Problem(403, "forbidden", f"This needs {Permission.ROOT_MANAGE.value} on the root {root.name}.")
-    wanted = checked(seconds)
-    with transaction.atomic():
-        fresh = Root.objects.select_for_update(no_key=True).get(pk=root.pk)
-        if fresh.sync_seconds != wanted:
-            before, after = {"sync_seconds": fresh.sync_seconds}, {"sync_seconds": wanted}
-            record(actor, Action.ROOT_CHANGE, ObjectKind.ROOT, fresh.id, fresh.name, before=before, after=after)
-            Root.objects.filter(pk=fresh.pk).update(sync_seconds=wanted)
-            fresh.sync_seconds = wanted
-            _set_due(fresh)
-    return fresh
-
-
-def _set_due(root: Root) -> None:
-    tables = SyncTimes.objects.filter(table__root=root, table__hidden_at=None)
-    if root.sync_seconds is None:
+    tables = SyncTimes.objects.filter(table__root=tables_of or root, table__hidden_at=None)
+    list(tables.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+    if root.sync_seconds is None or root.paused_at is not None:
         tables.exclude(next_sync_at=None).update(next_sync_at=None)
         return
     pause = timedelta(seconds=root.sync_seconds)

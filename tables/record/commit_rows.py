@@ -18,6 +18,7 @@ from tables.deltalog.read.problems import Code, Problem
 from tables.deltalog.replay.log import job_of
 from tables.deltalog.rules.features import implied_features
 from tables.models import Commit, Schema, Table
+from tables.record.inserts import insert_new
 
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
 LONGEST_NAME = 200  # of a text that an index holds: PostgreSQL takes 2,704 bytes at most
@@ -45,7 +46,7 @@ def ensure_schemas(schemas: Iterable[Schema | None]) -> None:
     """Saves those that are new."""
     by_hash = {schema.sha256: schema for schema in schemas if schema is not None}
     if by_hash:
-        Schema.objects.bulk_create(by_hash.values(), ignore_conflicts=True)
+        insert_new(list(by_hash.values()), "sha256")
 
 
 def _row(table: Table, commit: LogCommit, schema: Schema | None) -> Commit:

@@ -9,22 +9,23 @@ from __future__ import annotations
 from console.base.masking import masked
 from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.state.snapshot import Snapshot
-from tables.models import Baseline, Commit, Schema, Table
+from tables.models import Baseline, Commit, Table
 from tables.record import commit_rows
 
 TRIED = 3  # checkpoints that are read before Levee gives up
 
 
-def keep(table: Table, log: DeltaLog, known: int) -> None:
+def keep(table: Table, log: DeltaLog, known: int, first_stored: int | None = None) -> bool:
     """Keeps what the table was where its history doesn't follow on what is known: after version `known`, -1 for none at all.
 
-    What is kept already is left. Raises StorageError.
+    `first_stored` is the first version that this sync has written: nobody need ask whether it is there.
+    What is kept already is left. False where no checkpoint tells it: the next sync tries again. Raises StorageError.
     """
     if table.version is None:
-        return
-    for start in {0, known + 1}:
-        if start <= table.version and not _is_told(table, start):
-            _keep_from(table, log, start)
+        return False
+    starts = [start for start in {0, known + 1} if start <= table.version]
+    told = [start == first_stored or _is_told(table, start) or _keep_from(table, log, start) for start in starts]
+    return all(told)
 
 
 def _is_told(table: Table, start: int) -> bool:
@@ -35,13 +36,15 @@ def _is_told(table: Table, start: int) -> bool:
     )
 
 
-def _keep_from(table: Table, log: DeltaLog, start: int) -> None:
+def _keep_from(table: Table, log: DeltaLog, start: int) -> bool:
+    """Whether a checkpoint tells what the table was."""
     later = [point.version for point in log.listing().checkpoints if point.version >= start]
     for version in sorted(set(later))[:TRIED]:
         snapshot = log.snapshot(version)
         if snapshot.complete and snapshot.metadata is not None:
             _baseline(table, snapshot, start).save(force_insert=True)
-            return
+            return True
+    return False
 
 
 def _baseline(table: Table, snapshot: Snapshot, start: int) -> Baseline:
@@ -49,7 +52,7 @@ def _baseline(table: Table, snapshot: Snapshot, start: int) -> Baseline:
     metadata = snapshot.metadata
     schema, _ = commit_rows.schema_of(metadata)
     if schema is not None:
-        Schema.objects.bulk_create([schema], ignore_conflicts=True)
+        commit_rows.ensure_schemas([schema])
     return Baseline(
         table=table,
         incarnation=table.incarnation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from django.db.models import Sum
+from django.db import connection
 
 from console.base.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
@@ -13,7 +13,7 @@ from tables.deltalog.read.problems import Code as ProblemCode
 from tables.deltalog.read.storage import Entry
 from tables.deltalog.rules.features import understand
 from tables.deltalog.state.snapshot import Snapshot
-from tables.models import Commit, Table
+from tables.models import Table
 from tables.record import file_layout, transactions
 from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
 from tables.rules import health, search_index
@@ -130,9 +130,13 @@ def _log_bytes(table: Table) -> int | None:
     """Bytes of the commits that are still in the log."""
     if table.first_version is None:
         return None
-    retained = Commit.objects.filter(table=table, incarnation=table.incarnation, version__gte=table.first_version)
-    total: int | None = retained.aggregate(bytes=Sum("log_bytes"))["bytes"]
-    return total
+    with connection.cursor() as cursor:
+        cursor.execute(_LOG_BYTES, [table.pk, table.incarnation, table.first_version])
+        (total,) = cursor.fetchone()
+    return None if total is None else int(total)
+
+
+_LOG_BYTES = "select sum(log_bytes) from tables_commit where table_id = %s and incarnation = %s and version >= %s"
 
 
 def index_words(table: Table) -> None:

@@ -1,24 +1,25 @@
-"""Looks through a directory for Delta tables and parquet directories. Reads names only, follows no link, and ends."""
+"""Looks through a directory for Delta tables and parquet directories. Reads names only, follows no link, and ends, or goes on later."""
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from tables.deltalog.read import places
 from tables.deltalog.read.filenames import LOG, LogName, parse
 from tables.deltalog.read.filenames import Kind as LogKind
+from tables.rules import folders
+from tables.rules.folders import Entry, StoreRefused
 from tables.rules.locations import NOT_IN_PATHS, fits
 
 MAX_ENTRIES = 1_000_000
 MAX_IN_DIRECTORY = 200_000
 MAX_SECONDS = 20.0
+TURN_SECONDS = 10.0
 MAX_DEPTH = 32
 
 
@@ -31,19 +32,32 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One directory that is a table or could become one; `path` is absolute."""
+    """One directory that is a table or could become one; `path` is canonical."""
 
     path: str
     kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a scan that ended early goes on: at the directory `path`, or `beyond` it and all that lies below it.
+
+    `parquet` says of each directory on the way there, from the start on, whether it is one of parquet files.
+    """
+
+    path: str
+    beyond: bool
+    parquet: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What a look through a root found.
 
-    `stopped` says why it ended early, in words, and is None when everything was seen: only then does a missing
-    directory mean that it is gone. `unreadable` are directories that the operating system refused, `crowded` those that
-    hold more names than one directory may: only the first ones were looked at. Nothing is known of the rest below both.
+    `stopped` says why it ended early, in words, and `place` where it can go on; both are None when everything was seen: only
+    then does a missing directory mean that it is gone. `cut` says what was left out for good on the way; it is the `stopped` of
+    a scan without a place. `unreadable` are directories that the system or the object store refused, `crowded` those that hold
+    more than one directory may: only the first names were looked at. Nothing is known of the rest below both.
     """
 
     found: tuple[Found, ...]
@@ -51,6 +65,8 @@ class Scan:
     stopped: str | None
     unreadable: tuple[str, ...]
     crowded: tuple[str, ...] = ()
+    place: Place | None = None
+    cut: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +77,9 @@ class Limits:
     directory: int = MAX_IN_DIRECTORY
     seconds: float = MAX_SECONDS
     depth: int = MAX_DEPTH
+
+
+TURN = Limits(seconds=TURN_SECONDS)
 
 
 class Unclear(Exception):
@@ -74,28 +93,35 @@ class _Stop(Exception):
 def scan(
     start: str,
     skip: Collection[str] = (),
-    limits: Limits = Limits(),
+    limits: Limits = TURN,
     clock: Callable[[], float] = time.monotonic,
+    place: Place | None = None,
 ) -> Scan:
     """Everything below `start`, itself included. Directories in `skip` (other roots) are left out with all they hold.
 
-    Breadth first, so that a bound cuts the deepest places off. Inside a Delta table nothing more is looked for. Partition
-    directories (`day=2026-01-01`) are part of the parquet directory that they lie in; where they hold no parquet files,
-    they are directories like others, with Delta tables below them perhaps (`env=prod/orders`).
+    Depth first and by name, so that one place tells what was seen; with `place` it goes on there. Each call comes further: a
+    directory that takes more than all of its bounds is one of the `crowded`, and left behind. Inside a Delta table nothing
+    more is looked for. Partition directories (`day=2026-01-01`) are part of the parquet directory that they lie in; where they
+    hold no parquet files, they are directories like others, with Delta tables below them perhaps (`env=prod/orders`).
     """
-    walk = _Walk(limits, clock)
+    walk = _Walk(start, limits, clock)
     directories: list[Found] = []
     stopped: str | None = None
+    next_place: Place | None = None
     try:
-        for item in walk.tables(start, frozenset(skip)):
+        for item in walk.tables(start, frozenset(skip), place):
             if fits(item.path):
                 directories.append(item)
             else:
-                walk.unreadable[item.path] = None  # the catalog can't hold it
+                walk.unreadable.setdefault(item.path, None)  # the catalog can't hold it
     except _Stop as reason:
-        stopped = str(reason)
+        stopped, next_place = str(reason), walk.where()
+    except StoreRefused as error:  # whatever the scan asks for next: it ends here, and the next one begins anew
+        stopped = walk.cut = f"{walk.at} can’t be read: {error}"
+    if reason_there := walk.unreadable.get(start):
+        walk.cut = walk.cut or f"{start} can’t be read: {reason_there}"
     unreadable, crowded = tuple(walk.unreadable), tuple(walk.crowded)
-    return Scan(tuple(directories), walk.entries, stopped or walk.cut, unreadable, crowded)
+    return Scan(tuple(directories), walk.entries, stopped or walk.cut, unreadable, crowded, next_place, walk.cut)
 
 
 def kind_of(path: str, limits: Limits = Limits()) -> Kind | None:
@@ -104,22 +130,33 @@ def kind_of(path: str, limits: Limits = Limits()) -> Kind | None:
     A Delta table is known by its log alone; otherwise it looks until the first parquet file. Raises Unclear when it can't
     look, or finds none within the limits.
     """
-    walk = _Walk(limits, time.monotonic)
+    walk = _Walk(path, limits, time.monotonic)
     try:
         kind = walk.kind(path)
     except _Stop as reason:
         raise Unclear(f"there are {reason}, and no parquet file among those looked at") from None
-    if kind is None and path in walk.unreadable and os.path.lexists(path):
-        raise Unclear("the operating system refuses to list it")
+    except StoreRefused as error:
+        raise Unclear(str(error)) from None
+    if kind is None and path in walk.unreadable and walk.folders.exists(path):
+        raise Unclear(walk.unreadable[path] or "the operating system refuses to list it")
     return kind
 
 
 def is_delta(path: str) -> bool:
-    """Whether a Delta log lies in the directory; nothing else in it is looked at. A log that can't be listed counts."""
+    """Whether a Delta log lies in the directory; nothing else in it is looked at. A log that can't be listed to its end counts.
+
+    Raises Unclear where an object store refuses to tell, or is away.
+    """
+    walk = _Walk(path, Limits(), time.monotonic)
     try:
-        return _Walk(Limits(), time.monotonic).holds_log(path)
+        found = walk.holds_log(path)
     except _Stop:
         return True
+    except StoreRefused as error:
+        raise Unclear(str(error)) from None
+    if refused := walk.unreadable.get(path) or walk.unreadable.get(_join(path, LOG)):
+        raise Unclear(refused)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +171,7 @@ class Measure:
 
 def measure(path: str, limits: Limits = Limits()) -> Measure:
     """Adds up the parquet files in a directory and its partition directories. Only names and sizes are read."""
-    walk = _Walk(limits, time.monotonic)
+    walk = _Walk(path, limits, time.monotonic)
     files = size = 0
     newest: float | None = None
     stopped = None
@@ -142,7 +179,7 @@ def measure(path: str, limits: Limits = Limits()) -> Measure:
         for entry in walk.parquet_files(path):
             status = entry.stat(follow_symlinks=False)
             files, size, newest = files + 1, size + status.st_size, max(newest or 0, status.st_mtime)
-    except _Stop as reason:
+    except (_Stop, StoreRefused) as reason:
         stopped = str(reason)
     return Measure(files, size, None if newest is None else datetime.fromtimestamp(newest, UTC), stopped)
 
@@ -158,37 +195,69 @@ class _Listing:
 class _Walk:
     """One walk and what it has used of its limits."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, start: str, limits: Limits, clock: Callable[[], float]) -> None:
+        self.folders = folders.of(start)
         self.limits = limits
         self.clock = clock
         self.deadline = clock() + limits.seconds
         self.steps = 0
-        self.top: tuple[str, places.Held] | None = None
         self.entries = 0
         self.cut: str | None = None
         self.bare: set[str] = set()  # partition directories below which, partition by partition, no parquet file lies
-        self.unreadable: dict[str, None] = {}  # in order
+        self.unreadable: dict[str, str | None] = {}  # in order, with what an object store says
         self.crowded: list[str] = []
+        self.at = ""  # the directory that is looked at
+        self.parquet: list[bool] = []  # of the directories on the way there
+        self.visited = 0
+        self.entries_before = 0  # this directory
+        self.patient = False  # while it finds its way back to a place: that is no progress, and must come to its end
 
-    def tables(self, start: str, skip: frozenset[str]) -> Iterator[Found]:
-        waiting = deque([(start, 0)])
+    def tables(self, start: str, skip: frozenset[str], place: Place | None = None) -> Iterator[Found]:
+        waiting = [(start, 0)]
         while waiting:
-            path, depth = waiting.popleft()
-            if self.holds_log(path):
-                yield Found(path, Kind.DELTA)
+            path, depth = waiting.pop()
+            self.at = path
+            del self.parquet[depth:]
+            if place is not None and place.path.startswith(f"{path}/") and depth < len(place.parquet):
+                self.patient = True
+                listing, is_parquet = self._listing(path), place.parquet[depth]
+                self.patient = False
+            elif place is not None and place.beyond and path == place.path:
                 continue
-            if path in self.unreadable:
-                continue
-            listing = self._listing(path)
-            is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
-            if is_parquet:
-                yield Found(path, Kind.PARQUET)
+            else:
+                kind, seen = self._visit(path)
+                self.visited += 1
+                if kind is not None:
+                    yield Found(path, kind)
+                if seen is None:
+                    continue
+                listing, is_parquet = seen, kind is Kind.PARQUET
+            self.parquet.append(is_parquet)
             names = listing.directories if is_parquet else sorted((*listing.directories, *listing.partitions))
             below = [child for name in names if (child := _join(path, name)) not in skip]
             if below and depth == self.limits.depth:
                 self.cut = f"directories more than {depth} levels deep were left out"
                 continue
-            waiting.extend((child, depth + 1) for child in below)
+            waiting.extend((child, depth + 1) for child in reversed(below) if not _is_before(child, place))
+
+    def _visit(self, path: str) -> tuple[Kind | None, _Listing | None]:
+        """What a directory is, and the names in it where more is looked for below it."""
+        self.entries_before = self.entries
+        if self.holds_log(path):
+            return Kind.DELTA, None
+        if path in self.unreadable:
+            return None, None
+        listing = self._listing(path)
+        is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
+        return (Kind.PARQUET if is_parquet else None), listing
+
+    def where(self) -> Place:
+        """Where to go on after a stop: at the directory that was looked at, or beyond it where nothing else was done."""
+        if not self.visited:
+            self.crowded.append(self.at)
+        else:
+            self.entries = self.entries_before  # it is read again
+        return Place(self.at, not self.visited, tuple(self.parquet))
 
     def kind(self, path: str) -> Kind | None:
         """What one directory is. Beyond its log, it is looked through until the first parquet file."""
@@ -198,7 +267,7 @@ class _Walk:
             return None
         return Kind.PARQUET if any(True for _ in self.parquet_files(path)) else None
 
-    def parquet_files(self, start: str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+    def parquet_files(self, start: str, most: int | None = None) -> Iterator[Entry]:
         """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.
 
         A partition directory with a Delta log is a table of its own, and its files are that one's.
@@ -220,12 +289,12 @@ class _Walk:
         log = _join(path, LOG)
         self._step()
         try:
-            if not stat.S_ISDIR(places.mode(*self._below(log))):
+            if not self.folders.is_directory(log):
                 return False
         except (FileNotFoundError, NotADirectoryError):
             return False
-        except OSError:
-            self.unreadable[path] = None  # nothing in it can be told
+        except OSError as error:
+            self._refused(path, error)  # nothing in it can be told
             return False
         entries = self._entries(log, self.limits.directory)
         found = any(_makes_table(parse(entry.name)) and _is_file(entry) for entry in entries)
@@ -245,10 +314,10 @@ class _Walk:
                 parquet = True
         return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet)
 
-    def _entries(self, path: str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, path: str, most: int | None = None) -> Iterator[Entry]:
         """The first `most` entries of a directory; all of them without that."""
         try:
-            with places.opened(*self._below(path)) as descriptor, os.scandir(descriptor) as entries:
+            with closing(self.folders.entries(path)) as entries:
                 for number, entry in enumerate(entries):
                     if number == most:
                         self.crowded.append(path)
@@ -256,17 +325,21 @@ class _Walk:
                     self._count()
                     if not NOT_IN_PATHS.search(entry.name):
                         yield entry
-        except OSError:
-            self.unreadable[path] = None
+        except OSError as error:
+            self._refused(path, error)
 
-    def _below(self, path: str) -> tuple[int, str]:
-        """The directory that the walk began with, which stays the same one though its name may not, and the way from there."""
-        if self.top is None:
-            self.top = (path.removesuffix(f"/{LOG}"), places.Held(path.removesuffix(f"/{LOG}"), listed=False))
-        start, held = self.top
-        return held.descriptor, path.removeprefix(start).removeprefix("/")
+    def _refused(self, path: str, error: OSError) -> None:
+        """Leaves a directory behind that can't be read. Raises StoreRefused where none can be."""
+        if not isinstance(error, StoreRefused):
+            self.unreadable[path] = None
+        elif error.everywhere:
+            raise error
+        else:
+            self.unreadable[path] = str(error)
 
     def _count(self) -> None:
+        if self.patient:
+            return  # counted when it was first read
         self.entries += 1
         if self.entries > self.limits.entries:
             raise _Stop(f"more than {self.limits.entries:,} files and directories")
@@ -275,7 +348,7 @@ class _Walk:
     def _step(self) -> None:
         """Looks at the clock now and then."""
         self.steps += 1
-        if self.steps % 200 == 0 and self.clock() > self.deadline:
+        if self.steps % self.folders.steps == 0 and self.clock() > self.deadline:
             raise _Stop(f"more than {self.limits.seconds:g} seconds")
 
     def _partitions_hold_parquet(self, listing: _Listing) -> bool:
@@ -290,7 +363,14 @@ class _Walk:
         return found
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
+def _is_before(path: str, place: Place | None) -> bool:
+    """Whether a directory comes before a place, and doesn't lead there: it was seen with all that lies below it."""
+    if place is None or place.path == path or place.path.startswith(f"{path}/"):
+        return False
+    return path.split("/") < place.path.split("/")
+
+
+def _is_directory(entry: Entry) -> bool:
     """False for a link, and for what the operating system says nothing about."""
     try:
         return entry.is_dir(follow_symlinks=False)
@@ -298,7 +378,7 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
+def _is_file(entry: Entry) -> bool:
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:

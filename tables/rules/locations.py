@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from tables.deltalog.read import places
+from tables.deltalog.read import object_stores, places
+from tables.deltalog.read.storage import StorageError
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
 MAX_BYTES = 2_000  # of a path as UTF-8: an index of PostgreSQL holds no entry beyond 2,704
 _OF_THE_SYSTEM = ("/proc", "/sys", "/dev")
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 # Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
 NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -47,7 +49,7 @@ class NoSuchDirectory(LocationError):
 
 
 class Unreadable(LocationError):
-    """The path is below a root, and the operating system doesn't say what is there: it may be back in a moment."""
+    """The path is below a root, and the system or object store doesn't say what is there: it may be back in a moment."""
 
     code = "unreadable"
     status = 422
@@ -84,7 +86,7 @@ class Location(Generic[R]):
 
     @property
     def uri(self) -> str:
-        """The same place as Delta writes it: `file:/lake/orders`, `s3a://bucket/orders`."""
+        """The same place as Delta writes it: `file:/lake/orders`, `s3://bucket/orders`."""
         return self.path if _SCHEME.match(self.path) else f"file:{self.path}"
 
     @property
@@ -95,11 +97,11 @@ class Location(Generic[R]):
 def canonical(text: str) -> str:
     """The canonical text of an absolute path or URI, judged from the text alone.
 
-    Doubled and trailing slashes and `.` go; `file:/a`, `file:///a` and `/a` are one. Raises OutsideRoots for what is
-    relative, climbs (`..`), holds control characters, or is longer than any path may be.
+    Doubled and trailing slashes and `.` go; `file:/a`, `file:///a` and `/a` are one, as are `s3a://b/a` and `s3://b/a`. Raises
+    OutsideRoots for what is relative, climbs (`..`), holds control characters, or is longer than any path may be.
     """
     prefix, components = _split(text)
-    return prefix + "/" + "/".join(components)
+    return "/".join([prefix, *components]) if components or prefix else "/"
 
 
 def fits(path: str) -> bool:
@@ -132,7 +134,8 @@ def _without_scheme(text: str) -> tuple[str, str]:
     authority, slash, path = text[match.end() :].partition("/")
     if not authority or "@" in authority:
         raise OutsideRoots("A URI needs a bucket or host, and must not carry credentials.")
-    return f"{match[1].lower()}://{authority}", slash + path if slash else "/"
+    scheme = match[1].lower()
+    return f"{'s3' if scheme == 's3a' else scheme}://{authority}", slash + path if slash else "/"
 
 
 def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda _root: True) -> Location[R]:
@@ -148,6 +151,8 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
         _require_directory(location, text)
     elif GLOB_CHARACTERS & set(text):
         raise OutsideRoots(f"{text} is a pattern; enter one directory.")
+    else:
+        _require_key(location, text)
     return location
 
 
@@ -195,6 +200,15 @@ def _require_directory(location: Location[R], text: str) -> None:
         raise NoSuchDirectory(f"There is no directory {text}.") from None
 
 
+def _require_key(location: Location[R], text: str) -> None:
+    """A prefix is there as long as a key lies below it."""
+    try:
+        if not object_stores.holds_key(location.path):
+            raise NoSuchDirectory(f"Nothing lies below {text}.")
+    except StorageError as error:
+        raise Unreadable(f"Levee can’t read {text} right now: {error}.") from None
+
+
 def root_uri(text: str) -> str:
     """The canonical URI or path under which a new root is registered.
 
@@ -206,15 +220,32 @@ def root_uri(text: str) -> str:
     except OutsideRoots as error:
         raise InvalidRoot(str(error)) from None
     if not uri.startswith("/"):
-        return uri.rstrip("/")
+        return _prefix(uri.rstrip("/"))
     real = os.path.realpath(uri)
+    refuse_system(real)
+    if not os.path.isdir(real):  # noqa: PTH112 - real paths are texts here, as the catalog keeps them
+        raise InvalidRoot(f"There is no directory {uri}.")
+    return real
+
+
+def _prefix(uri: str) -> str:
+    """A prefix in an object store, as a root may be one. Raises InvalidRoot."""
+    bucket = "/".join(uri.split("/")[:3])
+    if not uri.startswith("s3://"):
+        raise InvalidRoot("Levee reads directories of this machine and s3:// prefixes.")
+    if not _BUCKET.fullmatch(bucket):
+        raise InvalidRoot(f"{bucket.removeprefix('s3://')} can’t be the name of a bucket.")
+    if GLOB_CHARACTERS & set(uri):
+        raise InvalidRoot(f"{uri} is a pattern; enter one prefix.")
+    return uri
+
+
+def refuse_system(real: str) -> None:
+    """Raises InvalidRoot for the whole file system, and for what belongs to the operating system."""
     if real == "/":
         raise InvalidRoot("The whole file system can't be a root.")
     if any(_is_at_or_below(real, system) for system in _OF_THE_SYSTEM):
         raise InvalidRoot(f"{real} belongs to the operating system; a root can’t be there.")
-    if not os.path.isdir(real):  # noqa: PTH112 - real paths are texts here, as the catalog keeps them
-        raise InvalidRoot(f"There is no directory {uri}.")
-    return real
 
 
 def refuse_home(uri: str, home: str, but: str) -> None:

@@ -1,7 +1,8 @@
-"""The sample lake: parquet directories such as a shop's pipelines leave behind, written once at the first start.
+"""The sample lake: parquet directories such as a shop's pipelines leave behind, and Delta tables with a past, written at the first start.
 
-The same rows every time. `CONVERSIONS` are turned into Delta tables by ordinary jobs of the first person; the rest
-waits to be found and converted by hand, `returns` with two mistakes in it that a conversion has to refuse.
+The same rows every time; the Delta tables' times count back from that start. `CONVERSIONS` are turned into Delta tables by ordinary
+jobs of the first person; the rest of the directories waits to be found and converted by hand, `returns` with two mistakes in it that
+a conversion has to refuse.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tables.rules.sample_tables import features, sales
 
 ROOT_NAME = "sample"
 DIRECTORY = "lake"
@@ -65,10 +68,13 @@ SAMPLE_STREAM = SampleStream(
 Files = Iterator[tuple[str, pa.Table]]
 
 
-def write_lake(home: Path) -> Path:
+DELTA_TABLES = ("sales", *(writer.__name__ for writer in features.TABLES))
+
+
+def write_lake(home: Path, now: datetime | None = None) -> Path:
     """Writes the lake below `home` and returns its directory; does nothing when it is there already.
 
-    It appears whole or not at all: it is written beside its place and renamed.
+    It appears whole or not at all: it is written beside its place and renamed. The Delta tables' newest commits are shortly before `now`.
     """
     lake = home / DIRECTORY
     if lake.exists():
@@ -84,22 +90,29 @@ def write_lake(home: Path) -> Path:
         "Loaded by hand in October; ask the warehouse team.\n", encoding="utf-8"
     )
     (partial / "orders" / "_SUCCESS").touch()
+    _write_delta_tables(partial, now or datetime.now(UTC))
     partial.rename(lake)
     return lake
 
 
+def _write_delta_tables(lake: Path, now: datetime) -> None:
+    sales.write(lake / "sales", now, Random(7))  # nosec B311  # noqa: S311
+    for number, writer in enumerate(features.TABLES):
+        writer(lake / writer.__name__, now, Random(8 + number))  # nosec B311  # noqa: S311
+
+
 def _directories() -> dict[str, Files]:
     return {
-        "orders": _orders(Random(1)),  # noqa: S311 - sample rows, not secrets
-        "customers": _customers(Random(2)),  # noqa: S311
-        "shipments": _shipments(Random(3)),  # noqa: S311
-        "page_views": _page_views(Random(4)),  # noqa: S311
-        "products": _products(Random(5)),  # noqa: S311
-        "returns": _returns(Random(6)),  # noqa: S311
+        "orders": _orders(Random(1)),  # nosec B311  # noqa: S311 - sample rows, not secrets
+        "customers": _customers(Random(2)),  # nosec B311  # noqa: S311
+        "shipments": _shipments(Random(3)),  # nosec B311  # noqa: S311
+        "page_views": _page_views(Random(4)),  # nosec B311  # noqa: S311
+        "products": _products(Random(5)),  # nosec B311  # noqa: S311
+        "returns": _returns(Random(6)),  # nosec B311  # noqa: S311
     }
 
 
-def _orders(random: Random) -> Files:
+def _orders(dice: Random) -> Files:
     schema = pa.schema([
         ("order_id", pa.int64()),
         ("customer", pa.struct([("id", pa.int64()), ("email", pa.string())])),
@@ -112,84 +125,84 @@ def _orders(random: Random) -> Files:
     number = 1_000_000
     for day in _days(30):
         for country in COUNTRIES:
-            rows = [_order(random, number + step, day) for step in range(random.randint(20, 180))]
+            rows = [_order(dice, number + step, day) for step in range(dice.randint(20, 180))]
             number += len(rows)
             yield f"day={day}/country={country}/part-00000.snappy.parquet", pa.Table.from_pylist(rows, schema)
 
 
-def _order(random: Random, number: int, day: date) -> dict[str, Any]:
-    customer = random.randint(1, 5_000)
+def _order(dice: Random, number: int, day: date) -> dict[str, Any]:
+    customer = dice.randint(1, 5_000)
     return {
         "order_id": number,
         "customer": {"id": customer, "email": f"customer{customer}@example.com"},
-        "amount": _money(random, 40_000),
+        "amount": _money(dice, 40_000),
         "currency": "EUR",
-        "ordered_at": _moment(random, day),
-        "lines": [{"sku": _sku(random), "quantity": random.randint(1, 4)} for _ in range(random.randint(1, 3))],
-        "gift_note": random.choice((None, None, None, "Happy birthday", "With love")),
+        "ordered_at": _moment(dice, day),
+        "lines": [{"sku": _sku(dice), "quantity": dice.randint(1, 4)} for _ in range(dice.randint(1, 3))],
+        "gift_note": dice.choice((None, None, None, "Happy birthday", "With love")),
     }
 
 
-def _customers(random: Random) -> Files:
+def _customers(dice: Random) -> Files:
     for part in range(2):
         first = part * 2_500 + 1
         ids = list(range(first, first + 2_500))
         yield f"part-{part:05}.snappy.parquet", pa.table({
             "id": pa.array(ids, pa.int64()),
             "email": [f"customer{i}@example.com" for i in ids],
-            "country": [random.choice(COUNTRIES) for _ in ids],
-            "since": [FIRST_DAY - timedelta(days=random.randint(0, 2_000)) for _ in ids],
-            "newsletter": [random.random() < 0.4 for _ in ids],
-            "credit_limit": pa.array([_money(random, 500_000) for _ in ids], pa.decimal128(12, 2)),
+            "country": [dice.choice(COUNTRIES) for _ in ids],
+            "since": [FIRST_DAY - timedelta(days=dice.randint(0, 2_000)) for _ in ids],
+            "newsletter": [dice.random() < 0.4 for _ in ids],
+            "credit_limit": pa.array([_money(dice, 500_000) for _ in ids], pa.decimal128(12, 2)),
         })  # fmt: skip
 
 
-def _shipments(random: Random) -> Files:
+def _shipments(dice: Random) -> Files:
     number = 500_000
     for day in _days(14):
         for carrier in ("dhl", "gls", "post"):
-            ids = list(range(number, number + random.randint(30, 120)))
+            ids = list(range(number, number + dice.randint(30, 120)))
             number += len(ids)
             yield f"day={day}/carrier={carrier}/part-00000.snappy.parquet", pa.table({
                 "shipment_id": pa.array(ids, pa.int64()),
-                "order_id": pa.array([random.randint(1_000_000, 1_015_000) for _ in ids], pa.int64()),
-                "weight_kg": [round(random.uniform(0.1, 30), 3) for _ in ids],
-                "delivered": [random.random() < 0.9 for _ in ids],
+                "order_id": pa.array([dice.randint(1_000_000, 1_015_000) for _ in ids], pa.int64()),
+                "weight_kg": [round(dice.uniform(0.1, 30), 3) for _ in ids],
+                "delivered": [dice.random() < 0.9 for _ in ids],
             })  # fmt: skip
 
 
-def _page_views(random: Random) -> Files:
+def _page_views(dice: Random) -> Files:
     """Partitioned by a timestamp, escaped in the directory's name as Spark does it."""
     for hour in range(24):
         start = datetime(2026, 10, 1, hour, tzinfo=UTC)
-        moments = sorted(start + timedelta(seconds=random.uniform(0, 3_600)) for _ in range(random.randint(50, 400)))
+        moments = sorted(start + timedelta(seconds=dice.uniform(0, 3_600)) for _ in range(dice.randint(50, 400)))
         yield f"hour={start:%Y-%m-%d %H%%3A%M%%3A%S}/part-00000.snappy.parquet", pa.table({
             "viewed_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
-            "path": [random.choice(("/", "/cart", "/search", f"/p/{_sku(random)}")) for _ in moments],
-            "visitor": [f"{random.getrandbits(64):016x}" for _ in moments],
-            "took_ms": pa.array([random.randint(4, 900) for _ in moments], pa.int32()),
+            "path": [dice.choice(("/", "/cart", "/search", f"/p/{_sku(dice)}")) for _ in moments],
+            "visitor": [f"{dice.getrandbits(64):016x}" for _ in moments],
+            "took_ms": pa.array([dice.randint(4, 900) for _ in moments], pa.int32()),
         })  # fmt: skip
 
 
-def _products(random: Random) -> Files:
+def _products(dice: Random) -> Files:
     skus = [f"SKU-{i:04}" for i in range(400)]
-    colors = [[("color", random.choice(("red", "blue", "oak")))] for _ in skus]
+    colors = [[("color", dice.choice(("red", "blue", "oak")))] for _ in skus]
     yield "part-00000.snappy.parquet", pa.table({
         "sku": skus,
-        "price": pa.array([_money(random, 20_000) for _ in skus], pa.decimal128(10, 2)),
+        "price": pa.array([_money(dice, 20_000) for _ in skus], pa.decimal128(10, 2)),
         "attributes": pa.array(colors, pa.map_(pa.string(), pa.string())),
     })  # fmt: skip
 
 
-def _returns(random: Random) -> Files:
+def _returns(dice: Random) -> Files:
     """The newer half has `amount_cents` as bigint where the older one has int: Delta does not merge these."""
     for index, day in enumerate(_days(8)):
         width = pa.int32() if index < 4 else pa.int64()
-        ids = [random.randint(1_000_000, 1_015_000) for _ in range(40)]
+        ids = [dice.randint(1_000_000, 1_015_000) for _ in range(40)]
         yield f"day={day}/part-00000.snappy.parquet", pa.table({
             "order_id": pa.array(ids, pa.int64()),
-            "amount_cents": pa.array([random.randint(100, 40_000) for _ in ids], width),
-            "why": [random.choice(("damaged", "late", "wrong size")) for _ in ids],
+            "amount_cents": pa.array([dice.randint(100, 40_000) for _ in ids], width),
+            "why": [dice.choice(("damaged", "late", "wrong size")) for _ in ids],
         })  # fmt: skip
 
 
@@ -197,13 +210,13 @@ def _days(count: int) -> list[date]:
     return [FIRST_DAY + timedelta(days=offset) for offset in range(count)]
 
 
-def _moment(random: Random, day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(seconds=random.uniform(0, 86_399))
+def _moment(dice: Random, day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(seconds=dice.uniform(0, 86_399))
 
 
-def _money(random: Random, up_to_cents: int) -> Decimal:
-    return Decimal(random.randint(100, up_to_cents)) / 100
+def _money(dice: Random, up_to_cents: int) -> Decimal:
+    return Decimal(dice.randint(100, up_to_cents)) / 100
 
 
-def _sku(random: Random) -> str:
-    return f"SKU-{random.randint(0, 399):04}"
+def _sku(dice: Random) -> str:
+    return f"SKU-{dice.randint(0, 399):04}"

@@ -9,35 +9,40 @@ from __future__ import annotations
 import copy
 import errno
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.base.logs import log
-from tables.deltalog.read.commits import Commit as LogCommit
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.state.snapshot import Snapshot, load
 from tables.history import destructive_effects
-from tables.models import Commit, Incarnation, Root, SyncTimes, Table
-from tables.record import commit_rows, commit_times, daily_totals, history_gaps, log_extent, log_rewrites, table_fields
+from tables.models import Commit, Incarnation, Root, Table
+from tables.record import (
+    commit_rows,
+    commit_storage,
+    commit_times,
+    daily_totals,
+    history_gaps,
+    log_extent,
+    log_rewrites,
+    table_fields,
+)
 from tables.record.live_files import files_path
 from tables.rules import discovery
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
+from tables.sync.fingerprint import fingerprint, listed
 
 LONGEST_PAUSE = timedelta(days=1)
-BATCH = 1_000
 CLAIM = timedelta(minutes=5)  # a sync that died with its worker is tried again after that
 UNTAKEN = (
     DatabaseError,
@@ -85,7 +90,7 @@ def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Tabl
     written = copy.deepcopy(_state(table))
     before = (table.version, table.head_mark, table.format)
     known, rewritten = destructive_effects.known_now(table), table.rewritten
-    table.sync_error = ""
+    table.sync_error = table.times.fingerprint = ""
     mended = _read(table, reread_broken=reread_broken)
     destructive_effects.open_attributions(
         table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended
@@ -111,11 +116,29 @@ def _changed(table: Table, written: dict[str, Any]) -> list[str]:
 
 
 def _stamp(table: Table, quiet: int, now: datetime) -> None:
-    """Writes when the table was read, unless it couldn't be, and when it is due again."""
+    """Writes when the table was read, unless it couldn't be, when it is due again, and by what its log is known until then.
+
+    Due by its root as it is now: a log can be long, and the root be paused, resumed or another one meanwhile.
+    """
     times = table.times
-    times.synced_at = times.synced_at if table.sync_error or table.missing_since else now
-    times.quiet_syncs, times.next_sync_at = quiet, next_sync(table.root, quiet, now)
-    times.save(update_fields=["synced_at", "quiet_syncs", "next_sync_at"])
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLD, [times.pk])
+        cursor.execute(_PAUSE, [table.pk])
+        (pause,) = cursor.fetchone()
+        times.synced_at = times.synced_at if table.sync_error or table.missing_since else now
+        times.quiet_syncs, times.next_sync_at = quiet, next_sync(pause, quiet, now)
+        if table.sync_error or table.missing_since or table.problems:  # what is wrong may be mended without a new name
+            times.fingerprint = ""
+        cursor.execute(_NOTE, [times.synced_at, times.quiet_syncs, times.next_sync_at, times.fingerprint, times.pk])
+
+
+# Before its root is read: sync_interval.set_due waits for it.
+_HOLD = "select 1 from tables_synctimes where table_id = %s for update"
+_PAUSE = """
+select case when r.paused_at is null and r.removed_at is null then r.sync_seconds end
+from tables_root r join tables_table t on t.root_id = r.id where t.id = %s
+"""
+_NOTE = "update tables_synctimes set synced_at = %s, quiet_syncs = %s, next_sync_at = %s, fingerprint = %s where table_id = %s"
 
 
 def _state(table: Table) -> dict[str, Any]:
@@ -129,9 +152,9 @@ def _is_young(synced_at: datetime | None, now: datetime) -> bool:
 
 def _reload_user_fields(table: Table) -> None:
     """Reloads the fields that people changed while the log was read, and locks them until the sync has written."""
-    stored = Table.objects.select_for_update().only(*USER_FIELDS).get(pk=table.pk)
-    for name in USER_FIELDS:
-        setattr(table, name, getattr(stored, name))
+    stored = Table.objects.select_for_update().values(*USER_FIELDS).get(pk=table.pk)
+    for name, value in stored.items():
+        setattr(table, name, value)
 
 
 def _before_rewrite(known: destructive_effects.Known, table: Table) -> destructive_effects.Known:
@@ -156,24 +179,13 @@ def _failed(table_id: uuid.UUID, error: Exception) -> Table:
     return table
 
 
-def next_sync(root: Root, quiet: int, now: datetime) -> datetime | None:
-    """When the table is due again: the root's pause, doubled for each sync in a row that found nothing, a day at most."""
-    if root.sync_seconds is None:
+def next_sync(seconds: int | None, quiet: int, now: datetime) -> datetime | None:
+    """When the table is due again: its root's pause, doubled for each sync in a row that found nothing, a day at most."""
+    if seconds is None:
         return None
-    shortest = timedelta(seconds=root.sync_seconds)
+    shortest = timedelta(seconds=seconds)
     pause: timedelta = min(shortest * 2 ** min(quiet, 12), max(LONGEST_PAUSE, shortest))
     return now + pause
-
-
-def claim_due() -> uuid.UUID | None:
-    """The table that is longest overdue, deferred by CLAIM so that no other worker takes it; None if none is due."""
-    with transaction.atomic():
-        waiting = SyncTimes.objects.filter(next_sync_at__lte=Now(), table__hidden_at=None).order_by("next_sync_at")
-        waiting = waiting.select_for_update(of=("self",), skip_locked=True)
-        table_id = waiting.values_list("pk", flat=True).first()
-        if table_id is not None:
-            SyncTimes.objects.filter(pk=table_id).update(next_sync_at=Now() + CLAIM)
-    return table_id
 
 
 def wait_for_turn(table_id: uuid.UUID) -> None:
@@ -239,6 +251,7 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in target.parent.glob(f"{target.name}.*"):  # by a sync that was killed: one runs at a time
         left.unlink(missing_ok=True)
+    names = listed(log)
     try:
         run = _start(table, log, target, reread_broken=reread_broken)
     except NoTable:
@@ -247,8 +260,7 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     table.missing_since = None
     known = -1 if table.version is None else table.version
     if run.head == table.version and not run.fresh and table.is_delta:
-        log_extent.measure(table, log)  # Delta cleans a log after its commits
-        history_gaps.keep(table, log, known)
+        _measure(table, log, known, names)  # Delta cleans a log after its commits
         return []
     is_rewritten = _differs(table, run)
     if is_rewritten and _is_another(table, run):
@@ -260,8 +272,8 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     table.format = Table.Format.DELTA
     told_by = commit_times.told_by(table)
     gone = log_rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
-    kept_commits = _keep(table, run.commits())
-    gone += kept_commits.gone
+    stored = commit_storage.store(table, run.commits())
+    gone += stored.gone
     if gone:
         log_rewrites.note(table, gone)
     snapshot = run.snapshot()
@@ -269,12 +281,19 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     if is_rewritten or retimed:
         daily_totals.count_anew(table)
     table_fields.take(table, snapshot)
-    commit_rows.ensure_schemas([table.schema])
-    log_extent.measure(table, log)
-    history_gaps.keep(table, log, known)
+    if table.schema is not None and table.schema.sha256 not in stored.schemas:
+        commit_rows.ensure_schemas([table.schema])
+    _measure(table, log, known, names, first_stored=stored.first)
     if snapshot.metadata is None or snapshot.protocol is None:
         table.sync_error = "Levee can’t tell what this table is: its metadata or its protocol can’t be read."
-    return kept_commits.mended
+    return stored.mended
+
+
+def _measure(table: Table, log: DeltaLog, known: int, names: str, first_stored: int | None = None) -> None:
+    """Sets what the log holds, and by what it is known again: its `names`, as they were before it was read."""
+    log_extent.measure(table, log)
+    is_told = history_gaps.keep(table, log, known, first_stored)
+    table.times.fingerprint = fingerprint(names, files_path(table.pk)) if is_told and table.head_mark else ""
 
 
 def _start(table: Table, log: DeltaLog, target: Path, *, reread_broken: bool) -> Sync:
@@ -323,48 +342,6 @@ def _is_another(table: Table, run: Sync) -> bool:
     """True when the log says that it is of another table; a log that doesn't say it proves nothing."""
     metadata = run.snapshot().metadata
     return metadata is not None and table_fields.id_of(metadata) != table.table_id
-
-
-@dataclass(slots=True)
-class _Kept:
-    """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
-    are versions that can be read by now, those older than the table's entry aside."""
-
-    gone: list[Commit] = field(default_factory=list)
-    mended: list[int] = field(default_factory=list)
-
-
-def _keep(table: Table, commits: Iterable[LogCommit]) -> _Kept:
-    """Writes commits as rows, in batches."""
-    rows, first, kept_commits = commit_rows.rows(table, commits), None, _Kept()
-    while batch := list(islice(rows, BATCH)):
-        commit_rows.ensure_schemas(row.schema for row in batch)
-        _write(table, [row.commit for row in batch], kept_commits)
-        first = batch[0].commit.version if first is None else first
-    if first is not None:
-        daily_totals.recount(table, first)
-    return kept_commits
-
-
-def _write(table: Table, commits: list[Commit], kept: _Kept) -> None:
-    """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
-    here = Commit.objects.filter(table=table, incarnation=table.incarnation)
-    known = {row.version: row for row in here.filter(version__in=[row.version for row in commits])}
-    Commit.objects.bulk_create([row for row in commits if row.version not in known], ignore_conflicts=True)
-    again = [row for row in commits if row.version in known]
-    fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
-    Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
-    before = [(row, known[row.version]) for row in again]
-    kept.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
-    kept.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
-
-
-def _is_ours(table: Table, commit: Commit) -> bool:
-    """Whether a commit, as it was first read, is younger than the table's entry. Mending a file gives it a time of its own."""
-    return commit.committed_at is None or commit.committed_at >= table.added_at
-
-
-_KEY = ["table", "incarnation", "version"]
 
 
 def _end_incarnation(table: Table, why: str) -> None:

@@ -378,6 +378,6 @@ def _apart(marks: Sequence[Tick], distance: float = 60) -> list[Tick]:
     """The marks whose texts don't run into each other, nor into the newest version's at the right."""
     kept: list[Tick] = []
     for mark in marks:
-        if mark.at < STRIP_RIGHT - 130 and (not kept or mark.at - kept[-1].at >= distance):
+        if mark.at < STRIP_RIGHT - 150 and (not kept or mark.at - kept[-1].at >= distance):
             kept.append(mark)
     return kept

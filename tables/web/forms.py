@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django import forms
 
-from tables.catalog import sync_interval
 from tables.models import Table
 from tables.rules import health
 
@@ -26,20 +25,6 @@ class PathForm(forms.Form):
                 "autocapitalize": "none",
             }
         ),
-    )
-
-
-class ScheduleForm(forms.Form):
-    """How often the logs of a root's tables are read; empty: by hand only."""
-
-    sync_seconds = forms.IntegerField(
-        required=False,
-        min_value=sync_interval.SHORTEST,
-        max_value=sync_interval.LONGEST,
-        label="Shortest pause between two syncs of a table, in seconds",
-        help_text="The pause doubles for tables that don’t change, up to a day. Empty: Levee reads logs only by hand and after "
-        "its own jobs.",
-        widget=forms.NumberInput(attrs={"class": "form-control"}),
     )
 
 

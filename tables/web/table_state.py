@@ -1,11 +1,17 @@
-"""The state of a table in one word, as lists and headers show it."""
+"""The state of a table in one word, as lists and headers show it, and what holds for all tables of its kind."""
 
 from __future__ import annotations
 
 from console.templatetags.levee import StateLook
 from tables.catalog import freshness
+from tables.deltalog.read.object_stores import is_object_store
 from tables.models import Table
 from tables.rules import health
+
+
+def has_unguarded_writers(table: Table) -> bool:
+    """Whether a writer outside of Levee can overwrite a commit unseen: Delta's usual log store for S3 doesn't write on a condition."""
+    return table.is_delta and is_object_store(table.path)
 
 
 def state_of(table: Table) -> StateLook:

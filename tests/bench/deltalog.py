@@ -1,8 +1,8 @@
 """How fast a log is read, beside `deltalake` in the same run.
 
-`python -m tests.bench.deltalog` measures at full size and writes the section "Reading the log" of docs/benchmarks.md; `--tiny` runs the
-same steps on a small log in seconds. Every measurement is a process of its own, so that its peak memory is its own; ours and the
-peer's take turns.
+`python -m tests.bench.deltalog` measures at full size and writes the sections "Reading the log" and "Reading a log with statistics" of
+docs/benchmarks.md; `--statistics` only the latter, `--tiny` runs the same steps on a small log in seconds. Every measurement is a process
+of its own, so that its peak memory is its own; ours and the peer's take turns.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.bench import logs
 from tests.bench.document import DOCUMENT, put_into
 
 TITLE = "## Reading the log"
+STATISTICS_TITLE = "## Reading a log with statistics"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def ours(table: str, state: str) -> dict[str, float]:
     from tables.deltalog.replay.log import open_log
     from tables.record.file_layout import summarize
 
-    before, start = peak_mb(), time.perf_counter()
+    before, start, began = peak_mb(), time.perf_counter(), time.process_time()
     run = open_log(table).sync(Path(state))
     commits = sum(1 for _ in run.commits())
     snapshot = run.snapshot()
@@ -62,6 +63,7 @@ def ours(table: str, state: str) -> dict[str, float]:
     return {
         "seconds": seconds,
         "cpu": cpu,
+        "work": cpu - began,
         "added_mb": peak - before,
         "peak_mb": peak,
         "commits": commits,
@@ -88,6 +90,23 @@ def peer(table: str, state: str) -> dict[str, float]:
     }
 
 
+def peer_files(table: str, state: str) -> dict[str, float]:
+    """deltalake opens the table, lists its history and gives its files, which is what ours has when it is done."""
+    from deltalake import DeltaTable
+
+    before, start, began = peak_mb(), time.perf_counter(), time.process_time()
+    handle = DeltaTable(table)
+    commits = len(handle.history())
+    files = handle.get_add_actions().num_rows
+    return {
+        "seconds": time.perf_counter() - start,
+        "work": time.process_time() - began,
+        "added_mb": peak_mb() - before,
+        "commits": commits,
+        "files": files,
+    }
+
+
 def again(table: str, state: str) -> dict[str, float]:
     """The next sync: one commit came since."""
     import pyarrow.compute  # noqa: F401
@@ -102,7 +121,12 @@ def again(table: str, state: str) -> dict[str, float]:
     return {"seconds": time.perf_counter() - start, "commits": commits, "files": snapshot.num_files or 0}
 
 
-STEPS: dict[str, Callable[[str, str], dict[str, float]]] = {"ours": ours, "peer": peer, "again": again}
+STEPS: dict[str, Callable[[str, str], dict[str, float]]] = {
+    "ours": ours,
+    "peer": peer,
+    "peer_files": peer_files,
+    "again": again,
+}
 
 
 def measure(step: str, table: Path, state: Path) -> dict[str, float]:
@@ -116,26 +140,53 @@ def median(rows: list[dict[str, float]], name: str) -> float:
     return statistics.median(row[name] for row in rows)
 
 
+Rows = list[dict[str, float]]
+
+
+def pairs(table: Path, state: Path, size: Size, step: str) -> tuple[Rows, Rows]:
+    """Ours and the peer's, taking turns at being first."""
+    mine: Rows = []
+    theirs: Rows = []
+    for number in range(size.pairs):
+        pair = [("ours", mine), (step, theirs)]
+        for name, rows in pair if number % 2 == 0 else reversed(pair):
+            rows.append(measure(name, table, state))
+    assert {row["commits"] for row in mine} == {row["commits"] for row in theirs} == {size.commits}
+    return mine, theirs
+
+
+def ratio(mine: Rows, theirs: Rows, name: str) -> float:
+    return statistics.median(a[name] / b[name] for a, b in zip(mine, theirs, strict=True))
+
+
+def log_with_statistics(folder: Path, size: Size) -> dict[str, float]:
+    """A log whose commits add three files each, with statistics of thirteen columns."""
+    table = folder / "statistics"
+    logs.write_wide_commits(table, size.commits)
+    mine, theirs = pairs(table, folder / "statistics.arrow", size, "peer_files")
+    assert {row["files"] for row in mine} == {row["files"] for row in theirs} == {size.commits * 3}
+    return {
+        "ratio": ratio(mine, theirs, "seconds"),
+        "work_ratio": ratio(mine, theirs, "work"),
+        **{name: median(mine, name) for name in ("seconds", "work", "added_mb")},
+        **{f"peer_{name}": median(theirs, name) for name in ("seconds", "work", "added_mb")},
+    }
+
+
 def long_log(folder: Path, size: Size) -> dict[str, float]:
     """A log of many commits without a checkpoint."""
     table, state = folder / "long", folder / "long.arrow"
     logs.write_commits(table, size.commits)
-    mine: list[dict[str, float]] = []
-    theirs: list[dict[str, float]] = []
-    next_ones: list[dict[str, float]] = []
-    for number in range(size.pairs):
-        pair = [("ours", mine), ("peer", theirs)]
-        for step, rows in pair if number % 2 == 0 else reversed(pair):
-            rows.append(measure(step, table, state))
+    next_ones: Rows = []
+    mine, theirs = pairs(table, state, size, "peer")
     for number in range(size.pairs):
         logs.write_commit(table, size.commits + number)
         next_ones.append(measure("again", table, state))
-    assert {row["commits"] for row in mine} == {row["commits"] for row in theirs} == {size.commits}
     assert {row["commits"] for row in next_ones} == {1}
     return {
         "seconds": median(mine, "seconds"),
         "peer": median(theirs, "seconds"),
-        "ratio": statistics.median(a["seconds"] / b["seconds"] for a, b in zip(mine, theirs, strict=True)),
+        "ratio": ratio(mine, theirs, "seconds"),
         "cpu": median(mine, "cpu"),
         "peer_cpu": median(theirs, "cpu"),
         "added_mb": median(mine, "added_mb"),
@@ -177,24 +228,55 @@ Other work on the machine, as its load average when the run ended: {os.getloadav
 """
 
 
+def report_statistics(size: Size, found: dict[str, float]) -> str:
+    rows = [
+        ("history, state and files (deltalake: open, history, add actions)", "seconds", f"{found['ratio']:.2f}"),
+        ("processor time", "work", f"{found['work_ratio']:.2f}"),
+    ]
+    times = [
+        f"| {what} | {found[name]:.2f} s | {found[f'peer_{name}']:.2f} s | {share} | ≤ 0.25 |"
+        for what, name, share in rows
+    ]
+    return f"""{STATISTICS_TITLE}
+
+`python -m tests.bench.deltalog --statistics`: medians of {size.pairs} interleaved pairs, each measurement in a process of its own, on
+{os.cpu_count()} processors ({platform.machine()}, Python {platform.python_version()}).
+Added memory is the peak above what the imports took; processor time is without imports.
+Other work on the machine, as its load average when the run ended: {os.getloadavg()[1]:.1f}.
+
+| {size.commits:,} commits of three files each, with statistics of 13 columns | Levee | deltalake | ratio | bar |
+|---|---|---|---|---|
+{chr(10).join(times)}
+| added peak memory | {found["added_mb"]:.0f} MB | {found["peer_added_mb"]:.0f} MB | | ≤ 40 MB |
+"""
+
+
 def run(size: Size) -> str:
     with tempfile.TemporaryDirectory(prefix="levee-bench-") as folder:
         return report(size, long_log(Path(folder), size), many_files(Path(folder), size))
 
 
+def run_statistics(size: Size) -> str:
+    with tempfile.TemporaryDirectory(prefix="levee-bench-") as folder:
+        return report_statistics(size, log_with_statistics(Path(folder), size))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiny", action="store_true", help="a small log, nothing is written to the document")
+    parser.add_argument("--statistics", action="store_true", help="the log with statistics alone")
     parser.add_argument("--step", nargs=3, metavar=("STEP", "TABLE", "STATE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.step:
         step, table, state = options.step
         print(json.dumps(STEPS[step](table, state)))
         return
-    section = run(TINY if options.tiny else FULL)
-    print(section)
-    if not options.tiny:
-        put_into(DOCUMENT, section)
+    size = TINY if options.tiny else FULL
+    for measured in (run_statistics,) if options.statistics else (run, run_statistics):
+        section = measured(size)
+        print(section)
+        if not options.tiny:
+            put_into(DOCUMENT, section)
 
 
 if __name__ == "__main__":

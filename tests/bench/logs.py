@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _START = 1_700_000_000_000
-_SCHEMA = json.dumps(
-    {
-        "type": "struct",
-        "fields": [
-            {"name": name, "type": kind, "nullable": True, "metadata": {}}
-            for name, kind in (("id", "long"), ("name", "string"), ("day", "string"))
-        ],
-    }
-)
+
+
+def _schema(columns: dict[str, str]) -> str:
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns.items()]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+_SCHEMA = _schema({"id": "long", "name": "string", "day": "string"})
 _PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 _BATCH = 50_000
 
@@ -78,7 +77,11 @@ def _actions(version: int) -> Iterator[dict[str, Any]]:
 
 
 def write_commit(table: Path, version: int) -> None:
-    lines = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in _actions(version))
+    _write(table, version, _actions(version))
+
+
+def _write(table: Path, version: int, actions: Iterable[dict[str, Any]]) -> None:
+    lines = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
     (table / "_delta_log" / f"{version:020d}.json").write_text(lines)
 
 
@@ -87,6 +90,66 @@ def write_commits(table: Path, count: int) -> None:
     (table / "_delta_log").mkdir(parents=True)
     for version in range(count):
         write_commit(table, version)
+
+
+_WIDE = {
+    **{f"key_{number}": "long" for number in range(4)},
+    **{f"name_{number}": "string" for number in range(4)},
+    **{f"price_{number}": "double" for number in range(3)},
+    "day": "date",
+    "at": "timestamp",
+}
+
+
+def _wide_value(name: str, number: int) -> Any:
+    kind = _WIDE[name]
+    if kind == "long":
+        return number * 1000
+    if kind == "string":
+        return f"a name of the number {number:08d}"
+    if kind == "double":
+        return number / 8
+    day = f"20{number % 30:02d}-{number % 12 + 1:02d}-{number % 28 + 1:02d}"
+    return day if kind == "date" else f"{day}T12:00:00.123Z"
+
+
+def _wide_stats(number: int) -> str:
+    value = {
+        "numRecords": 1000,
+        "minValues": {name: _wide_value(name, number) for name in _WIDE},
+        "maxValues": {name: _wide_value(name, number + 1) for name in _WIDE},
+        "nullCount": dict.fromkeys(_WIDE, 0),
+    }
+    return json.dumps(value, separators=(",", ":"))
+
+
+def write_wide_commit(table: Path, version: int, files: int = 3) -> None:
+    """A commit that adds `files` files with statistics of thirteen columns each."""
+    head = [action for action in _actions(version) if "add" not in action]
+    for action in head:
+        if "metaData" in action:
+            action["metaData"]["schemaString"] = _schema(_WIDE)
+    adds = [
+        {
+            "add": {
+                "path": _path(number),
+                "partitionValues": {},
+                "size": 12345 + number,
+                "modificationTime": _START + version * 1000,
+                "dataChange": True,
+                "stats": _wide_stats(number),
+            }
+        }
+        for number in range(version * files, version * files + files)
+    ]
+    _write(table, version, [*head, *adds])
+
+
+def write_wide_commits(table: Path, count: int) -> None:
+    """Three files added per commit, with the statistics that a table of thirteen columns has; no checkpoint."""
+    (table / "_delta_log").mkdir(parents=True)
+    for version in range(count):
+        write_wide_commit(table, version)
 
 
 _TEXTS = pa.map_(pa.string(), pa.string())

@@ -16,4 +16,4 @@ def test_the_bench_of_what_goes_on_by_itself_runs():
     done = subprocess.run([sys.executable, "-m", "tests.bench.background", *size], stdout=subprocess.PIPE, text=True)
     print(done.stdout)
     assert done.returncode == 0
-    assert done.stdout.count("| ≤ ") + done.stdout.count("| ≥ ") == 4
+    assert done.stdout.count("| ≤ ") + done.stdout.count("| ≥ ") == 7

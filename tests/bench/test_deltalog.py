@@ -13,3 +13,12 @@ def test_the_bench_of_the_log_reader_runs(tmp_path):
     assert "first sync" in section
     if full:
         put_into(DOCUMENT, section)
+
+
+def test_the_bench_of_a_log_with_statistics_runs():
+    full = os.environ.get("LEVEE_BENCH_SIZE") == "full"
+    section = deltalog.run_statistics(deltalog.FULL if full else deltalog.TINY)
+    print(section)
+    assert "processor time |" in section
+    if full:
+        put_into(DOCUMENT, section)

@@ -219,7 +219,7 @@ GUARDED = [
     ("/policies/{rule}/", "PATCH", "/policies/{rule}", {"required_approvals": 2}),
     ("/account/tokens/", "POST", "/tokens", {"label": "x", "scopes": ["read"]}),
     (None, "POST", "/roots", {"name": "x", "uri": "/nowhere"}),
-    ("/tables/roots/{root}/schedule/", "PATCH", "/roots/{root}", {"sync_seconds": 60}),
+    ("/roots/{root}/edit/", "PATCH", "/roots/{root}", {"sync_seconds": 60}),
 ]
 
 

@@ -70,6 +70,12 @@ def test_unknown_is_a_word_everywhere(shape):
     assert shape(None) == '<span class="lv-unknown">unknown</span>'
 
 
+def test_a_mapping_is_shown_with_a_key_called_items():
+    source = "{% for name, value in values|pairs %}{{ name }}={{ value }};{% endfor %}"
+    assert shown(source, values={"items": "<1>", "b": 2}) == "items=&lt;1&gt;;b=2;"
+    assert shown(source, values=None) == ""
+
+
 def test_unknown_says_why_and_escapes_it():
     assert levee.unknown('no "stats"') == '<abbr class="lv-unknown" title="no &quot;stats&quot;">unknown</abbr>'
 

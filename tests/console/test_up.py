@@ -137,7 +137,15 @@ COMMANDS = {
     "shell": ["shell", "-c", "from jobs.models import Job; print(Job.objects.count())"],
     "dbshell": ["dbshell", "--", "-tc", "select count(*) from jobs_job"],
     "migrate": ["migrate"],
+    "showmigrations": ["showmigrations", "audit"],
+    "check": ["check", "--database", "default"],
     "root": ["root", "add", "lake", "/usr/share"],
+    "person": ["person", "add", "olga"],
+    "policy": ["policy", "list"],
+    "audit": ["audit", "verify"],
+    "prepare": ["prepare", "--no-sample"],
+    "clearsessions": ["clearsessions"],
+    "inspectdb": ["inspectdb", "tables_root"],
 }
 
 
@@ -155,6 +163,7 @@ def test_without_one_a_command_says_so_in_one_sentence(home, name):
     last = done.stderr.strip().splitlines()
     assert len(last) == 1, done.stderr
     assert f"no instance has ever been started in {home}" in last[0]
+    assert "nonexistent" not in last[0]
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])

@@ -9,7 +9,7 @@ import pytest
 
 from console.base import waiting
 from console.base.waiting import Places
-from console.supervisor.programs import THREADS
+from console.supervisor.command_lines import THREADS
 from tests import factories
 from tests.clients import Caller, browser, caller
 

@@ -33,9 +33,9 @@ def render() -> str:
         "## What a role may do\n",
         _roles(),
         "## The API\n",
-        _table(["method", "address", "asks for", "roles"], [[r.method or "", *_row(r)] for r in every if r.is_api]),
+        _table(["method", "address", "asks for", "roles"], [[r.method or "", *_row(r)] for r in every if r.method]),
         "## Pages\n",
-        _table(["address", "asks for", "roles"], [_row(r) for r in every if not r.is_api]),
+        _table(["address", "asks for", "roles"], [_row(r) for r in every if not r.method]),
     ]
     return "\n".join(parts)
 

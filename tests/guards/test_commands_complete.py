@@ -47,6 +47,7 @@ ALLOWED = {
     "tables/rules/destruction.py": "Delta's operations, whoever committed them",
     "tables/history/destructive_effects.py": "Delta's operations, whoever committed them",
     "tables/web/table/": "a table's page leads to the pages that change it, where they are there",
+    "console/base/setting_values.py": "the first parts of Levee's addresses, which a path in front of them can't have",
     "console/management/commands/prepare.py": "asks for the two conversions of the sample lake as a person would",
     "frontend/templates/parts/nav.html": "pages under Tables, which keep it marked as the current one",
     "jobs/models/stream.py": "the row of a stream's round has the name of the command that runs it",

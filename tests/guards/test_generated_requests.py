@@ -80,6 +80,7 @@ def caller_and_ids(lake):
         "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
         "stream_id": factories.stream(table, person).pk,
         "notice_id": factories.notice().pk, "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
+        "database": "shop",
     }  # fmt: skip
     return Caller(person).client, ids
 

@@ -18,6 +18,7 @@ FORBIDDEN = {
     "a style attribute": r"\sstyle\s*=",
     "an event handler": r"\son[a-z]+\s*=\s*[\"'{]",
     "a javascript address": r"javascript:",
+    "a mapping's items, which its own key of that name would hide (use the filter pairs)": r"\.items\b",
     "evaluation by htmx": r"hx-(on|vals)\s*[:=][^>]*js:",
 }
 

@@ -24,6 +24,8 @@ PROGRAM = Path(__file__).with_name("fake_jvm.py")
 class FakeHost:
     """Starts and ends the process that plays the JVM."""
 
+    waiting = ""
+
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, name
         self._process: subprocess.Popen[bytes] | None = None
@@ -66,7 +68,7 @@ class FakeEngine:
 
     def preview(self, command: Any, version: int | None, marks: Marks, report: Report) -> Measure:
         report.stage("reading footers")
-        self._work(getattr(command, "seconds", 0))
+        self._work(command)
         return inspection(command.path)
 
     def run(self, command: Any, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report) -> Result:
@@ -76,7 +78,7 @@ class FakeEngine:
         report.point(Point.SPARK_STARTED)
         report.stage("writing files")
         files = self._files(command)
-        self._work(getattr(command, "seconds", 0))
+        self._work(command)
         report.point(Point.FILES_WRITTEN)
         report.stage("committing")
         version = self._commit(command, marks, files, report)
@@ -89,8 +91,10 @@ class FakeEngine:
             return {self._ask(op="write", path=command.path, rows=command.rows)["file"]: command.rows}
         return {p.name: p.stat().st_size for p in Path(command.path).glob("*.parquet")}
 
-    def _work(self, seconds: float) -> None:
-        if seconds and self._ask(op="work", seconds=seconds).get("cancelled"):
+    def _work(self, command: Any) -> None:
+        """For the command's `seconds`, or until there is a file `enough` in its directory."""
+        seconds, gate = getattr(command, "seconds", 0), f"{command.path}/enough"
+        if seconds and self._ask(op="work", seconds=seconds, gate=gate).get("cancelled"):
             raise EngineCancelled("cancelled")
 
     def _commit(self, command: Any, marks: Marks, files: dict[str, int], report: Report) -> int:

@@ -48,10 +48,10 @@ def answer(value):
 
 
 def work(order, orders):
-    """A long Spark job: it can be cancelled."""
+    """A long Spark job: it can be cancelled, and ends sooner once there is a file `gate`."""
     until = time.monotonic() + order["seconds"]
-    while (left := until - time.monotonic()) > 0:
-        heard = orders.next(left)
+    while (left := until - time.monotonic()) > 0 and not os.path.exists(order["gate"]):  # noqa: PTH110 (starts without pathlib)
+        heard = orders.next(min(left, 0.2))
         if heard is None:
             raise SystemExit(0)
         if heard.get("op") == "cancel":

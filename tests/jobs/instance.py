@@ -59,6 +59,7 @@ class Part:
     command: list[str]
     environment: dict[str, str]
     options: dict[str, Any] = field(default_factory=dict)
+    code: Path = PROJECT
     process: subprocess.Popen[bytes] | None = None
     before: Callable[[], None] = lambda: None
     strange: dict[str, str] = field(default_factory=dict)  # what makes it unlike an ordinary one
@@ -68,7 +69,7 @@ class Part:
         with log.open("ab") as out:
             self.process = subprocess.Popen(
                 self.command,
-                cwd="/" if self.options else PROJECT,
+                cwd="/" if self.options else self.code,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -93,6 +94,7 @@ class Instance:
         for path in (self.faults, self.lake):
             path.mkdir()
         self.engine, self.timing = engine, timing
+        self.code = PROJECT  # of the parts that are started from now on
         self.parts: dict[str, Part] = {}
         self._lock = threading.RLock()
         self._closing = threading.Event()
@@ -160,7 +162,7 @@ class Instance:
             "LEVEE_TEST_FAULTS": str(self.faults),
             "LEVEE_TEST_ENGINE": self.engine,
             "DJANGO_SETTINGS_MODULE": "console.settings",
-            "PYTHONPATH": str(PROJECT),
+            "PYTHONPATH": str(self.code),
             **more,
         }
 
@@ -186,7 +188,7 @@ class Instance:
             )  # killed, but may be a while dying: it would pass for the next one's
 
     def add_dispatcher(self, name: str = "dispatcher", **more: str) -> None:
-        self.add(Part(name, [sys.executable, "manage.py", "dispatcher"], self.environment(**more)))
+        self.add(Part(name, [sys.executable, "manage.py", "dispatcher"], self.environment(**more), code=self.code))
 
     def add_worker(self, name: str = "spark", **more: str) -> None:
         """A worker of the queue that its name begins with; returns when it is ready."""
@@ -204,7 +206,7 @@ class Instance:
                 "WARNING",
             ),
         ]
-        self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more), strange=more))
+        self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more), strange=more, code=self.code))
 
     def wait_ready(self, name: str = "spark", limit: float = LIMIT_S) -> None:
         """Until the worker of that name says that it is ready, and is a process that lives."""
@@ -225,7 +227,7 @@ class Instance:
         if self._requester is None or self._requester.poll() is not None:
             self._requester = subprocess.Popen(
                 [sys.executable, "-m", "tests.jobs.requester"],
-                cwd=PROJECT,
+                cwd=self.code,
                 env=self.environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -238,6 +240,19 @@ class Instance:
         self._requester.stdin.write(json.dumps({"do": do, **values}) + "\n")
         self._requester.stdin.flush()
         return self._line()
+
+    def replace_requester(self) -> None:
+        """Ends the process that plays the web, as a planned stop does between two requests; the next act starts another."""
+        if self._requester is not None:
+            self._requester.terminate()
+            self._requester.wait(20)
+            self._requester = None
+
+    def ask_until_taken(self, do: str, **values: Any) -> dict[str, Any]:
+        """Asks again while the database is away, as a person does whom a page has told 503."""
+        while "refused" in (told := self.ask(do, **values)):
+            time.sleep(0.2)
+        return told
 
     def _line(self) -> dict[str, Any]:
         assert self._requester is not None

@@ -28,6 +28,7 @@ from jobs.models import Job, Stream, Worker
 from jobs.policy.evaluate import policy_of
 from jobs.requests import asking
 from jobs.streams import acts as stream_acts
+from jobs.streams import runs as stream_runs
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append
@@ -106,12 +107,12 @@ def do_stream(name: str, source: str, target: str, interval: str) -> dict:
         factories.root_at(Path(source).parent)
     person()
     stream = stream_acts.create(actor(), name, "a test asks", asked)
-    return {"stream": str(stream.pk), "job": str(stream_acts.start(actor(), stream).pk)}
+    return {"stream": str(stream.pk), "job": str(stream_runs.start(actor(), stream).pk)}
 
 
 def do_start_stream(stream: str) -> dict:
     """Starts it again."""
-    return {"job": str(stream_acts.start(actor(), Stream.objects.select_related("table").get(pk=stream)).pk)}
+    return {"job": str(stream_runs.start(actor(), Stream.objects.select_related("table").get(pk=stream)).pk)}
 
 
 def do_convert(path: str) -> dict:

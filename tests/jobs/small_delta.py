@@ -23,13 +23,11 @@ from jobs.domain.measures import Matched, Measure, Restorable
 from jobs.domain.results import Result
 
 Row = dict[str, Any]
-SCHEMA = {
-    "type": "struct",
-    "fields": [
-        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
-        {"name": "p", "type": "string", "nullable": True, "metadata": {}},
-    ],
-}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+    {"name": "p", "type": "string", "nullable": True, "metadata": {}},
+]
+SCHEMA = {"type": "struct", "fields": FIELDS}
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -100,6 +98,13 @@ def commit(
     with (path / "_delta_log" / f"{number:020d}.json").open("x") as file:
         file.write("\n".join(map(json.dumps, lines)))
     return number
+
+
+def reshape(path: Path, schema: Mapping[str, Any]) -> int:
+    """Somebody else's change of the schema alone."""
+    first = (path / "_delta_log" / f"{0:020d}.json").read_text().splitlines()
+    [metadata] = [action["metaData"] for action in map(json.loads, first) if "metaData" in action]
+    return commit(path, "CHANGE COLUMN", [{"metaData": metadata | {"schemaString": json.dumps(schema)}}])
 
 
 def _adds(path: Path, rows: list[Row]) -> list[dict[str, Any]]:

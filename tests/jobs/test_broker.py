@@ -8,7 +8,7 @@ import redis
 from kombu.transport import redis as kombu_redis
 
 from console.celery import app
-from console.wake_ups import is_wake_up
+from console.wake_ups import REFUSED, is_wake_up
 from jobs.lifecycle import wakeups
 
 
@@ -99,4 +99,5 @@ def test_what_is_none_is_dropped_and_the_next_one_taken(redis_server, wake_up):
             while not taken:
                 connection.drain_events(timeout=30)
         assert client.llen("light") == 0
+        assert int(client.get(REFUSED)) == len(foreign)
     assert [message.headers["task"] for message in taken] == [wakeups.LOOK]

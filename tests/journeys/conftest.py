@@ -1,6 +1,7 @@
 """A browser that reports what a person would not see: violations of the content security policy, script errors, axe's findings."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from playwright.sync_api import BrowserContext, Page
 
 from console.setup.chromium import find
 from tests.journeys.sample_server import serving
+
+# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"

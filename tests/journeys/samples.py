@@ -11,7 +11,7 @@ from django import forms
 from console.templatetags.levee import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.reads import row_cells
-from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_review
+from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_metastore, samples_review
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -521,6 +521,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
     **samples_delete.PAGES,
+    **samples_metastore.PAGES,
     **samples_review.PAGES,
     "jobs": (
         "jobs/jobs/list.html",

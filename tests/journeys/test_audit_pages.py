@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from tables.sync import table as syncing
 from tests import factories
 from tests.factories import lakes
 
-# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from jobs.models import Job
 from tables.models import Table
 from tests import factories
 from tests.factories import lakes
-from tests.journeys.test_table_pages import sign_in
+from tests.journeys.looks import sign_in
 
-# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -14,8 +12,6 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tests import factories
 
-# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 NEW_PASSWORD = "a password of her own"

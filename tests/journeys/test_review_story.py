@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +24,6 @@ from tests.jobs import small_delta
 from tests.jobs.asking import request_delete
 from tests.jobs.small_delta import SmallEngine
 
-# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHONE = {"width": 390, "height": 844}
 

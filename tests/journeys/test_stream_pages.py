@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -12,15 +11,13 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page
 
 from jobs.models import Job, Stream
-from jobs.streams import acts
+from jobs.streams import acts, runs
 from tests.jobs.streams.conftest import actor, asked, counted, landing, olga, root, sales
 from tests.jobs.web.streams.test_pages import batch, made, opened
-from tests.journeys.test_table_pages import LOOKS, sign_in
+from tests.journeys.looks import sign_in, troubles_of
 
 __all__ = ["actor", "asked", "counted", "landing", "olga", "root", "sales"]
 
-# Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
 ERROR = {
     "code": "engine_failed", "message": "A schema mismatch detected when writing to the Delta table.",
@@ -32,7 +29,8 @@ ERROR = {
 @pytest.fixture
 def streams(actor: Any, asked: dict[str, Any], counted: dict[str, Any]) -> dict[str, Any]:
     """One that runs with a past, one that failed, one that waits for its approval, one that nobody has started."""
-    lag = {"waiting": 3, "unit": "file", "oldest": (timezone.now() - timedelta(minutes=4)).isoformat(), "exact": True}
+    oldest = (timezone.now() - timedelta(minutes=4)).isoformat()
+    lag = {"waiting": 3, "unit": "file", "oldest": oldest, "exact": True, "too_old": 2}
     running = made(
         name="pageviews-ingest", state="running", lag=lag, lag_at=timezone.now(), query_id="0d8f1b62", rounds=9
     )
@@ -43,7 +41,7 @@ def streams(actor: Any, asked: dict[str, Any], counted: dict[str, Any]) -> dict[
     batch(failed, 0)
     fresh = acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
     replacing = acts.create(actor, "sums", "sums by p", counted)
-    job = acts.start(actor, replacing)
+    job = runs.start(actor, replacing)
     ids = {"running": running.pk, "failed": failed.pk, "fresh": fresh.pk, "replacing": replacing.pk, "job": job.pk}
     return {name: str(pk) for name, pk in ids.items()}
 
@@ -71,20 +69,8 @@ def test_the_pages_of_streams_are_clean_in_both_themes_and_at_both_widths(
     faults: list[str],
     axe_findings: Callable[[Page], list[str]],
 ) -> None:
-    page = context.new_page()
-    troubles: list[str] = []
-    for theme, width in LOOKS:
-        sign_in(context, server, actor.person, theme)
-        page.set_viewport_size({"width": width, "height": 900})
-        for address in PAGES:
-            answer = page.goto(server + address.format(**streams))
-            assert answer is not None
-            assert answer.status == 200, address
-            where = f"{address}, {theme}, {width} px"
-            troubles += [f"{where}: {finding}" for finding in axe_findings(page)]
-            if page.evaluate("document.documentElement.scrollWidth") > width:
-                troubles.append(f"{where}: scrolls sideways")
-    assert troubles == []
+    addresses = [address.format(**streams) for address in PAGES]
+    assert troubles_of(context, server, actor.person, addresses, axe_findings) == []
     assert faults == []
 
 

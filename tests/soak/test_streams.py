@@ -1,7 +1,7 @@
 """A stream is killed at random, over and over, while files arrive: no row is lost, none is doubled, by another reader than Spark. And
 one worker keeps several streams at their interval.
 
-`make soak` kills 50 times and keeps 10 streams at 30 s for an hour; the tests kill 5 times and keep 3 at 10 s for a minute. The kills
+`make soak` kills 50 times and keeps 10 streams at 30 s for an hour; the tests kill 5 times and keep 3 at 30 s for five minutes. The kills
 are drawn from LEVEE_SOAK_SEED (printed), so that a failure can be played again.
 """
 
@@ -29,8 +29,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(0)]
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 KILLS = 50 if FULL else 5
 ROWS = 5  # of one file
-STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 10, 60)
-LIMIT_S = 240.0
+STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 30, 300)
+LIMIT_S = 600.0 if FULL else 240.0  # a JVM that starts beside other work takes minutes
 TIMING = {
     "lease": 5.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5, "cancel_grace": 4.0, "unproven": 3.0,
     "run_limit": 600.0, "preview_limit": 600.0,
@@ -43,6 +43,7 @@ def instance() -> Iterator[Instance]:
     try:
         with opened(folder, TIMING, engine="spark") as made:
             made.add_worker("streams")
+            made.add_worker("light")  # reads the log of a target whose round's commit was found without its worker
             made.add_dispatcher()
             yield made
     finally:
@@ -83,18 +84,22 @@ def test_one_worker_keeps_several_streams_at_their_interval(instance):
         for landing in places:
             drop(landing, written, 1)
         written, dropped = written + ROWS, time.monotonic()
-        wait_for(lambda: all_there(instance, written), LIMIT_S, instance.tail)  # noqa: B023 (called before the loop goes on)
+        waiting = list(range(STREAMS))
+        wait_for(lambda: arrived(instance, written, waiting), LIMIT_S, instance.tail)  # noqa: B023 (called before the loop goes on)
         late.append(time.monotonic() - dropped)
         time.sleep(max(0.0, dropped + INTERVAL_S - time.monotonic()))
     late.sort()
     told = f"all rows there after {late[len(late) // 2]:.1f} s (median), {late[-1]:.1f} s (longest)"
     print(f"{STREAMS} streams at {INTERVAL_S} s, a file for each {len(late)} times: {told}")
     assert not instance.rows("select name from jobs_stream where name like 'kept%%' and state <> 'running'")
+    assert not FULL or late[len(late) // 2] <= INTERVAL_S
 
 
-def all_there(instance: Instance, written: int) -> bool:
-    """Whether each of the streams has written every row."""
-    return all(ids(instance.lake / f"kept{number}") == list(range(written)) for number in range(STREAMS))
+def arrived(instance: Instance, written: int, waiting: list[int]) -> bool:
+    """Whether each of the streams has written every row; `waiting` are the numbers of those that hadn't when they were last read."""
+    while waiting and ids(instance.lake / f"kept{waiting[0]}") == list(range(written)):
+        waiting.pop(0)
+    return not waiting
 
 
 def drop(landing: Path, first: int, files: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from tables.catalog import roots
+from tables.catalog.object_stores import Description
 from tables.models import Root
-from tests import factories
+from tests import factories, s3
 from tests.factories import lakes
 
 
@@ -50,3 +51,23 @@ def admin(person: Callable[..., Person]) -> Actor:
 @pytest.fixture
 def root(admin: Actor, lake: Path) -> Root:
     return roots.add_root(admin, "lake", str(lake))
+
+
+@pytest.fixture(scope="session")
+def _store_server() -> Iterator[tuple[str, s3.Door]]:
+    with s3.serving() as served:
+        yield served
+
+
+@pytest.fixture
+def store(_store_server: tuple[str, s3.Door]) -> Iterator[s3.Store]:
+    """An empty bucket in an object store that knows one key."""
+    with s3.a_bucket(*_store_server) as bucket:
+        yield bucket
+
+
+@pytest.fixture
+def stored(admin: Actor, store: s3.Store) -> Root:
+    """A root in it, below a prefix with one Delta table."""
+    store.delta("sales/orders")
+    return roots.add_root(admin, "stored", f"{store.uri}/sales", storage=Description.of(store.storage()))

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 
-from console.audit import heads, verification
+from console.audit import heads, restores, verification
 from console.audit.actor import Actor
 from console.audit.models import Verification
 from console.management.troubles import in_one_line
@@ -43,14 +43,18 @@ class Command(BaseCommand):
             run = verification.verify(WHO, options["since"], options["public_key"], differences)
             with transaction.atomic():
                 record_verification(Actor.system(WHO), run)
-        self._print(run, as_json=options["json"])
+        self._print(run, options["public_key"], as_json=options["json"])
         if run.problem_count:
             sys.exit(1)
 
-    def _print(self, run: Verification, *, as_json: bool) -> None:
+    def _print(self, run: Verification, key: str | None, *, as_json: bool) -> None:
+        taken_back = [restores.sentence(line) for line in heads.exported(key).restores]
         if as_json:
-            self.stdout.write(json.dumps(verification.as_json(run), cls=DjangoJSONEncoder, indent=1))
+            result = verification.as_json(run) | {"restores": taken_back}
+            self.stdout.write(json.dumps(result, cls=DjangoJSONEncoder, indent=1))
             return
+        for sentence in taken_back:
+            self.stdout.write(f"restored: {sentence}")
         for problem in run.problems:
             self.stdout.write(f"{problem['kind']}: {problem['text']}")
         wrong = verification.first_wrong(run)

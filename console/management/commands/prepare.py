@@ -10,13 +10,17 @@ from django.core.management.base import BaseCommand, CommandParser
 from console.accounts.models import Person
 from console.accounts.services import FIRST_NAME, first_person
 from console.audit.actor import Actor
+from console.base import schema_version
+from console.base.errors import Problem
+from console.base.logs import log
 from jobs.commands.convert.rules import Convert
 from jobs.models import Job, Stream
 from jobs.requests.asking import request
 from jobs.streams.acts import create
+from tables.catalog.additions import add_table
 from tables.catalog.roots import ensure_sample
-from tables.models import Root
-from tables.rules.sample_lake import CONVERSIONS, ROOT_NAME, SAMPLE_STREAM, Conversion
+from tables.models import Root, Table
+from tables.rules.sample_lake import CONVERSIONS, DELTA_TABLES, ROOT_NAME, SAMPLE_STREAM, Conversion
 
 
 class Command(BaseCommand):
@@ -30,6 +34,8 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, no_sample: bool, **__: Any) -> None:
         call_command("migrate", database="admin", interactive=False, verbosity=0, skip_checks=True)
+        for text in schema_version.report("prepare").texts.values():
+            print(text, flush=True)  # older code than the database's: the terminal of `up` shows it
         password = first_person()
         if password is not None:
             # At once: it is stored only as a hash, and whoever ends this process now must have seen it.
@@ -39,17 +45,31 @@ class Command(BaseCommand):
 
 
 def _sample() -> None:
-    """The sample lake, its two conversions and its stream, for an instance that has no root of its own yet."""
+    """The sample lake, its tables, its two conversions and its stream, for an instance that has no root of its own yet."""
     if Root.objects.exclude(name=ROOT_NAME).exists():
         return
     person = Person.objects.earliest("created_at")
     root, _ = ensure_sample(settings.ENV.home, person)
+    _add_tables(person, Path(root.uri))
     for conversion in CONVERSIONS:
         key = f"sample {conversion.directory}"
         if not Job.objects.filter(requested_by=person, idempotency_key=key).exists():
             _request(person, Path(root.uri), conversion, key)
     if not Stream.objects.exists():
         _sample_stream(person, Path(root.uri))
+
+
+def _add_tables(person: Person, lake: Path) -> None:
+    """The Delta tables that are there with a past, each with its log read: the first page shows a history. What was hidden stays so."""
+    for name in DELTA_TABLES:
+        path = lake / name
+        if (path / "_delta_log").is_dir() and not Table.objects.filter(path=str(path)).exists():
+            try:
+                add_table(Actor.acting_for(person), str(path))
+            except Problem as problem:
+                log.warning(
+                    "sample_table_not_added", path=str(path), error=problem.detail
+                )  # the next start tries again
 
 
 def _sample_stream(person: Person, lake: Path) -> None:

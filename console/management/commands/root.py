@@ -1,15 +1,18 @@
-"""`manage.py root add NAME URI [--sync SECONDS]`: registers a storage prefix from the host's command line."""
+"""`manage.py root add NAME URI [--sync SECONDS]`: registers a directory or prefix from the host's command line."""
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from console.audit.actor import Actor
 from console.management.troubles import in_one_line
-from tables.catalog import sync_interval
+from tables.catalog import root_changes
+from tables.catalog.object_stores import Description
 from tables.catalog.roots import add_root
 from tables.models import Root
 from tables.rules.locations import InvalidRoot, root_uri
@@ -22,19 +25,45 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_subparsers(dest="act", required=True).add_parser("add", help=self.help)
         add.add_argument("name", metavar="NAME")
-        add.add_argument("uri", metavar="URI", help="an absolute path")
+        add.add_argument("uri", metavar="URI", help="an absolute path, or s3://BUCKET/PREFIX")
         pause = "shortest pause between syncs of a table, in seconds (300 unless told); never: by hand only"
         add.add_argument("--sync", metavar="SECONDS", help=pause)
+        add.add_argument("--endpoint", metavar="URL", help="of the object store; AWS unless told")
+        add.add_argument("--region", help="of the bucket")
+        add.add_argument("--key-id", metavar="ID", help="of the bucket's key; Levee's own identity unless told")
+        add.add_argument(
+            "--secret-file", metavar="FILE", help="holds the key's secret on one line; - for standard input"
+        )
+        add.add_argument(
+            "--virtual-hosted", action="store_true", help="the bucket is named in the host, not in the path"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         name, uri, actor = options["name"], options["uri"], Actor.system("command line")
         with in_one_line():
-            pause = {} if options["sync"] is None else {"sync_seconds": _seconds(options["sync"])}
+            pause: dict[str, Any] = {} if options["sync"] is None else {"sync_seconds": _seconds(options["sync"])}
             known = _known(name, uri)
             if known is not None and pause:
-                sync_interval.change(actor, known, pause["sync_seconds"])
-            root = known or add_root(actor, name, uri, **pause)
+                root_changes.change(actor, known, pause)
+            root = known or add_root(actor, name, uri, **pause, storage=_storage(options))
         self.stdout.write(f"root {name} already exists" if known else f"root {root.name} at {root.uri} added")
+
+
+def _storage(options: dict[str, Any]) -> Description | None:
+    if not any(options[name] for name in ("endpoint", "region", "key_id", "secret_file", "virtual_hosted")):
+        return None
+    given = {name: options[name] for name in ("endpoint", "region", "key_id")}
+    secret = _line(options["secret_file"]) if options["secret_file"] else ""
+    return Description.of({**given, "secret": secret, "path_style": not options["virtual_hosted"]})
+
+
+def _line(file: str) -> str:
+    """A secret is never an argument: every user of the machine sees those."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"--secret-file: {file} can't be read: {error}") from None
+    return text.strip()
 
 
 def _seconds(text: str) -> int | None:

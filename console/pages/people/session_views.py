@@ -10,8 +10,8 @@ from django.contrib.auth.views import LoginView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -22,6 +22,7 @@ from console.accounts.permissions import Open, person_of, requires
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.addresses import leads_into_levee
 from console.base.errors import Problem
 from console.base.logs import request_address, request_id
 from console.pages.people.forms import ChangePasswordForm, ConfirmForm
@@ -37,6 +38,11 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
     requires = (Open.PUBLIC,)
     attempt: PasswordAttempt
+
+    def get_redirect_url(self) -> str:  # type: ignore[override]  # the stubs know another Django’s
+        """Where `next` says, if that is a page of this console; an empty text otherwise, and the home page follows."""
+        url = super().get_redirect_url()
+        return url if leads_into_levee(url) else ""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         name = _name_given(request)
@@ -126,8 +132,8 @@ def _confirm_page(request: HttpRequest, form: ConfirmForm, back: str, problem: P
 
 def next_page(request: HttpRequest) -> str:
     """Where `next` says to go on: an address of this console without a host, else the home page."""
-    back = request.POST.get("next") or request.GET.get("next") or "/"
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/"
+    back = request.POST.get("next") or request.GET.get("next") or ""
+    return back if leads_into_levee(back) else reverse("home")
 
 
 @requires(Open.SIGNED_IN)

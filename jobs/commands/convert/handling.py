@@ -64,7 +64,8 @@ class ConvertHandling(Handling[Convert]):
             place = resolve(job.table.path, Root.objects.all())
         except LocationError:
             return
-        cleanup.remove_empty_directories(Path(place.path) / cleanup.DELTA_LOG)
+        if place.is_local:
+            cleanup.remove_empty_directories(Path(place.path) / cleanup.DELTA_LOG)
 
 
 def _place_of(actor: Actor, command: Convert) -> places.Place:

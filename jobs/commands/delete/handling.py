@@ -21,7 +21,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import with_readers
+from jobs.targets.readers import Change, with_readers
 from jobs.targets.subject import Subject, reread, subject_of
 from tables.models import Table
 
@@ -49,14 +49,13 @@ class DeleteHandling(Handling[Delete]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         subject = subject_of(job.table_id)
-        log = _from_log(subject, reread(subject, tree_of(job)))
+        log = from_log(subject, reread(subject, tree_of(job)))
         if log.values["branch"] == "nothing":
             exact = log.values | {"rows_matched": 0, "rows_matched_exact": True}
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
-        return Found(
-            with_count(log, subject, matched), subject.version, nothing_to_do=None if matched.rows else NOTHING
-        )
+        values = _with_readers(with_count(log, subject, matched), subject)
+        return Found(values, subject.version, nothing_to_do=None if matched.rows else NOTHING)
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
@@ -106,7 +105,14 @@ def _from_log(subject: Subject, node: Node | None) -> LogPreview:
     log = from_log(subject, node)
     if log.values["branch"] == "nothing":
         return log
-    return replace(log, values=with_readers(log.values, subject.table.pk))
+    return replace(log, values=_with_readers(log.values, subject))
+
+
+def _with_readers(values: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """The preview with what follows for streams. A rewrite adds files if rows remain, of which only Spark’s count can be sure."""
+    copies = values["branch"] == "rewrite" and values["rows_matched_exact"] and (values["rows_copied"] or 0) > 0
+    adds = False if values["branch"] == "metadata_only" else True if copies else None
+    return with_readers(values, subject, Change(removes=True, adds=adds))
 
 
 def tree_of(job: Job) -> Node | None:

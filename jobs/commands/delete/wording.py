@@ -22,7 +22,7 @@ _NOT_NEEDED = {
 
 
 def title(table: str, parameters: Parameters) -> str:
-    return f"Delete {'rows' if parameters.get('tree') else 'all rows'} from {table}"
+    return f"Delete {'rows' if parameters.get('tree') else 'all rows'} from {table}"  # nosec B608  # a title
 
 
 def heading(table: str, parameters: Parameters, preview: Preview) -> str:
@@ -30,7 +30,7 @@ def heading(table: str, parameters: Parameters, preview: Preview) -> str:
     if rows is None or not preview.get("rows_matched_exact"):
         return title(table, parameters)
     every = "all " if preview.get("class") == "whole_table" else ""
-    return f"Delete {every}{rows:,} {'row' if rows == 1 else 'rows'} from {table}"
+    return f"Delete {every}{rows:,} {'row' if rows == 1 else 'rows'} from {table}"  # nosec B608  # a title
 
 
 def figures(preview: Preview) -> list[Figure]:

@@ -18,10 +18,13 @@ from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import with_readers
+from jobs.targets.readers import Change, with_readers
 from jobs.targets.subject import Subject, subject_of
+from tables.deltalog.rules.schema_changes import Change as SchemaChange
 from tables.models import Table
 
+# Changes of a schema that no reader's columns depend on.
+_UNREAD = {SchemaChange.COMMENT.value, SchemaChange.METADATA.value, SchemaChange.ORDER.value}
 NEWEST = "The table is already at this version: nothing changed."
 
 
@@ -42,7 +45,8 @@ class RestoreHandling(Handling[Restore]):
 
     def preview(self, job: Job, measured: Measured) -> Found:
         version, subject = version_of(job), subject_of(job.table_id)
-        values = with_readers(from_log(subject, version), subject.table.pk)
+        log = from_log(subject, version)
+        values = with_readers(log, subject, _change(log))
         if version == subject.version:
             return Found(values, subject.version, nothing_to_do=NEWEST)
         restorable = measured(subject.version)
@@ -59,6 +63,12 @@ class RestoreHandling(Handling[Restore]):
             return _by_log(job, subject_of(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
+
+
+def _change(log: Mapping[str, Any]) -> Change:
+    """What the restore's commit does, as those who read the table meet it."""
+    reshapes = any(change["kind"] not in _UNREAD for change in log["schema_changes"])
+    return Change(removes=log["files_gone"] > 0, adds=log["files_back"] > 0, reshapes=reshapes)
 
 
 def version_of(job: Job) -> int:

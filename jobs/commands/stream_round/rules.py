@@ -27,6 +27,9 @@ FORMAT_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "text": ("wholetext",),
     "parquet": (),
 }
+# What Spark does with a line that doesn't fit the schema. Its default is PERMISSIVE: a row of NULLs, with the file taken for good.
+PARSE_MODES = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+PARSED_FORMATS = ("json", "csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,16 @@ class FileSource:
     format: str
     schema: Mapping[str, Any]
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parse_mode(self) -> str | None:
+        """What a damaged line does: FAILFAST unless the options name another mode. None for formats that aren't parsed by line."""
+        return self.options.get("mode", PARSE_MODES[0]) if self.format in PARSED_FORMATS else None
+
+    @property
+    def read_options(self) -> dict[str, str]:
+        """The options that Spark gets: the definition's, and the mode for damaged lines."""
+        return {**self.options, **({"mode": mode} if (mode := self.parse_mode) else {})}
 
 
 @dataclass(frozen=True, slots=True)

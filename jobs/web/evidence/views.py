@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.audit import heads, verification
+from console.audit import heads, restores, verification
 from console.audit.actor import Actor
 from console.audit.models import Verification
 from console.audit.queries import Filter
@@ -45,6 +45,7 @@ def verify(request: HttpRequest) -> HttpResponse:
         "runs": runs,
         "public_key": heads.public_key(),
         "heads_file": heads.heads_file(),
+        "restores": [restores.sentence(line) for line in heads.exported().restores],
         **chain_context(request),
     }
     return render(request, "audit/verification.html", context)

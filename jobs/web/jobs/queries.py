@@ -9,17 +9,19 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
 
 from console.accounts.models import Person
 from console.base.pagination import Key, Page, page
-from jobs.commands.registry import title_of
+from jobs.commands.registry import queue_of, title_of
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
-from jobs.models import Attempt, Job, JobEvent, LogLine
+from jobs.lifecycle.worker_states import LIVES_S
+from jobs.models import Attempt, Job, JobEvent, LogLine, Worker
 from jobs.targets.access import visible_to
 from tables.catalog.listing import visible_to as tables_visible_to
 from tables.history.version_links import commit_url
@@ -115,14 +117,28 @@ def log_of(job: Job) -> list[dict[str, Any]]:
 
 
 def state_sentence(job: Job) -> str:
-    """The job's state in one sentence; the stage while it runs, the reason when it failed."""
+    """The job's state in one sentence; the stage while it runs or what it waits for, the reason when it failed."""
     stage = job.progress.get("stage") if job.progress else None
+    if job.state in (State.RUNNING, State.PREVIEWING) and (waiting := (job.progress or {}).get("waiting")):
+        return str(waiting)
     if job.state == State.RUNNING and stage:
         done, total = job.progress.get("done"), job.progress.get("total")
         return f"{stage.capitalize()}, {done:,} of {total:,} Spark tasks." if total else f"{stage.capitalize()}."
     if job.state == State.SUCCEEDED and job.result:
         return success_text(Result.from_json(job.result))
     return SENTENCE[State(job.state)]
+
+
+def workers_trouble(job: Job) -> str:
+    """Why no worker takes the job yet, as the workers of its kind say it; empty while one is ready or none says anything."""
+    if job.state not in (State.QUEUED, State.PREVIEWING) or job.lease_until is not None:
+        return ""
+    kind = Worker.Kind.INTERACTIVE if job.state == State.PREVIEWING else queue_of(job.command)
+    alive = Worker.objects.filter(kind=kind, heartbeat_at__gt=Now() - timedelta(seconds=LIVES_S))
+    told = list(alive.exclude(condition=Worker.Condition.DOWN).values_list("condition", "text"))
+    if any(condition == Worker.Condition.READY for condition, _ in told):
+        return ""
+    return next((f"No worker is ready for it: {text}." for _, text in told if text), "")
 
 
 def stages_of(job: Job) -> list[dict[str, Any]]:
@@ -144,7 +160,7 @@ def details(person: Person, job: Job) -> dict[str, Any]:
         **row(job),
         "short_id": str(job.pk)[:8],
         "command": job.command,
-        "state_text": state_sentence(job),
+        "state_text": f"{state_sentence(job)} {workers_trouble(job)}".strip(),
         "table": {"id": job.table_id, "name": job.table.name, "url": reverse("tables:overview", args=[job.table_id])},
         "reason": job.reason,
         "digest": job.digest,

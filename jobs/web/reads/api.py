@@ -25,11 +25,12 @@ from console.audit.services import record
 from console.base.errors import Problem
 from console.base.rest import NoBody, ReadSerializer, WaitQuery, body_of, query_of, wait_of
 from jobs.models import Read, Worker
-from jobs.reads import queue, rows
+from jobs.reads import metastore, queue, rows
 from jobs.reads.delta_table import ask_deltatable
 from jobs.web.parts import answers
 from jobs.web.reads import delta_table_text
 from tables.catalog import listing
+from tables.catalog.rights import refuse_paused
 
 AT = re.compile(r"^@(v[0-9]{1,18}|[0-9]{17})$")
 MAX_VERSION = 2**63 - 1
@@ -96,6 +97,7 @@ class RootScan(APIView):
             raise Http404
         if not person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
             raise Problem(403, "forbidden", f"Scanning {root.name} needs an operator on it.")
+        refuse_paused(root)
         with transaction.atomic():
             record(Actor.of(request), Action.ROOT_SCAN, ObjectKind.ROOT, root.pk, root.name)
             read = queue.ask(person, "scan", Worker.Kind.LIGHT, {"root": str(root.pk)})
@@ -128,6 +130,8 @@ def _check_still_visible(request: Request, person: Person, read: Read) -> None:
     if read.table_id is not None:
         needed = Permission.TABLE_ROWS if read.kind in rows.KINDS else Permission.TABLE_READ
         listing.table_for(person, read.table_id, answer.permission if answer else needed)
+    elif read.kind in metastore.KINDS:
+        metastore.require(person)
     elif answer:
         answer.check(Actor.of(request), read)
     elif not listing.roots_of(person).filter(pk=read.question["root"]).exists():
@@ -149,5 +153,7 @@ def answered(read: Read, seconds: float, *, at_once: bool = False) -> Response:
 def _shown(read: Read) -> Any:
     if read.kind == "deltatable":
         return delta_table_text.with_details(read.answer or {})
+    if read.kind in metastore.KINDS:
+        return metastore.shown(read.person, read)
     answer = answers().get(read.kind)
     return answer.shown(read) if answer else read.answer

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from django.db import IntegrityError
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +15,7 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.errors import Problem
 from console.base.pagination import Key as Order
 from console.base.pagination import page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
@@ -21,7 +23,7 @@ from jobs.domain.digest import sha256_of
 from jobs.models import Job, Stream, StreamBatch
 from jobs.requests import asking
 from jobs.requests.asking import Key
-from jobs.streams import acts
+from jobs.streams import acts, runs, start_keys
 from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
 from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key
 from jobs.web.jobs.payloads import job_json
@@ -49,10 +51,19 @@ def _asked(request: Request, stream: Stream, act: Act, **said: str) -> Response:
     """The job that the act opens; 200 with the job as it is now if the Idempotency-Key has made it before."""
     actor, text = Actor.of(request), idempotency_key(request)
     key = Key(text, sha256_of({"stream": str(stream.pk), "act": act.__name__, **said})) if text else None
-    known = asking.known_request(actor, key) if key else None
-    if known is not None:
+    if key and (known := _known(actor, key)):
         return Response(job_json(known))
-    return Response(job_json(act(actor, stream, *said.values(), key=key)), status=202)
+    try:
+        return Response(job_json(act(actor, stream, *said.values(), key=key)), status=202)
+    except (Problem, IntegrityError):  # a request with the same key, which came at the same moment, may have been first
+        if key and (known := _known(actor, key)):
+            return Response(job_json(known))
+        raise
+
+
+def _known(actor: Actor, key: Key) -> Job | None:
+    """The job that this key opened, or that a start with it met. Raises Http404, Problem 409 `idempotency_conflict`."""
+    return asking.known_request(actor, key) or start_keys.known_round(actor, key)
 
 
 class Streams(APIView):
@@ -66,12 +77,24 @@ class Streams(APIView):
         found = page(visible_to(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
         return listed(request, found, streams_json(found.rows))
 
-    @extend_schema(operation_id="streams_create", request=NewStream, responses={201: StreamSerializer})
+    @extend_schema(
+        operation_id="streams_create",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NewStream,
+        responses={201: StreamSerializer, 200: StreamSerializer},
+    )
     def post(self, request: Request) -> Response:
-        """Creates a stream, stopped. 422 `schema_refused` names what its first batch would be refused for."""
-        given = body_of(request, NewStream)
-        stream = acts.create(Actor.of(request), given.pop("name"), given.pop("reason"), given)
-        return Response(_now(request, stream.pk), status=201)
+        """Creates a stream, stopped; 200 with the stream as it is now when the Idempotency-Key has made it before.
+
+        422 `schema_refused` names what its first batch would be refused for.
+        """
+        given, text = body_of(request, NewStream), idempotency_key(request)
+        key = Key(text, sha256_of({"act": "create", **given})) if text else None
+        actor, name, reason = Actor.of(request), given.pop("name"), given.pop("reason")
+        if key is None:
+            return Response(_now(request, acts.create(actor, name, reason, given).pk), status=201)
+        made = acts.create_once(actor, name, reason, given, key)
+        return Response(_now(request, made.stream.pk), status=201 if made.fresh else 200)
 
 
 class StreamDetail(APIView):
@@ -115,7 +138,7 @@ class StreamStart(APIView):
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """Answers with the job of its first round."""
         body_of(request, NoBody)
-        return _asked(request, stream_for(person_of(request), stream_id), acts.start)
+        return _asked(request, stream_for(person_of(request), stream_id), runs.start)
 
 
 class StreamStop(APIView):
@@ -127,7 +150,7 @@ class StreamStop(APIView):
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """After the round that runs; at once if none does."""
         body_of(request, NoBody)
-        acts.stop(Actor.of(request), stream_for(person_of(request), stream_id))
+        runs.stop(Actor.of(request), stream_for(person_of(request), stream_id))
         return Response(_now(request, stream_id), status=202)
 
 
@@ -145,7 +168,7 @@ class StreamRunOnce(APIView):
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """The job’s result has `no_op: true` if the source held nothing new."""
         body_of(request, NoBody)
-        return _asked(request, stream_for(person_of(request), stream_id), acts.run_once)
+        return _asked(request, stream_for(person_of(request), stream_id), runs.run_once)
 
 
 class StreamReset(APIView):
@@ -162,7 +185,7 @@ class StreamReset(APIView):
     def post(self, request: Request, stream_id: uuid.UUID) -> Response:
         """A reviewed job: afterwards the stream reads its source from the start again."""
         given = body_of(request, ResetBody)
-        return _asked(request, stream_for(person_of(request), stream_id), acts.reset, reason=given["reason"])
+        return _asked(request, stream_for(person_of(request), stream_id), runs.reset, reason=given["reason"])
 
 
 class StreamBatches(APIView):

@@ -150,6 +150,7 @@ class StreamSerializer(serializers.Serializer[Stream]):
     next_round_at = serializers.DateTimeField(allow_null=True)
     lag = LagSerializer(allow_null=True)
     lag_at = serializers.DateTimeField(allow_null=True)
+    lag_text = serializers.CharField(help_text="Why the last look at the source told no lag; empty if it told one.")
     last_batch = serializers.SerializerMethodField()
     round = serializers.SerializerMethodField()
     approved_by_job = serializers.UUIDField(source="approved_by_job_id", allow_null=True)

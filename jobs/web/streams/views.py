@@ -21,10 +21,13 @@ from jobs.commands.stream_round.rules import Definition, consequences_of
 from jobs.domain.states import State
 from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
-from jobs.streams import acts, rounds
+from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
-from jobs.web.streams import presenters
+from jobs.web.streams import batch_rows, listing, rates, round_lines, states
+from jobs.web.streams.batch_times import is_behind
+from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.forms import EditForm, StreamForm, values_of
+from jobs.web.streams.lags import lag_of
 
 PAGE = 50
 # Refusals that a person can mend on the page where they asked.
@@ -36,11 +39,11 @@ SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 def streams(request: HttpRequest) -> HttpResponse:
     """Every stream into a table that you may see, by name."""
     person = person_of(request)
-    listed = presenters.listed(person, PAGE, request.GET.get("cursor", ""))
+    found = listing.listed(person, PAGE, request.GET.get("cursor", ""))
     context = {
-        "rows": [presenters.row(stream) for stream in listed.rows],
-        "page": pager(request.GET, listed, "Next", previous_text="Previous"),
-        "counted": presenters.counted(person),  # by state, of all pages
+        "rows": [listing.row(stream) for stream in found.rows],
+        "page": pager(request.GET, found, "Next", previous_text="Previous"),
+        "counted": listing.counted(person),  # by state, of all pages
         "may_create": person.may(Permission.JOB_REQUEST),
     }
     return render(request, "jobs/streams/list.html", context)
@@ -58,7 +61,7 @@ def stream(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
 def stream_live(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """The head of a stream's page as it is now; what stands below comes along if a batch or a round is new."""
     found = stream_for(person_of(request), stream_id)
-    newest = presenters.newest_batches(found)
+    newest = batch_rows.newest_batches(found)
     context = _head(request, found, newest)
     context["is_news"] = request.GET.get("seen") != context["seen"]
     if context["is_news"]:
@@ -69,34 +72,34 @@ def stream_live(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
 def _detail(request: HttpRequest, found: Stream, problem: Problem | None = None) -> HttpResponse:
     batches = _batches(request, found)
     # The first page has those of the drawing.
-    newest = presenters.newest_batches(found) if "cursor" in request.GET else batches.rows[: presenters.DRAWN]
+    newest = batch_rows.newest_batches(found) if "cursor" in request.GET else batches.rows[:DRAWN]
     context = _head(request, found, newest) | _body(request, found, batches, newest) | {"problem": problem}
     return render(request, "jobs/streams/stream.html", context, status=problem.status if problem else 200)
 
 
 def _batches(request: HttpRequest, found: Stream) -> Page[StreamBatch]:
-    return presenters.batch_page(found, PAGE, request.GET.get("cursor", ""))
+    return batch_rows.batch_page(found, PAGE, request.GET.get("cursor", ""))
 
 
 def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dict[str, Any]:
     """What the head of the page shows."""
     person, opened = person_of(request), rounds.open_round(found)
-    behind = presenters.is_behind(found, newest[0].took_ms if newest else None)
+    behind = is_behind(found, newest[0].took_ms if newest else None)
     has_failed = found.state == Stream.State.FAILED
     waits = opened is not None and opened.job.state == State.AWAITING_APPROVAL
     return {
         "stream": found,
         "source": source_of(found),
         "source_url": _source_url(person, found),
-        "heading": presenters.heading(found, behind),
-        "look": presenters.BEHIND if behind else presenters.LOOKS[found.state],
-        "lag": presenters.lag_of(found),
-        "actions": presenters.actions_of(person, found, opened),
+        "heading": states.heading(found, behind),
+        "look": states.BEHIND if behind else states.LOOKS[found.state],
+        "lag": lag_of(found),
+        "actions": round_lines.actions_of(person, found, opened),
         "opened": opened,
-        "round_text": presenters.round_sentence(opened) if opened else "",
+        "round_text": round_lines.round_sentence(opened) if opened else "",
         "waits_for_approval": waits,
-        "condition": presenters.condition_of(found.error) if has_failed else "",
-        "last_good": next((batch for batch in newest if batch.version is not None), None),
+        "condition": states.condition_of(found.error) if has_failed else "",
+        "last_good": batch_rows.last_good_batch(found) if has_failed else None,
         "cursor": request.GET.get("cursor", ""),
         "polls": opened is not None or found.state in {Stream.State.RUNNING, Stream.State.STOPPING},
         "poll_seconds": 2 if opened and not waits else 10,
@@ -111,24 +114,24 @@ def _seen(found: Stream, newest: list[StreamBatch], opened: StreamRound | None) 
 
 
 def _source_url(person: Person, found: Stream) -> str | None:
-    return reverse("tables:overview", args=[found.source_table_id]) if presenters.sees_source(person, found) else None
+    return reverse("tables:overview", args=[found.source_table_id]) if round_lines.sees_source(person, found) else None
 
 
 def _body(request: HttpRequest, found: Stream, batches: Page[StreamBatch], newest: list[StreamBatch]) -> dict[str, Any]:
     """What stands below the head: batches and rail."""
-    lines = presenters.round_lines(found)
+    lines = round_lines.round_lines(found)
     definition = Definition.from_json(found.definition)
     return {
-        "drawing": presenters.drawing(found, newest),
-        "batches": presenters.batch_lines(found, batches.rows),
+        "drawing": drawing(found, newest),
+        "batches": batch_rows.batch_rows(found, batches.rows),
         "page": _pages(request, found, batches),
-        "rates": presenters.rates_of(found, newest[0] if newest else None),
+        "rates": rates.rates_of(found, newest[0] if newest else None),
         "last": newest[0] if newest else None,
         "rounds": lines,
-        "sink": presenters.described_sink(found, lines),
+        "sink": round_lines.described_sink(found, lines),
         "definition": found.definition,
         "source_name": found.source_table.name if found.source_table else "",
-        "approval": presenters.approval_of(found, definition),
+        "approval": round_lines.approval_of(found, definition),
     }
 
 
@@ -210,21 +213,21 @@ def _form_page(
 @require_POST
 def stream_start(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """Starts the stream."""
-    return _acted(request, stream_id, acts.start)
+    return _acted(request, stream_id, runs.start)
 
 
 @requires(Permission.JOB_REQUEST)
 @require_POST
 def stream_stop(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """Stops the stream after its current round."""
-    return _acted(request, stream_id, acts.stop)
+    return _acted(request, stream_id, runs.stop)
 
 
 @requires(Permission.JOB_REQUEST)
 @require_POST
 def stream_run_once(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """Opens one round."""
-    return _acted(request, stream_id, acts.run_once)
+    return _acted(request, stream_id, runs.run_once)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -258,7 +261,7 @@ def stream_reset(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     if request.method == "GET":
         return _reset_page(request, found)
     try:
-        return redirect("jobs:detail", acts.reset(Actor.of(request), found, reason).pk)
+        return redirect("jobs:detail", runs.reset(Actor.of(request), found, reason).pk)
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE:
             raise

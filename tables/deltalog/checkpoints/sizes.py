@@ -20,8 +20,6 @@ MOST_VALUES = 16_000_000
 _FOOTER = 64 << 20
 _HEADER = 256  # bytes that a page's header takes as a rule; its statistics may make it longer
 _LARGEST_HEADER = 1 << 20
-_UNCOMPRESSED, _SNAPPY = 0, 1
-_SNAPPYS_BEST = 32  # what bytes of Snappy unfold to at most, with room to spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +83,36 @@ def _count(struct: Struct, number: int) -> int:
 
 
 def check_group(group: Group, is_wanted: Callable[[str], bool], file: BinaryIO) -> None:
-    """Raises ValueError where the wanted columns unfold to more than is held at once."""
+    """Raises ValueError where the wanted columns unfold to more than is held at once, or a page reaches beyond its column.
+
+    Arrow makes room for as many bytes as a page's header gives before it looks how many there are.
+    """
     wanted = [chunk for chunk in group.chunks if is_wanted(chunk.path)]
     if any(chunk.values > max(MOST_VALUES, group.rows) for chunk in wanted):
         raise ValueError("its lists are too long to be read")
+    size = file.seek(0, 2)
+    if any(chunk.start + chunk.size > size for chunk in wanted):
+        raise ValueError("its columns reach beyond its end")
     if sum(_most_at_once(chunk, file) for chunk in wanted) > LARGEST_PAGES:
         raise ValueError("its pages unfold to too much to be read")
 
 
 def _most_at_once(chunk: Chunk, file: BinaryIO) -> int:
-    """Bytes of the largest page and the dictionary. Where all pages together can't come to much, they are left alone."""
-    best = {_UNCOMPRESSED: 1, _SNAPPY: _SNAPPYS_BEST}.get(chunk.codec)
-    if best is not None and chunk.size * best <= LARGEST_PAGES // 64:
-        return chunk.size * best
+    """Bytes of the largest page and the dictionary."""
     sizes = _page_sizes(chunk, file)
     return max(sizes, default=0) + (sizes[0] if sizes else 0)
 
 
 def _page_sizes(chunk: Chunk, file: BinaryIO) -> Sequence[int]:
+    """Bytes that each page unfolds to. Raises ValueError for a page that reaches beyond its column."""
     sizes: list[int] = []
     at, end = chunk.start, chunk.start + chunk.size
     while at < end:
         header, length = _header(file, at)
         sizes.append(_count(header, 2))
         at += length + _count(header, 3)
+    if at > end:
+        raise ValueError("a page of it reaches beyond its column")
     return sizes
 
 

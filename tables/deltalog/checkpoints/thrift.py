@@ -43,6 +43,8 @@ class _Reader:
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._signed()
             kind = head & 15
+            if number in fields:  # readers differ in which one they take
+                raise Malformed("it names a field twice")
             fields[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
         return fields
 

@@ -20,8 +20,7 @@ from tables.deltalog.read.actions import (
 )
 from tables.deltalog.read.fields import from_millis
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.lines import read_actions
-from tables.deltalog.read.parsing import parse_action
+from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Chunks, Entry
 from tables.deltalog.read.times import Clock
@@ -216,10 +215,7 @@ def read_commit(
     """Reads one commit's file once, line by line; every action also goes to `sink`."""
     problems = Problems(limit=20)
     tally, empty = Tally(entry.name, problems), True
-    for name, value in read_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
-        action = parse_action(name, value, entry.name, problems)
-        if action is None:
-            continue
+    for action in typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
         empty = False
         tally.take(action)
         if sink is not None:

@@ -103,14 +103,17 @@ def _storable(value: Any) -> Any:
 def read_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[str, Any]]:
     """Actions as (name, JSON value) pairs, in order. A line that holds no action becomes a problem."""
     for number, line in read_lines(storage, path, size, file, problems):
-        try:
-            action = parse_json(line)
-        except ValueError as error:
-            problems.add(file, f"line {number}: {error}")
-            continue
-        if type(action) is not dict or not action:
-            problems.add(file, f"line {number} holds no action")
-            continue
-        for name, value in action.items():
-            if value is not None:
-                yield name, value
+        yield from actions_in(line, number, file, problems)
+
+
+def actions_in(line: bytes, number: int, file: str, problems: Problems) -> list[tuple[str, Any]]:
+    """The actions of one line, as a rule a single one."""
+    try:
+        action = parse_json(line)
+    except ValueError as error:
+        problems.add(file, f"line {number}: {error}")
+        return []
+    if type(action) is not dict or not action:
+        problems.add(file, f"line {number} holds no action")
+        return []
+    return [item for item in action.items() if item[1] is not None]

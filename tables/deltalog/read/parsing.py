@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tables.deltalog.read.actions import (
@@ -22,9 +22,24 @@ from tables.deltalog.read.actions import (
     UnknownAction,
 )
 from tables.deltalog.read.fields import Fields
-from tables.deltalog.read.lines import parse_json
+from tables.deltalog.read.lines import actions_in, parse_json, read_lines
 from tables.deltalog.read.paths import check_path, is_plain
 from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.storage import Chunks
+from tables.deltalog.read.usual_adds import usual_add
+
+
+def typed_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[Action]:
+    """A file's actions, typed, in order. What can't be read, or lacks what it can't be without, becomes a problem of `file`."""
+    for number, line in read_lines(storage, path, size, file, problems):
+        usual = usual_add(line)
+        if usual is not None:
+            yield usual
+            continue
+        for name, value in actions_in(line, number, file, problems):
+            action = parse_action(name, value, file, problems)
+            if action is not None:
+                yield action
 
 
 def parse_action(name: str, value: Any, file: str, problems: Problems) -> Action | None:

@@ -10,8 +10,7 @@ from bisect import bisect_right
 
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.filenames import LOG, commit_name
-from tables.deltalog.read.lines import read_actions
-from tables.deltalog.read.parsing import parse_action
+from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import Code, Problems, harms_state
 from tables.deltalog.read.storage import Storage
 from tables.deltalog.replay.replay import Replay
@@ -78,10 +77,9 @@ class StandIns:
     def _play(self, item: Compaction, replay: Replay) -> None:
         problems, name = Problems(), item.file.name
         named: set[str] = set()
-        for kind, value in read_actions(self._storage, f"{LOG}/{name}", item.file.size, name, problems):
-            if action := parse_action(kind, value, name, problems):
-                replay.take(action)
-                _note_twice(action, named, name, problems)
+        for action in typed_actions(self._storage, f"{LOG}/{name}", item.file.size, name, problems):
+            replay.take(action)
+            _note_twice(action, named, name, problems)
         self._problems.extend(problems.found())
         replay.complete &= not harms_state(problems.found())
 

@@ -12,8 +12,8 @@ from tables.deltalog.checkpoints.last_checkpoint import newest_checkpoint
 from tables.deltalog.read.actions import Action, CommitInfo, Metadata
 from tables.deltalog.read.commits import Commit, read_commit
 from tables.deltalog.read.filenames import LOG, commit_name, commit_version, parse
-from tables.deltalog.read.lines import parse_json, read_actions, read_lines
-from tables.deltalog.read.parsing import parse_action
+from tables.deltalog.read.lines import parse_json, read_lines
+from tables.deltalog.read.parsing import parse_action, typed_actions
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.readahead import reading_ahead
 from tables.deltalog.read.storage import Entry, LocalStorage, Storage
@@ -96,9 +96,7 @@ class DeltaLog:
         if entry is None:
             problems.add(name, "the commit's file is missing", Code.MISSING)
             return
-        for action_name, value in read_actions(self.storage, f"{LOG}/{name}", entry.size, name, problems):
-            if action := parse_action(action_name, value, name, problems):
-                yield action
+        yield from typed_actions(self.storage, f"{LOG}/{name}", entry.size, name, problems)
 
     def find_mark(self, job_id: str, since: int | None = None) -> Commit | None:
         """The first commit after `since` whose `userMetadata` is JSON with `"job": job_id`, None when there is none.

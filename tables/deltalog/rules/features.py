@@ -146,6 +146,8 @@ _FEATURES = (
 FEATURES: dict[str, Feature] = {feature.name: feature for feature in _FEATURES}
 LEGACY: dict[str, tuple[int, int]] = {f.name: f.legacy for f in _FEATURES if f.legacy}
 NEWEST_READER, NEWEST_WRITER = 3, 7
+# Its catalog takes the commits, and the log in the directory may be behind: a path alone says neither what it holds nor who may write.
+CATALOG_MANAGED = frozenset({"catalogManaged", "catalogOwned-preview"})
 
 
 @dataclass(frozen=True, slots=True)

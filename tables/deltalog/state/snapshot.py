@@ -24,7 +24,7 @@ from tables.deltalog.state.state import TableState, clustering_columns
 _KEY = b"levee.snapshot"
 _FORMAT = 5
 _ROWS = 4096
-_BYTES = 16 << 20
+_BYTES = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tables.deltalog.read.actions import Action, AddFile, DeletionVector, RemoveFile
 from tables.deltalog.state.livefiles import RAW, file_key
 
-_BATCH = 1024
+_BATCH = 512
 BATCH_BYTES = 8 << 20
 _GONE = -1
 
@@ -73,6 +73,7 @@ class Tail:
         for batch in self._all():
             mask = pa.array(map(bool, alive[start : start + len(batch)]), pa.bool_())
             start += len(batch)
+            # A copy even of all rows: one column of what was read would hold all the others’ memory.
             yield batch.filter(mask)
 
     def _all(self) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import asdict
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,16 +13,46 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.pagination import Key, page
-from console.base.rest import ListQuery, body_of, cursor_asked, limit_asked, listed
-from tables.catalog import listing, roots, sync_interval
-from tables.web.api.serializers import FindingOut, NewRoot, RootChange, RootOut, finding_json, root_json
-from tables.web.api.shared import READ, documented
+from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
+from tables.catalog import (
+    bulk_additions,
+    listing,
+    object_stores,
+    root_changes,
+    root_figures,
+    root_places,
+    root_removal,
+    roots,
+)
+from tables.catalog.object_stores import Description
+from tables.models import Root
+from tables.web.api.root_serializers import (
+    AdditionOut,
+    FindingOut,
+    NewRoot,
+    PlaceAsked,
+    PlaceOut,
+    RootChange,
+    RootDetailOut,
+    RootOut,
+    StorageIn,
+    StorageOut,
+    addition_json,
+    description,
+    finding_json,
+    root_detail_json,
+    root_json,
+    storage_json,
+)
+from tables.web.api.shared import ADD, READ, documented
+
+MANAGE = Permission.ROOT_MANAGE
 
 
 class RootList(APIView):
     """Roots: the storage prefixes outside of which Levee reads nothing."""
 
-    requires = {"GET": READ, "POST": Permission.ROOT_MANAGE}
+    requires = {"GET": READ, "POST": MANAGE}
 
     @documented(parameters=[ListQuery], responses=RootOut(many=True))
     def get(self, request: Request) -> Response:
@@ -32,7 +63,8 @@ class RootList(APIView):
     @documented(request=NewRoot, responses={201: RootOut})
     def post(self, request: Request) -> Response:
         body = body_of(request, NewRoot)
-        root = roots.add_root(Actor.of(request), body.pop("name"), body.pop("uri"), **body)
+        storage = description(body.pop("storage", None))
+        root = roots.add_root(Actor.of(request), body.pop("name"), body.pop("uri"), **body, storage=storage)
         root.refresh_from_db()
         return Response(root_json(root), status=201)
 
@@ -40,20 +72,98 @@ class RootList(APIView):
 class RootDetail(APIView):
     """One root."""
 
-    requires = {"GET": READ, "PATCH": Permission.ROOT_MANAGE}
+    requires = {"GET": READ, "PATCH": MANAGE, "DELETE": MANAGE}
 
-    @documented(responses=RootOut)
+    @documented(responses=RootDetailOut)
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
-        return Response(root_json(listing.root_for(person_of(request), root_id)))
+        root = listing.root_for(person_of(request), root_id)
+        return Response(root_detail_json(root, root_figures.figures_of([root])[root.pk]))
 
     @documented(request=RootChange, responses=RootOut)
     def patch(self, request: Request, root_id: uuid.UUID) -> Response:
-        """Changes how often the logs of its tables are read."""
-        root = listing.root_for(person_of(request), root_id, Permission.ROOT_MANAGE)
-        body = body_of(request, RootChange)
-        if "sync_seconds" in body:
-            root = sync_interval.change(Actor.of(request), root, body["sync_seconds"])
-        return Response(root_json(root))
+        """Changes its name, how often its tables are synced and it is scanned, and whether finds are added."""
+        root = _managed(request, root_id)
+        return Response(root_json(root_changes.change(Actor.of(request), root, body_of(request, RootChange))))
+
+    @documented(request=None, responses={204: None})
+    def delete(self, request: Request, root_id: uuid.UUID) -> Response:
+        """Takes the root away. Its tables leave the lists; their histories and the audit stay."""
+        root_removal.remove(Actor.of(request), _managed(request, root_id))
+        return Response(status=204)
+
+
+class RootTest(APIView):
+    """What stands for and against a place as a root. Registers nothing."""
+
+    requires = {"POST": MANAGE}
+
+    @documented(request=PlaceAsked, responses=PlaceOut)
+    def post(self, request: Request) -> Response:
+        body = body_of(request, PlaceAsked)
+        given, writes = description(body.get("storage")), body.get("writes", False)
+        checks = root_places.examine(Actor.of(request), body["uri"], given, writes=writes)
+        return Response(
+            {"passed": all(check.passed for check in checks), "checks": [asdict(check) for check in checks]}
+        )
+
+
+class RootStorage(APIView):
+    """How a root's bucket is reached, for all roots in it."""
+
+    requires = {"PUT": MANAGE}
+
+    @documented(request=StorageIn, responses=StorageOut)
+    def put(self, request: Request, root_id: uuid.UUID) -> Response:
+        """Changes it; a new credential counts within seconds, without a restart."""
+        given = Description.of(body_of(request, StorageIn))
+        return Response(storage_json(object_stores.change(Actor.of(request), _managed(request, root_id), given)))
+
+
+class RootPause(APIView):
+    """No syncs and no scans in a root, until it is resumed."""
+
+    requires = {"POST": MANAGE}
+
+    @documented(request=None, responses=RootOut)
+    def post(self, request: Request, root_id: uuid.UUID) -> Response:
+        body_of(request, NoBody)
+        return Response(root_json(root_changes.pause(Actor.of(request), _managed(request, root_id))))
+
+
+class RootResume(APIView):
+    """Syncs and scans go on in a root."""
+
+    requires = {"POST": MANAGE}
+
+    @documented(request=None, responses=RootOut)
+    def post(self, request: Request, root_id: uuid.UUID) -> Response:
+        body_of(request, NoBody)
+        return Response(root_json(root_changes.resume(Actor.of(request), _managed(request, root_id))))
+
+
+def _managed(request: Request, root_id: uuid.UUID) -> Root:
+    return listing.root_for(person_of(request), root_id, MANAGE)
+
+
+class Additions(APIView):
+    """Additions of all that a root's scans have found new; the newest first."""
+
+    requires = {"GET": READ, "POST": ADD}
+
+    @documented(parameters=[ListQuery], responses=AdditionOut(many=True))
+    def get(self, request: Request, root_id: uuid.UUID) -> Response:
+        root = listing.root_for(person_of(request), root_id)
+        keys = [Key("requested_at", descending=True), Key("id")]
+        addition_page = page(bulk_additions.of_root(root), keys, limit_asked(request), cursor_asked(request))
+        return listed(request, addition_page, map(addition_json, addition_page.rows))
+
+    @documented(request=None, responses={202: AdditionOut})
+    def post(self, request: Request, root_id: uuid.UUID) -> Response:
+        """Has the light worker add all of it; answers the addition under way where there is one."""
+        body_of(request, NoBody)
+        root = listing.root_for(person_of(request), root_id, ADD)
+        addition = bulk_additions.request(Actor.of(request), root)
+        return Response(addition_json(bulk_additions.of_root(root).get(pk=addition.pk)), status=202)
 
 
 class Findings(APIView):

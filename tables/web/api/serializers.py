@@ -6,35 +6,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, ListQuery, Text, Whole
-from tables.catalog import freshness, sync_interval
+from console.base.rest import Body, ListQuery, Text
+from tables.catalog import freshness
 from tables.catalog.listing import AGES
 from tables.deltalog.rules.reachability import Reach
 from tables.history import partitions
 from tables.history.queries import Day
-from tables.models import Commit, Explanation, Finding, Root, Table
+from tables.models import Commit, Explanation, Table
 from tables.rules import health
-
-
-def _pause() -> Whole:
-    text = "The shortest pause between syncs of a table; null: by hand, and after Levee's jobs, only."
-    return Whole(
-        required=False,
-        allow_null=True,
-        min_value=sync_interval.SHORTEST,
-        max_value=sync_interval.LONGEST,
-        help_text=text,
-    )
-
-
-class NewRoot(Body):
-    name = Text(max_length=100)
-    uri = Text(max_length=4096)
-    sync_seconds = _pause()
-
-
-class RootChange(Body):
-    sync_seconds = _pause()
+from tables.web.table_state import has_unguarded_writers
 
 
 class NewTable(Body):
@@ -124,23 +104,6 @@ class PartitionsQuery(ListQuery):
     )
 
 
-class RootOut(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    uri = serializers.CharField()
-    sync_seconds = serializers.IntegerField(allow_null=True)
-    added_at = serializers.DateTimeField()
-    scanned_at = serializers.DateTimeField(allow_null=True)
-    scan_stopped = serializers.CharField(allow_null=True)
-
-
-class FindingOut(serializers.Serializer[Any]):
-    path = serializers.CharField()
-    kind = serializers.ChoiceField(Table.Format.choices)
-    table = serializers.UUIDField(allow_null=True)
-    state = serializers.ChoiceField(["new", "known", "gone"])
-
-
 class ProtocolOut(serializers.Serializer[Any]):
     min_reader_version = serializers.IntegerField()
     min_writer_version = serializers.IntegerField()
@@ -197,6 +160,7 @@ class TableOut(TableRow):
     features = serializers.ListField(child=serializers.CharField())
     health = HealthOut(many=True)
     problems = serializers.ListField(child=serializers.DictField())
+    notes = serializers.ListField(child=serializers.ChoiceField(["unguarded_writers"]))
 
 
 class ExplanationOut(serializers.Serializer[Any]):
@@ -279,29 +243,6 @@ class CommitDetailOut(CommitOut):
     problems = serializers.ListField(child=serializers.JSONField())
 
 
-def root_json(root: Root) -> dict[str, Any]:
-    return {
-        "id": str(root.pk),
-        "name": root.name,
-        "uri": root.uri,
-        "sync_seconds": root.sync_seconds,
-        "added_at": root.added_at,
-        "scanned_at": root.scanned_at,
-        "scan_stopped": root.scan_stopped or None,
-    }
-
-
-def finding_json(finding: Finding) -> dict[str, Any]:
-    """`state` and `known_id` are annotations of `queries.findings_of`."""
-    known = getattr(finding, "known_id", None)
-    return {
-        "path": finding.path,
-        "kind": finding.kind,
-        "table": str(known) if known else None,
-        "state": getattr(finding, "state", None),
-    }
-
-
 def row_json(table: Table) -> dict[str, Any]:
     """A table in a list."""
     return {
@@ -341,6 +282,7 @@ def table_json(table: Table) -> dict[str, Any]:
         "features": table.features,
         "health": health_json(table),
         "problems": table.problems,
+        "notes": ["unguarded_writers"] if has_unguarded_writers(table) else [],
     }
 
 

@@ -7,15 +7,29 @@ from django.urls import path
 from tables.web.api import attributions as explanation_api
 from tables.web.api.history import CommitDetail, CommitFiles, Compare, History, Reachability
 from tables.web.api.layout import Growth, Layout, Partitions
-from tables.web.api.roots import Findings, RootDetail, RootList
+from tables.web.api.roots import (
+    Additions,
+    Findings,
+    RootDetail,
+    RootList,
+    RootPause,
+    RootResume,
+    RootStorage,
+    RootTest,
+)
 from tables.web.api.schemas import SchemaAt, SchemaChanges, SchemaCompare
 from tables.web.api.tables import TableDetail, TableFacets, TableList, TableProtocol, TableSync
 
 _TABLE = "tables/<uuid:table_id>"
 urlpatterns = [
     path("roots", RootList.as_view()),
+    path("roots/test", RootTest.as_view()),
     path("roots/<uuid:root_id>", RootDetail.as_view()),
+    path("roots/<uuid:root_id>/storage", RootStorage.as_view()),
     path("roots/<uuid:root_id>/findings", Findings.as_view()),
+    path("roots/<uuid:root_id>/additions", Additions.as_view()),
+    path("roots/<uuid:root_id>/pause", RootPause.as_view()),
+    path("roots/<uuid:root_id>/resume", RootResume.as_view()),
     path("tables", TableList.as_view()),
     path("tables/facets", TableFacets.as_view()),
     path(_TABLE, TableDetail.as_view()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,10 +20,10 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
 from tables import ports
-from tables.catalog import additions, facets, listing, scans, sync_interval
+from tables.catalog import additions, bulk_additions, facets, listing, scans
 from tables.models import Root, Table
 from tables.rules.search_index import terms
-from tables.web.forms import FACET_NAMES, ORDERS, PathForm, ScheduleForm
+from tables.web.forms import FACET_NAMES, ORDERS, PathForm
 from tables.web.table_state import state_of
 
 ROWS = 50
@@ -150,6 +151,7 @@ def add(request: HttpRequest) -> HttpResponse:
         "roots": sorted(roots.values(), key=lambda root: root.name),
         "addable": {root.pk for root in addable},
         "may_add": person.may(Permission.TABLE_ADD),
+        "metastore": settings.ENV.metastore,
         "fresh": listing.findings_of(*addable).filter(Q(state="new")).order_by("path")[:FRESH],
     }
     return render(request, "tables/list/add.html", context, status=problem.status if problem else 200)
@@ -172,6 +174,8 @@ def findings(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
 
 def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
     rows = listing.findings_of(root)
+    addition = bulk_additions.of_root(root).first()
+    is_adding = addition is not None and addition.ended_at is None
     finding_page = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
     return {
         "root": root,
@@ -183,7 +187,11 @@ def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
         ],
         "fresh": rows.filter(**{"state": "new"}).count(),
         "page": pager(request.GET, finding_page, "Next"),
-        "poll_url": f"{reverse('tables:findings', args=[root.pk])}?part=1" if root.is_scanning else None,
+        "scan": scans.under_way(root),
+        "addition": addition,
+        "done": bulk_additions.done_of(addition) if addition else 0,
+        "is_adding": is_adding,
+        "poll_url": f"{reverse('tables:findings', args=[root.pk])}?part=1" if root.is_scanning or is_adding else None,
     }
 
 
@@ -210,17 +218,13 @@ def scan(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     return redirect("tables:findings", root.pk)
 
 
-@requires(Permission.ROOT_MANAGE)
-@require_http_methods(["GET", "POST"])
-def schedule(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
-    """How often the logs of a root's tables are read."""
-    root = listing.root_for(person_of(request), root_id, Permission.ROOT_MANAGE)
-    form = ScheduleForm(request.POST or None, initial={"sync_seconds": root.sync_seconds})
-    if request.method == "POST" and form.is_valid():
-        sync_interval.change(Actor.of(request), root, form.cleaned_data["sync_seconds"])
-        return redirect("tables:findings", root.pk)
-    context = {"root": root, "form": form}
-    return render(request, "tables/list/schedule.html", context, status=400 if form.errors else 200)
+@requires(Permission.TABLE_ADD)
+@require_POST
+def add_all(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
+    """Has the light worker add all that scans of a root found new; the findings' page shows how far it is."""
+    root = listing.root_for(person_of(request), root_id, Permission.TABLE_ADD)
+    bulk_additions.request(Actor.of(request), root)
+    return redirect("tables:findings", root.pk)
 
 
 def shown(request: HttpRequest, table_id: uuid.UUID) -> Table:

@@ -30,6 +30,8 @@ def layout(summary: dict[str, Any]) -> dict[str, Any]:
         "rows_skew": charts.row_skew(partitions["rows_curve"], partitions["count"], partitions["median_rows"])
         if partitions and partitions.get("rows_curve")
         else None,
+        "largest": [_with_pairs(row) for row in partitions["largest"]] if partitions else [],
+        "most_rows": [_with_pairs(row) for row in partitions.get("most_rows") or ()] if partitions else [],
         "ratio": _ratio(partitions),
         "columns": _columns(partitions, total) if partitions else [],
     }
@@ -39,7 +41,7 @@ def partitions(partition_page: listing.Page, order: str, asked: QueryDict) -> di
     """A page of partitions: each with its share of the largest, and the pages before and after."""
     column = listing.ORDERS[order]
     rows = [
-        {**row, "width": round(100 * (row[column] or 0) / partition_page.top) if partition_page.top else 0}
+        {**_with_pairs(row), "width": round(100 * (row[column] or 0) / partition_page.top) if partition_page.top else 0}
         for row in partition_page.rows
     ]
     last = partition_page.start + len(partition_page.rows)
@@ -47,6 +49,11 @@ def partitions(partition_page: listing.Page, order: str, asked: QueryDict) -> di
     orders = [{"value": name, "text": text, "checked": name == order} for name, text in _PARTITION_ORDERS.items()]
     page = pager(asked, partition_page, "Next", text, previous_text="Previous")
     return {"found": partition_page, "rows": rows, "page": page, "orders": orders}
+
+
+def _with_pairs(row: dict[str, Any]) -> dict[str, Any]:
+    """With `pairs` of columns and values: a template that asks for `values.items` would get the value of a column called items."""
+    return {**row, "pairs": list(row["values"].items())}
 
 
 _PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files": "most files first"}

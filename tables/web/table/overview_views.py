@@ -17,6 +17,7 @@ from tables.web import charts
 from tables.web.list.views import shown
 from tables.web.table import health_findings, protocol_rows
 from tables.web.table.shared import table_page, version_asked
+from tables.web.table_state import has_unguarded_writers
 
 
 @requires(Permission.TABLE_READ)
@@ -31,6 +32,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         table,
         "overview",
         findings=health_findings.findings(table),
+        unguarded=has_unguarded_writers(table),
         requests=ports.open_on(person_of(request), table),
         properties=own,
         defaults=others,

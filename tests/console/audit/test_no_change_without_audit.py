@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from console.supervisor import postgres
 from jobs.models import Decision, Edit, Job, JobEvent, PolicyChange, PolicyRule, Stream, StreamRound, Worker
 from jobs.policy import changes, services
 from jobs.streams import acts
-from tables.models import Explanation, Finding, Root, Table
+from tables.models import Addition, Explanation, Finding, ObjectStore, Root, Table
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import API, Caller, browser
@@ -32,6 +32,7 @@ KEPT = (
     Notice,
     Grant,
     Root,
+    ObjectStore,
     Table,
     Job,
     JobEvent,
@@ -43,6 +44,7 @@ KEPT = (
     Explanation,
     Stream,
     StreamRound,
+    Addition,
 )
 # What a sign-in’s own book-keeping may move meanwhile.
 NEVER_KEPT = {"last_login"}
@@ -65,11 +67,17 @@ API_ACTS = {
     "POST /policies": {"name": "two", "command": "delete", "required_approvals": 2},
     "PATCH /policies/<uuid:policy_id>": {"enabled": False},
     "DELETE /policies/<uuid:policy_id>": {},
+    "POST /metastore/databases/<str:database>/tables": {"all": True},
     "POST /notices/<uuid:notice_id>/acknowledge": {},
     "POST /policies/<uuid:policy_id>/confirm": lambda t: {"change": str(t["change"])},
     "POST /policies/<uuid:policy_id>/decline": lambda t: {"change": str(t["change"])},
     "POST /roots": lambda t: {"name": "another", "uri": str(t["place"] / "another")},
     "PATCH /roots/<uuid:root_id>": {"sync_seconds": 60},
+    "PUT /roots/<uuid:stored_id>/storage": {"region": "eu-west-1"},
+    "DELETE /roots/<uuid:empty_id>": {},
+    "POST /roots/<uuid:root_id>/additions": {},
+    "POST /roots/<uuid:root_id>/pause": {},
+    "POST /roots/<uuid:paused_id>/resume": {},
     "POST /roots/<uuid:root_id>/scan": {},
     "POST /streams": lambda t: {"name": "new", **t["stream"], **WHY},
     "PATCH /streams/<uuid:stream_id>": {"filter": "id > 1"},
@@ -162,10 +170,17 @@ PAGE_ACTS = {
         "catalog_name": "shop.sales",
     },
     "/tables/<uuid:table_id>/hide/": {},
+    "/tables/metastore/<str:database>/": {"do": "all"},
     "/tables/<uuid:table_id>/sync/": {},
     "/tables/add/": lambda t: {"path": str(t["place"] / "new")},
     "/tables/roots/<uuid:root_id>/scan/": {},
-    "/tables/roots/<uuid:root_id>/schedule/": {"sync_seconds": 60},
+    "/tables/roots/<uuid:root_id>/add-all/": {},
+    "/roots/add/": lambda t: {"do": "add", "name": "another", "uri": str(t["place"] / "another")},
+    "/roots/<uuid:root_id>/edit/": {"name": "renamed", "sync_seconds": 60},
+    "/roots/<uuid:root_id>/pause/": {},
+    "/roots/<uuid:stored_id>/storage/": {"do": "save", "region": "eu-west-1"},
+    "/roots/<uuid:paused_id>/resume/": {},
+    "/roots/<uuid:empty_id>/remove/": {"name": "empty"},
     "/workers/<uuid:worker_id>/drain/": {},
     "/workers/<uuid:worker_id>/restart/": {},
     "/tables/<uuid:table_id>/rows/": None,  # read by GET: rows are shown on record only
@@ -177,6 +192,7 @@ PAGE_ACTS = {
 NO_ACTS = {
     "POST /conversions/inspect": "reads footers, keeps the answer ten minutes for who asked",
     "POST /previews": "measures from the log",
+    "POST /roots/test": "looks at a place; of a test of writing nothing stays",
     "/account/theme/": "how the pages look",
     "/tables/<uuid:table_id>/delete/preview/": "measures from the log",
     "/tables/<uuid:table_id>/delete/count/": "has Spark count, keeps the answer ten minutes for who asked",
@@ -194,8 +210,10 @@ def stream_asked(place, target):
 
 
 @pytest.fixture
-def things(tmp_path):
+def things(tmp_path, settings):
     """One of everything, as the addresses name them."""
+    settings.ENV = replace(settings.ENV, metastore="thrift://localhost:9083")
+    factories.WorkerFactory(kind="interactive")  # without it no addition from a metastore begins
     root = factories.RootFactory(uri=str(tmp_path))
     for name in ("sales", "new"):
         small_delta.create(tmp_path / name, [{"id": n, "p": "x"} for n in range(4)])
@@ -220,7 +238,14 @@ def things(tmp_path):
     ]
     Stream.objects.filter(pk=streams[1].pk).update(state="running", run_by=who)
     change = changes.ask(Actor.acting_for(factories.PersonFactory()), rule, terms, terms | {"enabled": False})
+    for name in ("empty", "paused"):
+        (tmp_path / name).mkdir()
+    empty = factories.RootFactory(name="empty", uri=str(tmp_path / "empty"))
+    paused = factories.RootFactory(name="paused", uri=str(tmp_path / "paused"), paused_at=timezone.now())
+    ObjectStore.objects.create(bucket="lake", region="us-east-1", path_style=True)
+    stored = factories.RootFactory(name="stored", uri="s3://lake/x")
     return {
+        "stored_id": stored.pk, "empty_id": empty.pk, "paused_id": paused.pk,
         "who": Person.objects.get(pk=who.pk), "other": other, "place": tmp_path, "root_id": root.pk, "table_id": table.pk,
         "job_id": waiting.pk, "digest": waiting.digest,
         "own_id": factories.job("awaiting_approval", requested_by=who, parameters={"predicate": "id = 1"}, **asked).pk,
@@ -229,7 +254,7 @@ def things(tmp_path):
         "stream_id": streams[0].pk, "running_id": streams[1].pk, "stream": stream_asked(tmp_path, "two"),
         "change": change.pk, "notice_id": Notice.objects.get().pk,
         "token_id": factories.token_row(who).pk, "worker_id": factories.WorkerFactory().pk, "version": 7,
-        "event_id": factories.event(table).pk,
+        "event_id": factories.event(table).pk, "database": "shop",
     }  # fmt: skip
 
 
@@ -318,6 +343,7 @@ def test_every_address_that_changes_something_is_tried(things):
     client = browser(things["who"])
     acts = (act.partition("#")[0] for act in (*API_ACTS, *PAGE_ACTS, *NO_ACTS))
     tried = {re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act).replace("running_id", "stream_id") for act in acts}
+    tried = {re.sub("<uuid:(empty|paused|stored)_id>", "<uuid:root_id>", act) for act in tried}
     missing = [act for act in map(_act, routes()) if act and act not in tried and _takes_post(client, act, things)]
     assert missing == []
 

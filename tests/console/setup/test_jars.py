@@ -83,12 +83,19 @@ def test_a_fetch_that_was_cut_off_is_repaired_by_the_next(places, monkeypatch):
     assert Jars(places).ready()
 
 
-def test_the_list_names_eight_jars_in_the_versions_of_the_locks():
+def test_the_list_names_the_jars_in_the_versions_of_the_locks():
     listed = jars.pinned(HERE.root / "console" / "setup" / "jars.txt")
     lock = (HERE.requirements / "spark.txt").read_text()
-    assert len(listed) == 8
+    assert len({jar.file for jar in listed}) == len(listed)
     delta = {jar.version for jar in listed if jar.group == "io.delta"}
     assert [f"delta-spark=={version} " in lock for version in delta] == [True]
+
+
+def test_hadoop_s_part_for_s3_has_the_version_of_spark_s_hadoop():
+    listed = jars.pinned(HERE.root / "console" / "setup" / "jars.txt")
+    (aws,) = [jar for jar in listed if jar.artifact == "hadoop-aws"]
+    assert list(HERE.venv.glob(f"lib/python3*/site-packages/pyspark/jars/hadoop-client-api-{aws.version}.jar"))
+    assert len({jar.version for jar in listed if jar.group == "software.amazon.awssdk"}) == 1
 
 
 def test_the_fetched_jars_of_this_clone_have_the_pinned_bytes():

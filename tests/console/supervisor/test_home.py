@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from console.base.env import Env
 from console.supervisor.errors import StartRefused
-from console.supervisor.home import LONGEST_SOCKET_NAME, SOCKET_PATH_LIMIT, lock_home, open_home
+from console.supervisor.home import (
+    LONGEST_SOCKET_NAME,
+    SOCKET_PATH_LIMIT,
+    lock_home,
+    make_directories,
+    open_home,
+    refuse_half_restored,
+)
+from console.supervisor.instance import Instance
 from tests.servers import remove
 
 
@@ -100,3 +109,25 @@ def test_the_record_of_a_newer_levee_is_refused(place):
     with pytest.raises(StartRefused, match="another Levee"):
         open_home(place)
     (place / "home.json").write_text(good)
+
+
+def test_a_home_whose_restore_was_cut_short_starts_no_empty_instance(place):
+    refuse_half_restored(place)
+    (place / "restoring").mkdir(parents=True)
+    with pytest.raises(StartRefused, match=r"restore into .* was cut short: run `manage.py restore_backup` again"):
+        refuse_half_restored(place)
+    with pytest.raises(StartRefused, match="was cut short"):
+        Instance(Env.read({"LEVEE_HOME": str(place)}), sample=False).run()
+
+
+def test_what_is_left_of_a_restore_that_had_put_its_database_in_place_goes(place):
+    home = open_home(place)
+    (place / "restoring").mkdir()
+    Path(home.record.pg_data).mkdir()
+    refuse_half_restored(place)
+    assert not (place / "restoring").exists()
+
+
+def test_two_starts_at_once_may_both_try_whether_the_home_can_be_written(place, monkeypatch):
+    monkeypatch.setattr(Path, "write_text", lambda *_, **__: 0)  # the other one has removed the file already
+    make_directories(place, None)

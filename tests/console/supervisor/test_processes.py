@@ -352,3 +352,22 @@ def test_nobody_is_to_blame_after_the_supervisor_itself_was_stopped(home):
         clock.now += 100
         supervisor.tick()
         assert (part.state, part.restarts) == (State.READY, 0)
+
+
+def test_a_program_that_waits_for_another_is_not_ended_for_it(home):
+    clock, waits = Clock(), [True]
+    part = program("part", SLEEPS, ready=lambda pid: False, waits=lambda pid: waits[-1])
+    with supervising(home, part, clock=clock) as supervisor:
+        child = supervisor.children["part"]
+        supervisor.tick()
+        for _ in range(3):
+            clock.now += LIMIT_S + 1
+            supervisor.tick()
+        assert (child.state, child.restarts) == (State.STARTING, 0)
+        waits.append(False)
+        clock.now += LIMIT_S
+        supervisor.tick()
+        assert child.restarts == 0, "the limit counts from the end of the wait"
+        clock.now += 1
+        supervisor.tick()
+        assert (child.state, child.restarts) == (State.DOWN, 1)

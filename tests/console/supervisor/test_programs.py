@@ -1,5 +1,6 @@
 """How the parts of an instance are started."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from django.db import connection
 
 from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
 from console.supervisor.programs import STREAMS, WorkerProbe, part_programs, web_program
 
@@ -18,6 +20,7 @@ create schema probed;
 create table probed.jobs_stream (state text);
 create table probed.jobs_job (id int, state text);
 create table probed.jobs_streamround (job_id int);
+create table probed.jobs_worker (kind text, pid int, boot_id text, condition text, text text, heartbeat_at timestamptz);
 """
 
 
@@ -40,6 +43,7 @@ def test_on_few_cores_changes_wait_for_reads_and_streams_for_neither(levee_home,
 def test_only_the_worker_of_streams_waits_until_it_is_needed(levee_home, monkeypatch):
     parts = parts_on(4, levee_home, monkeypatch)
     assert [name for name, part in parts.items() if part.wanted] == ["streams"]
+    assert all(parts[name].waits for name in ("interactive", "spark", "streams")), "for a cluster's master"
     assert parts["streams"].environment["LEVEE_PROCESS"] == "streams"
     assert [word.replace("streams", "spark") for word in parts["streams"].command] == parts["spark"].command
     assert {"streams", "streams@%h"} < set(parts["streams"].command)
@@ -100,3 +104,27 @@ def test_the_application_may_ask_its_own_tables(db):
     with connection.cursor() as cursor:
         cursor.execute(STREAMS)
         assert cursor.fetchone() == (False,)
+
+
+MASTER_AWAY = "LEVEE_SPARK_MASTER: spark://c:7077 doesn't answer (Connection refused); tried again every 5 s"
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "age", "found"),
+    [
+        ("starting", MASTER_AWAY, 0, (False, True)),
+        ("starting", MASTER_AWAY, 3600, (False, False)),
+        ("starting", "", 0, (False, False)),
+        ("ready", "", 0, (True, False)),
+        ("down", MASTER_AWAY, 0, (False, False)),
+    ],
+    ids=["it waits", "an old beat", "it hangs or starts", "ready", "down"],
+)
+def test_only_a_fresh_beat_that_says_so_tells_that_a_worker_waits_for_its_master(
+    place, tables, condition, text, age, found
+):
+    insert = "insert into probed.jobs_worker values ('spark', %s, %s, %s, %s, now() - make_interval(secs => %s))"
+    tables.execute(insert, [os.getpid(), boot_id(), condition, text, age])
+    probe, group = WorkerProbe(place), os.getpgid(0)
+    assert (probe.is_ready("spark", group), probe.waits("spark", group)) == found
+    assert not probe.waits("interactive", group)

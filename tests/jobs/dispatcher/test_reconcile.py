@@ -232,6 +232,19 @@ def test_an_earlier_boot_is_dead(orders, olga):
 
 
 @pytest.mark.django_db
+def test_another_container_of_this_boot_proves_nothing(orders, olga, timing):
+    """Its pids count from another namespace: that they are none of ours doesn't say that the run is dead."""
+    timing(unproven=0.001)
+    other = f"{boot_id().split('/')[0]}/1"
+    lost(factories.job_on(orders, olga), Holder("spark@here", socket.gethostname(), other, 2**22 + 1, 1, 2**22 + 2, 1))
+    assert proven_dead(Attempt.objects.get()) is None
+    reconcile()
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
+    reconcile()
+    assert Job.objects.get().state == State.STALE
+
+
+@pytest.mark.django_db
 def test_a_pid_that_belongs_to_somebody_else_now_is_left_alive(orders, olga):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as other:
         ticks = (start_ticks(other.pid) or 0) - 1

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from jobs.engine.config import SettingRefused, driver_memory, spark_conf, table
+from jobs.engine.config import Cluster, SettingRefused, driver_memory, spark_conf, table
 
 GIB = 1 << 30
+MASTER = "spark://127.0.0.1:7077"
 MACHINE: dict[str, Any] = {
     "jars": [Path("/jars/a.jar"), Path("/jars/b.jar")],
     "archive": Path("/levee.jsa"),
@@ -84,11 +85,14 @@ def test_a_safety_setting_is_not_overridden(key):
 
 
 def test_a_cluster_of_its_own_needs_its_secret():
-    master = "spark://127.0.0.1:7077"
-    with pytest.raises(SettingRefused, match="secret is missing"):
-        conf(master=master)
-    found = conf(master=master, overrides={"spark.authenticate.secret": "shared"})
-    assert (found["spark.authenticate"], found["spark.authenticate.secret"]) == ("true", "shared")
+    with pytest.raises(
+        SettingRefused,
+        match=r"LEVEE_SPARK_SECRET: is missing \(and LEVEE_SPARK_CONF has no spark\.authenticate\.secret\)",
+    ):
+        conf(cluster=Cluster(MASTER))
+    in_file = conf(cluster=Cluster(MASTER), overrides={"spark.authenticate.secret": "shared"})
+    for found in (in_file, conf(cluster=Cluster(MASTER, secret="shared"))):
+        assert (found["spark.authenticate"], found["spark.authenticate.secret"]) == ("true", "shared")
 
 
 def test_no_secret_is_written_where_each_start_makes_one():
@@ -105,6 +109,39 @@ def test_a_key_that_is_no_setting_of_spark_is_named():
 
 
 def test_a_cluster_replaces_the_local_master():
-    found = conf(master="spark://host:7077", overrides={"spark.authenticate.secret": "shared"})
-    assert found["spark.master"] == "spark://host:7077"
+    found = conf(cluster=Cluster(MASTER, secret="shared"))
+    assert found["spark.master"] == MASTER
     assert found["spark.task.reaper.enabled"] == "true"
+    assert not {"spark.executor.memory", "spark.executor.cores", "spark.cores.max"} & found.keys(), (
+        "Spark's own defaults"
+    )
+
+
+def test_a_cluster_is_asked_for_what_the_settings_say():
+    found = conf(cluster=Cluster(MASTER, "shared", "2g", 2, 32, "levee.example.org"))
+    assert (found["spark.executor.memory"], found["spark.executor.cores"], found["spark.cores.max"]) == (
+        "2g",
+        "2",
+        "32",
+    )
+    assert found["spark.driver.host"] == found["spark.driver.bindAddress"] == "levee.example.org"
+    assert found["spark.sql.shuffle.partitions"] == "16", "half of the cores that it gets, not of the driver's machine"
+    few = conf(cluster=Cluster(MASTER, "shared", cores_max=2))
+    assert few["spark.sql.shuffle.partitions"] == "8", "a shuffle in one part is one task"
+
+
+def test_executors_count_time_as_the_driver_does_and_that_stays():
+    found = conf(cluster=Cluster(MASTER, "shared"))
+    for options in (found["spark.driver.extraJavaOptions"], found["spark.executor.extraJavaOptions"]):
+        assert "-Duser.timezone=UTC" in options
+    with pytest.raises(SettingRefused, match=r"spark\.executor\.extraJavaOptions stays"):
+        conf(
+            cluster=Cluster(MASTER, "shared"),
+            overrides={"spark.executor.extraJavaOptions": "-Duser.timezone=Asia/Tokyo"},
+        )
+
+
+def test_a_local_master_is_no_cluster():
+    found = conf(cluster=Cluster("local[3]", "unused", "2g", 2, 6))
+    assert found == {**conf(), "spark.master": "local[3]"}
+    assert found["spark.driver.host"] == "127.0.0.1"

@@ -109,9 +109,12 @@ def test_a_local_master_always_has_executors(engine):
 
 def searches(runtime) -> bool:
     """Whether a task is within a regular expression now."""
-    threads = runtime.session._jvm.java.lang.Thread.getAllStackTraces().keySet()
-    working = [thread for thread in threads if thread.getName().startswith("Executor task launch")]
-    return any("java.util.regex" in frame.getClassName() for thread in working for frame in thread.getStackTrace())
+    java = runtime.session._jvm.java
+    threads = java.lang.Thread.getAllStackTraces().keySet()
+    working = [thread.getId() for thread in threads if thread.getName().startswith("Executor task launch")]
+    # The text of a thread has its first frames: asked one by one, they are gone before the last thread of a warm JVM is looked at.
+    seen = java.lang.management.ManagementFactory.getThreadMXBean()
+    return any("java.util.regex" in str(seen.getThreadInfo(number, 8)) for number in working)
 
 
 def test_tasks_that_go_on_after_a_cancel_are_seen_until_they_end(engine, runtime):

@@ -10,6 +10,8 @@ import pytest
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
+from jobs.models import Stream
+from jobs.streams import acts
 from tables.models import Root, Table
 from tests import factories
 from tests.factories import lakes
@@ -58,6 +60,11 @@ def asked(landing: Path, root: Root) -> dict[str, Any]:
         "output_mode": "append",
         "trigger": {"interval": "10s"},
     }
+
+
+@pytest.fixture
+def stream(actor: Actor, asked: dict[str, Any]) -> Stream:
+    return acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
 
 
 @pytest.fixture

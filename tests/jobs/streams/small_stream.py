@@ -6,14 +6,18 @@ import json
 import threading
 import uuid
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+from django.utils import timezone
 
 from jobs.commands.stream_round.rules import Definition, StreamRound
 from jobs.domain.engine import Checked, Marks, Report
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.results import Result
-from jobs.models import Job, Stream
+from jobs.models import Decision, Job, Stream
+from jobs.streams import booking, rounds
 from jobs.worker.claims import claim_run
 from jobs.worker.execution import Execution, work
 from tests import factories
@@ -72,3 +76,21 @@ def run_round(engine: SmallStream) -> Job:
 def fresh(stream: Stream) -> Any:
     """The stream as the database has it."""
     return Stream.objects.select_related("table").get(pk=stream.pk)
+
+
+def book_ended() -> int:
+    return sum(booking.book(pk) for pk in booking.ended())
+
+
+def open_due() -> int:
+    return sum(rounds.open_if_due(pk) for pk in rounds.due())
+
+
+def make_due(stream: Stream) -> None:
+    Stream.objects.filter(pk=stream.pk).update(next_round_at=timezone.now() - timedelta(seconds=1))
+
+
+def approve(job: Any) -> None:
+    anna = factories.person_with("approver")
+    Decision.objects.create(job=job, person=anna, digest=job.digest, decision="approve", comment="yes")
+    Job.objects.filter(pk=job.pk).update(state="queued")

@@ -9,6 +9,8 @@ import pytest
 
 from jobs.commands.stream_round.rules import FileSource
 from jobs.streams.file_listing import Waiting, directory_columns, query_id, waiting_files, waiting_versions
+from tables.deltalog.read import object_stores
+from tests.jobs.engine.object_store import ObjectStore
 
 NOW = 1_795_376_457
 DAY = 86_400
@@ -342,8 +344,8 @@ def test_a_file_that_goes_meanwhile(root, checkpoint, monkeypatch):
 
 def test_a_time_beyond_the_calendar(root, checkpoint, monkeypatch):
     put(root, "a")
-    far = SimpleNamespace(st_mtime=1e18, st_mtime_ns=10**27, st_size=5)
-    monkeypatch.setattr("jobs.streams.file_listing._stat", lambda path: far)
+    far = SimpleNamespace(modified=1e18, milliseconds=10**21, size=5)
+    monkeypatch.setattr("jobs.streams.file_listing._stat", lambda path, entry: far)
     assert waiting_files(source(root), str(checkpoint)) is None
 
 
@@ -450,3 +452,37 @@ def test_a_file_beyond_all_measure_is_not_read(checkpoint, monkeypatch):
     monkeypatch.setattr("jobs.streams.file_listing.MAX_LOG_FILE", 10)
     write(checkpoint / "metadata", '{"id":"f0dbe2db"}')
     assert query_id(str(checkpoint)) is None
+
+
+# A source in an object store
+
+
+@pytest.fixture
+def store(monkeypatch):
+    made = ObjectStore()
+    monkeypatch.setattr(object_stores, "_lookup", made.lookup)
+    yield made
+    made.shut()
+
+
+def test_files_of_an_object_store_wait_until_a_batch_has_taken_them(store, checkpoint):
+    for key in ("day=1/a b.json", "day=2/c.json", "day=2/_hidden/x.json", ".d.json"):
+        store.put(f"in/{key}", b"12345")
+    stored = FileSource("s3://lake/in", "json", {}, {})
+    assert directory_columns(stored) == ("day",)
+    log(checkpoint, 0, entry("s3://lake/in/day=1/a%20b.json"))
+    ended(checkpoint, 0, {"logOffset": 0})
+    found = waiting_files(stored, str(checkpoint))
+    assert found
+    assert found.oldest
+    assert (found.files, found.bytes, found.complete) == (1, 5, True)
+    assert (datetime.now(UTC) - found.oldest).total_seconds() < 60
+    store.put("in/_spark_metadata/0", b"v1")
+    assert waiting_files(stored, str(checkpoint)) is None
+
+
+def test_files_of_a_store_that_is_away_are_not_known(store, checkpoint):
+    stored = FileSource("s3://lake/away", "json", {}, {})
+    assert waiting_files(stored, str(checkpoint)) == Waiting(0, None, 0, complete=True)
+    store.shut()
+    assert (waiting_files(stored, str(checkpoint)), directory_columns(stored)) == (None, ())

@@ -6,7 +6,8 @@ import pytest
 
 from jobs.commands.stream_round.rules import Definition, FileSource, Steps, TableSource
 from jobs.domain.errors import Refusal
-from jobs.streams.prediction import Note, Prediction, Target, predict
+from jobs.streams.prediction.first_batch import predict
+from jobs.streams.prediction.values import Note, Prediction, Target
 from jobs.streams.source_schema import parse_source_schema
 
 MISMATCH = "DELTA_METADATA_MISMATCH"

@@ -18,38 +18,22 @@ from jobs.approvals import decisions
 from jobs.dispatcher import streams
 from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
-from jobs.models import Decision, Job, PolicyRule, Stream, StreamBatch, StreamRound
-from jobs.streams import acts, booking, lag, rounds
-from jobs.streams.thinning import thin
+from jobs.lifecycle.timeouts import timing
+from jobs.models import Job, PolicyRule, Stream, StreamBatch, StreamRound
+from jobs.streams import acts, lag, rounds, runs
+from jobs.web.catalog_port import KnownJobs
 from tables.models import Commit, Explanation, SyncTimes
 from tables.sync import log_access
 from tests import factories
 from tests.jobs import small_delta
-from tests.jobs.streams.small_stream import SmallStream, fresh, run_round
+from tests.jobs.streams.small_stream import SmallStream, approve, book_ended, fresh, make_due, open_due, run_round
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_server")]
 ROW = {"id": 1, "p": "a"}
 
 
-@pytest.fixture
-def stream(actor, asked) -> Stream:
-    return acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
-
-
-def book_ended() -> int:
-    return sum(booking.book(pk) for pk in booking.ended())
-
-
-def open_due() -> int:
-    return sum(rounds.open_if_due(pk) for pk in rounds.due())
-
-
-def make_due(stream: Stream) -> None:
-    Stream.objects.filter(pk=stream.pk).update(next_round_at=timezone.now() - timedelta(seconds=1))
-
-
 def test_a_start_opens_a_round_at_once_as_a_job_of_the_streams_queue(actor, stream):
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     assert (job.command, job.state, job.requested_by) == ("stream_round", "queued", actor.person)
     assert job.parameters["definition"]["path"] == stream.table.path
     assert fresh(stream).state == "running"
@@ -57,7 +41,7 @@ def test_a_start_opens_a_round_at_once_as_a_job_of_the_streams_queue(actor, stre
 
 
 def test_a_round_is_booked_with_its_batches_as_the_log_tells_them(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     job: Any = run_round(SmallStream([ROW], [ROW, {"id": 2, "p": "a"}]))
     assert (job.state, job.version) == ("succeeded", 2)
     assert book_ended() == 1
@@ -72,7 +56,7 @@ def test_a_round_is_booked_with_its_batches_as_the_log_tells_them(actor, stream)
 
 
 def test_batches_of_a_worker_that_died_after_its_commits_are_told_by_the_log_alone(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     job: Any = run_round(SmallStream([ROW], [ROW]))
     Job.objects.filter(pk=job.pk).update(result={**job.result, "details": {}})
     SyncTimes.objects.filter(table=stream.table).update(synced_at=job.finished_at - timedelta(seconds=1))
@@ -86,7 +70,7 @@ def test_batches_of_a_worker_that_died_after_its_commits_are_told_by_the_log_alo
 
 def test_every_commit_of_a_round_is_its_jobs(actor, stream):
     """A round commits once for each batch: neither the audit's check nor the attribution takes the others for strangers."""
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     job: Any = run_round(SmallStream([ROW], [ROW]))
     first = Commit.objects.get(table=stream.table, version=1)
     assert judgement(first).verdict == Explanation.Verdict.WAITING
@@ -100,8 +84,44 @@ def test_every_commit_of_a_round_is_its_jobs(actor, stream):
     assert [finding.kind for finding in differences() if finding.kind == "strange_stamp"] == ["strange_stamp"]
 
 
+@pytest.mark.parametrize("version", [1, 2], ids=["found late by its first commit", "thinned"])
+def test_commits_of_a_round_whose_batches_have_no_rows_are_its_jobs(actor, stream, version):
+    runs.start(actor, stream)
+    job: Any = run_round(SmallStream([ROW], [ROW]))
+    book_ended()
+    StreamBatch.objects.all().delete()
+    Job.objects.filter(pk=job.pk).update(version=version)
+    first, second = Commit.objects.filter(table=stream.table, version__gte=1).order_by("version")
+    assert [judgement(commit).verdict for commit in (first, second)] == [Explanation.Verdict.NEEDED_NONE] * 2
+    other = second if version == 1 else first
+    kept = other.operation, other.committed_at, other.user_metadata
+    assert other.committed_at is not None
+    late = other.committed_at + timedelta(seconds=timing().late_commit) + timedelta(hours=1)
+    for changes in ({"operation": "DELETE"}, {"committed_at": late}, {"user_metadata": "{}"}):
+        other.operation, other.committed_at, other.user_metadata = kept
+        for name, value in changes.items():
+            setattr(other, name, value)
+        assert judgement(other).verdict == Explanation.Verdict.FORGED
+    other.operation, other.committed_at, other.user_metadata = kept
+    Job.objects.filter(pk=job.pk).update(base_version=other.version)
+    assert judgement(other).verdict == Explanation.Verdict.FORGED
+
+
+def test_a_history_by_person_has_every_commit_of_a_round(actor, stream):
+    runs.start(actor, stream)
+    run_round(SmallStream([ROW], [ROW]))
+    known = KnownJobs()
+    by = Commit.objects.filter(known.asked_by(actor.person.name), table=stream.table)
+    assert sorted(by.values_list("version", flat=True)) == [1, 2]
+    described = known.of_commits(actor.person, list(Commit.objects.filter(table=stream.table)))
+    assert {version: job.made_it for version, job in described.items()} == {1: True, 2: True}
+    Commit.objects.filter(table=stream.table, version=1).update(operation="DELETE")
+    assert list(by.values_list("version", flat=True)) == [2]
+    assert not known.of_commits(actor.person, list(Commit.objects.filter(table=stream.table)))[1].made_it
+
+
 def test_a_due_stream_gets_its_next_round_and_one_at_a_time(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     make_due(stream)
     assert open_due() == 0  # one is open
     run_round(SmallStream([ROW]))
@@ -116,7 +136,7 @@ def test_a_due_stream_gets_its_next_round_and_one_at_a_time(actor, stream):
 
 
 def test_a_stream_whose_source_holds_nothing_new_opens_no_round(actor, stream, landing):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     taken(stream, landing)
@@ -130,7 +150,7 @@ def test_a_stream_whose_source_holds_nothing_new_opens_no_round(actor, stream, l
 
 
 def test_after_ten_minutes_a_round_looks_whatever_the_count_says(actor, stream, landing):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     taken(stream, landing)
@@ -156,7 +176,7 @@ def taken(stream: Stream, landing: Path) -> None:
 
 
 def test_a_failed_round_fails_its_stream_and_says_why(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     job: Any = run_round(SmallStream(fails="DELTA_METADATA_MISMATCH"))
     book_ended()
     now = fresh(stream)
@@ -166,13 +186,13 @@ def test_a_failed_round_fails_its_stream_and_says_why(actor, stream):
     assert Event.objects.get(action="stream.fail").job == job.pk
     make_due(stream)
     assert open_due() == 0
-    acts.start(actor, now)
+    runs.start(actor, now)
     assert fresh(stream).state == "running"
 
 
 def test_an_available_now_stream_stops_when_it_has_read_all(actor, asked):
     stream = acts.create(actor, "once", "a load", {**asked, "trigger": "available_now"})
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     assert fresh(stream).state == "stopped"
@@ -180,9 +200,9 @@ def test_an_available_now_stream_stops_when_it_has_read_all(actor, asked):
 
 
 def test_a_stop_lets_the_round_that_runs_end(actor, stream):
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     Job.objects.filter(pk=job.pk).update(state="running", attempt=1, token=1)
-    acts.stop(actor, fresh(stream))
+    runs.stop(actor, fresh(stream))
     assert fresh(stream).state == "stopping"
     Job.objects.filter(pk=job.pk).update(
         state="succeeded",
@@ -190,19 +210,45 @@ def test_a_stop_lets_the_round_that_runs_end(actor, stream):
         result={"version": None, "no_op": True, "details": {}},
         no_op=True,
     )
-    book_ended()
+    assert timing().wake <= 5  # seconds until the dispatcher looks
+    streams.look()
     assert fresh(stream).state == "stopped"
 
 
 def test_a_stop_ends_a_round_that_no_worker_has(actor, stream):
-    job: Any = acts.start(actor, stream)
-    acts.stop(actor, fresh(stream))
+    job: Any = runs.start(actor, stream)
+    runs.stop(actor, fresh(stream))
     job.refresh_from_db()
     assert (job.state, fresh(stream).state) == ("cancelled", "stopped")
 
 
+def test_a_stop_between_two_rounds_takes_effect_at_once(actor, stream):
+    runs.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    streams.look()
+    make_due(stream)
+    stopped = runs.stop(actor, fresh(stream))
+    assert (stopped.state, stopped.next_round_at) == ("stopped", None)
+    assert streams.look() == 0
+    assert not Job.objects.filter(state="queued").exists()
+
+
+def test_a_stop_while_the_source_is_measured_opens_no_round(actor, stream, monkeypatch: pytest.MonkeyPatch):
+    runs.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    make_due(stream)
+
+    def measure(_stream: Stream) -> None:
+        runs.stop(actor, fresh(stream))
+
+    monkeypatch.setattr(lag, "measure", measure)
+    assert streams.look() == 0
+    assert (fresh(stream).state, fresh(stream).rounds) == ("stopped", 1)
+
+
 def test_it_stops_once_its_person_may_no_longer_run_it(actor, stream, olga):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     olga.grants.all().delete()
@@ -216,15 +262,9 @@ def test_it_stops_once_its_person_may_no_longer_run_it(actor, stream, olga):
 # --- streams that replace rows ----------------------------------------------------------------------------------------
 
 
-def approve(job: Any) -> None:
-    anna = factories.person_with("approver")
-    Decision.objects.create(job=job, person=anna, digest=job.digest, decision="approve", comment="yes")
-    Job.objects.filter(pk=job.pk).update(state="queued")
-
-
 def test_complete_into_a_table_that_it_did_not_make_is_approved_once_per_definition(actor, counted):
     stream = acts.create(actor, "count", "sums", counted)
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     assert (job.state, job.preview["class"]) == ("awaiting_approval", "whole_table")
     assert {c["code"] for c in job.preview["consequences"]} == {"replaces_rows", "standing"}
     approve(job)
@@ -239,9 +279,9 @@ def test_complete_into_a_table_that_it_did_not_make_is_approved_once_per_definit
     commit = Commit.objects.filter(table=stream.table).latest("version")
     assert judgement(commit).verdict == Explanation.Verdict.APPROVED
     book_ended()
-    acts.stop(actor, fresh(stream))
+    runs.stop(actor, fresh(stream))
     changed = acts.change(actor, fresh(stream), {"filter": "id > 0", "reason": "less"})
-    assert acts.start(actor, changed).state == "awaiting_approval"
+    assert runs.start(actor, changed).state == "awaiting_approval"
 
 
 def test_nobody_approves_a_definition_that_they_shaped(actor, counted):
@@ -251,7 +291,7 @@ def test_nobody_approves_a_definition_that_they_shaped(actor, counted):
     factories.GrantFactory(person=bob, role="approver")
     acts.change(Actor.acting_for(bob), stream, {"filter": "id > 0"})
     eve = factories.person_with("operator")
-    job: Any = acts.start(Actor.acting_for(eve), fresh(stream))
+    job: Any = runs.start(Actor.acting_for(eve), fresh(stream))
     assert (job.state, job.requested_by) == ("awaiting_approval", eve)
     assert set(job.edits.values_list("person", flat=True)) == {actor.person.pk, bob.pk}
     with pytest.raises(Problem) as refused:
@@ -260,7 +300,7 @@ def test_nobody_approves_a_definition_that_they_shaped(actor, counted):
 
 
 def test_a_change_of_a_running_stream_has_it_run_for_who_changed_it_and_goes_on(actor, stream):
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     bob = factories.person_with("operator")
     acts.change(Actor.acting_for(bob), fresh(stream), {"filter": "id > 0"})
     job.refresh_from_db()
@@ -273,7 +313,7 @@ def test_a_change_of_a_running_stream_has_it_run_for_who_changed_it_and_goes_on(
 
 def test_a_standing_approval_is_for_the_table_that_its_approvers_saw(actor, counted, sales):
     stream = acts.create(actor, "count", "sums", counted)
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     sales.refresh_from_db()
     assert job.preview["table_id"] == sales.table_id == job.parameters["table_id"]
     approve(job)
@@ -287,13 +327,13 @@ def test_a_standing_approval_is_for_the_table_that_its_approvers_saw(actor, coun
 
 def test_a_reset_ends_the_approval_and_keeps_the_table_that_the_stream_made(actor, counted):
     stream = acts.create(actor, "count", "sums", counted)
-    first: Any = acts.start(actor, stream)
+    first: Any = runs.start(actor, stream)
     approve(first)
     run_round(SmallStream([ROW]))
     book_ended()
-    acts.stop(actor, fresh(stream))
+    runs.stop(actor, fresh(stream))
     Stream.objects.update(query_id="q", made_table_id="mine")
-    job: Any = acts.reset(actor, fresh(stream), "anew")
+    job: Any = runs.reset(actor, fresh(stream), "anew")
     approve(job)
     run_round(SmallStream())
     book_ended()
@@ -309,13 +349,13 @@ def test_a_source_that_was_made_anew_is_read_after_a_reset(actor, asked, sales):
     before = stream.definition["source"]["table_id"]
     shutil.rmtree(Path(sales.path))
     small_delta.create(Path(sales.path), [ROW])
-    job: Any = acts.start(actor, fresh(stream))
+    job: Any = runs.start(actor, fresh(stream))
     assert job.parameters["definition"]["source"]["table_id"] not in {before, None}
     assert fresh(stream).revision == 2
 
 
 def test_it_stops_once_its_person_may_no_longer_read_the_files(actor, stream, olga, sales):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     olga.grants.all().delete()
@@ -326,10 +366,10 @@ def test_it_stops_once_its_person_may_no_longer_read_the_files(actor, stream, ol
 
 
 def test_a_success_after_a_failure_ends_the_failure(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream(fails="DELTA_METADATA_MISMATCH"))
     book_ended()
-    acts.run_once(actor, fresh(stream))
+    runs.run_once(actor, fresh(stream))
     run_round(SmallStream([ROW]))
     book_ended()
     assert (fresh(stream).state, fresh(stream).error) == ("stopped", None)
@@ -338,7 +378,7 @@ def test_a_success_after_a_failure_ends_the_failure(actor, stream):
 def test_a_source_with_more_entries_than_are_counted_is_looked_at_each_time(
     actor, stream, monkeypatch: pytest.MonkeyPatch
 ):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
     make_due(stream)
@@ -348,7 +388,7 @@ def test_a_source_with_more_entries_than_are_counted_is_looked_at_each_time(
 
 def test_a_stricter_rule_ends_a_standing_approval(actor, counted):
     stream = acts.create(actor, "count", "sums", counted)
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     approve(job)
     run_round(SmallStream([ROW]))
     book_ended()
@@ -360,7 +400,7 @@ def test_a_stricter_rule_ends_a_standing_approval(actor, counted):
 
 def test_a_stream_whose_round_was_rejected_stops(actor, counted):
     stream = acts.create(actor, "count", "sums", counted)
-    job: Any = acts.start(actor, stream)
+    job: Any = runs.start(actor, stream)
     Job.objects.filter(pk=job.pk).update(state="rejected", finished_at=timezone.now())
     book_ended()
     assert (fresh(stream).state, fresh(stream).state_text) == ("stopped", "Its round was rejected.")
@@ -369,7 +409,7 @@ def test_a_stream_whose_round_was_rejected_stops(actor, counted):
 def test_complete_into_the_table_that_it_made_needs_no_approval(actor, asked):
     body = {**asked, "aggregate": {"group_by": ["p"], "count_as": "id"}, "output_mode": "complete"}
     stream = acts.create(actor, "count", "sums", body)
-    assert acts.start(actor, stream).state == "queued"
+    assert runs.start(actor, stream).state == "queued"
     run_round(SmallStream([ROW]))
     batch_zero(stream)
     book_ended()
@@ -389,12 +429,12 @@ def batch_zero(stream: Stream) -> None:
 
 
 def test_a_reset_is_reviewed_and_starts_over(actor, stream):
-    acts.start(actor, stream)
+    runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
-    acts.stop(actor, fresh(stream))
+    runs.stop(actor, fresh(stream))
     Stream.objects.filter(pk=stream.pk).update(query_id="q")
-    job: Any = acts.reset(actor, fresh(stream), "the source was made anew")
+    job: Any = runs.reset(actor, fresh(stream), "the source was made anew")
     assert (job.state, job.reason) == ("awaiting_approval", "the source was made anew")
     assert "loads_again" in {c["code"] for c in job.preview["consequences"]}
     approve(job)
@@ -414,47 +454,17 @@ def test_lists_fold_the_rounds_of_the_past(actor, stream):
             make_due(stream)
             open_due()
         else:
-            acts.start(actor, stream)
+            runs.start(actor, stream)
         run_round(SmallStream([ROW]))
         book_ended()
     assert Job.objects.filter(folded=False).count() == 1
     assert Job.objects.count() == 3
 
 
-def test_old_batches_and_old_empty_rounds_are_thinned_and_what_committed_stays(actor, stream):
-    acts.start(actor, stream)
-    run_round(SmallStream([ROW]))
-    book_ended()
-    for _ in range(2):
-        make_due(stream)
-        open_due()
-        run_round(SmallStream())
-        book_ended()
-    old = timezone.now() - timedelta(days=100)
-    Job.objects.update(finished_at=old)
-    StreamBatch.objects.update(at=old)
-    thin()
-    left = list(Job.objects.order_by("requested_at").values_list("version", "folded"))
-    assert left == [(1, True), (None, False)]
-    assert not StreamBatch.objects.exists()
-    assert Stream.objects.get().rounds == 3
-
-
-def test_a_round_that_was_approved_is_never_thinned(actor, counted):
-    stream = acts.create(actor, "count", "sums", counted)
-    job: Any = acts.start(actor, stream)
-    approve(job)
-    run_round(SmallStream())
-    book_ended()
-    Job.objects.update(folded=True, finished_at=timezone.now() - timedelta(days=9))
-    thin()
-    assert Job.objects.filter(pk=job.pk).exists()
-
-
 def test_one_streams_trouble_holds_up_no_other(actor, stream, asked, root, monkeypatch: pytest.MonkeyPatch):
     other = acts.create(actor, "second", "more", {**asked, "target": {"path": f"{root.uri}/second"}})
     for each in (stream, other):
-        acts.start(actor, each)
+        runs.start(actor, each)
         run_round(SmallStream([ROW]))
     book_ended()
     for each in (stream, other):
@@ -470,4 +480,10 @@ def test_one_streams_trouble_holds_up_no_other(actor, stream, asked, root, monke
     monkeypatch.setattr(lag, "measure", measure)
     streams.look()
     assert fresh(other).rounds == 2
-    assert fresh(stream).rounds == 1
+    troubled = fresh(stream)
+    assert (troubled.rounds, troubled.state, troubled.lag, troubled.lag_text) == (1, "running", None, rounds.FAULT)
+    assert troubled.next_round_at > timezone.now() + timedelta(seconds=20)  # it is looked at again
+    monkeypatch.setattr(lag, "measure", measured)
+    make_due(stream)
+    streams.look()
+    assert (fresh(stream).rounds, fresh(stream).lag_text) == (2, "")

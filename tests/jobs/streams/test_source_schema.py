@@ -8,7 +8,8 @@ from jobs.commands.stream_round.rules import Steps
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.predicates.tree import columns
-from jobs.streams.source_schema import MAX_COLUMNS, after_steps, parse_source_schema, parsed, read_filter
+from jobs.streams.source_schema import MAX_COLUMNS, parse_source_schema, parsed
+from jobs.streams.steps import after_steps, read_filter
 
 
 def field(name, kind="string", nullable=True, **metadata):

@@ -385,20 +385,50 @@ def test_a_run_past_its_limit_that_hangs_is_marked_for_the_reconciliation(orders
     assert Attempt.objects.get().outcome == "limit"
 
 
-def test_missing_executors_are_said_once(orders, olga, engine, quick):
+def test_missing_executors_are_said_once_and_taken_back_when_they_come(orders, olga, engine, quick):
     engine.executors = False
     job = factories.job_on(orders, olga)
-    said = JobEvent.objects.filter(job=job, kind="note", text__contains="no executors")
+    notes = JobEvent.objects.filter(job=job, kind="note").order_by("id")
+    shown: list[tuple[str, str]] = []
+
+    def show():
+        row = Job.objects.get(pk=job.pk)
+        shown.append((row.progress.get("stage"), queries.state_sentence(row)))
 
     def waits(report):
-        for _ in range(1000):
-            if said.exists():
-                return
-            threading.Event().wait(0.01)
+        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"))
+        show()
+        threading.Event().wait(0.3)  # it isn't said again
+        engine.executors = True
+        wait_for(lambda: "waiting" not in Job.objects.get(pk=job.pk).progress)
+        show()
 
     engine.before = waits
     run(engine)
-    assert said.count() == 1
+    (waiting, sentence), (stage, later) = shown
+    assert waiting == "waiting for executors"
+    assert sentence.startswith(
+        "Waiting for executors: the cluster has given this job none for 0 s. It goes on by itself"
+    )
+    assert (stage, later) == ("writing files", "Writing files, 1 of 2 Spark tasks.")
+    assert [note.text.split(":")[0] for note in notes] == [
+        "Waiting for executors",
+        "Executors have come after 0 s",
+    ]
+    assert LogLine.objects.filter(text__startswith="Waiting for executors: the cluster").count() == 1
+
+
+def test_a_cancel_ends_a_run_that_waits_for_executors(orders, olga, engine, quick):
+    engine.executors = False
+    job = factories.job_on(orders, olga)
+
+    def cancelled(report):
+        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"))
+        cancel_while_it_runs(Job.objects.get(pk=job.pk))
+        engine.wait_for_cancel(report)
+
+    engine.before = cancelled
+    assert run(engine).state == State.CANCELLED
 
 
 def test_a_fenced_worker_writes_nothing_and_stops_its_run(orders, olga, engine, quick):

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 class Host:
     """A host whose engine is in this process."""
 
+    waiting = ""
+
     def __init__(self, engine: scripted.ScriptedEngine, alive: bool = True) -> None:
         self.engine, self.alive = engine, alive
         self.ended = threading.Event()

@@ -123,6 +123,30 @@ class Deaf(Engine):
         return not self.ended_hard.is_set()
 
 
+class Starving(Engine):
+    """Of a cluster that gives nothing: its work begins only to be cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__(EngineCancelled("cancelled"))
+        self.executors = False
+
+    def read(self, kind, question, marks, report):
+        self.wait_for_cancel(report)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_read_without_executors_ends_soon_and_says_so(claimed, timing, monkeypatch):
+    timing(read_limit=3600, no_executors=0.1)
+    monkeypatch.setattr(read_executor, "LOOK_S", 0.05)
+    read = claimed(kind="rows")
+    read_executor.answer(read, Starving(), never)
+    problem = now(read).problem
+    assert problem["code"] == "time_limit"
+    assert problem["detail"].startswith(
+        "The cluster has given Levee no executors for 0 s, so Spark can’t answer. Try again"
+    )
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("returns", [True, False], ids=["its tasks go on", "it does not return"])
 def test_a_read_that_does_not_listen_ends_its_engine_and_costs_the_others_nothing(claimed, timing, returns):

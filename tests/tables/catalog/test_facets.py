@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions, entries, facets, listing, requested_syncs, roots
+from tables.catalog import additions, entries, facets, light_turns, listing, roots
 from tables.models import Root, SyncTimes, Table
 from tables.sync import table as syncing
 from tables.web.table_state import state_of
@@ -80,7 +80,7 @@ def test_a_large_catalog_of_small_roots_is_counted_root_by_root(
     monkeypatch.setattr(facets, "LIVE", 3)
     assert facets.totals_for(three).tables == 5  # not counted yet, and told all the same
     SyncTimes.objects.update(next_sync_at=timezone.now())
-    assert [requested_syncs.sync_next_due(), requested_syncs.sync_next_due()] == [True, True]
+    assert [light_turns.do_next(), light_turns.do_next()] == [True, True]
     assert not Root.objects.filter(facets_at=None).exists()
     found = facets.totals_for(three)
     assert (found.tables, found.warnings, found.counted_at) == (5, 1, Root.objects.earliest("facets_at").facets_at)

@@ -73,7 +73,7 @@ def test_an_odd_pause_is_refused(ines: Any, root: Root, pause: object) -> None:
 def test_only_who_manages_the_root_changes_it(root: Root, person: People) -> None:
     operator = person("olga", Role.OPERATOR)
     assert patched(Caller(operator).client, root, sync_seconds=60).status_code == 403
-    assert browser(operator).post(f"/tables/roots/{root.pk}/schedule/", {"sync_seconds": 60}).status_code == 403
+    assert browser(operator).post(f"/roots/{root.pk}/edit/", {"name": "lake", "sync_seconds": 60}).status_code == 403
     assert patched(Caller(person("eve")).client, root, sync_seconds=60).status_code in {403, 404}
     own = person("rita", Role.ADMIN, root=root)
     assert patched(Caller(own).client, root, sync_seconds=60).status_code == 200
@@ -85,11 +85,11 @@ def test_an_administrator_sets_it_on_the_roots_page(root: Root, person: People, 
     page = client.get(f"/tables/roots/{root.pk}/").content.decode()
     assert "every 5 min" in page
     assert f"/tables/roots/{root.pk}/scan/" not in page  # that is for operators
-    address = f"/tables/roots/{root.pk}/schedule/"
+    address = f"/roots/{root.pk}/edit/"
     assert f'href="{address}"' in page
     assert 'value="300"' in client.get(address).content.decode()
-    assert client.post(address, {"sync_seconds": "5"}).status_code == 400
-    assert client.post(address, {"sync_seconds": ""}).status_code == 302
+    assert client.post(address, {"name": "lake", "sync_seconds": "5"}).status_code == 400
+    assert client.post(address, {"name": "lake", "sync_seconds": ""}).status_code == 302
     assert "by hand only" in client.get(f"/tables/roots/{root.pk}/").content.decode()
     assert client.post(f"/tables/roots/{root.pk}/", {"path": ["/x"]}).status_code == 403
     assert client.post("/tables/add/", {"path": f"{root.uri}/x"}).status_code in {403, 404}

@@ -5,10 +5,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import obstore
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from obstore.store import MemoryStore
 
+from tables.deltalog.read import object_stores
 from tables.rules.locations import (
     InvalidRoot,
     NoSuchDirectory,
@@ -192,14 +195,20 @@ def test_outside_nothing_is_looked_at(lake: Path, tmp_path: Path, monkeypatch: p
     assert not [path for path in looked if "elsewhere" in path]
 
 
-def test_object_stores_are_compared_by_bucket_and_component() -> None:
-    roots = ["s3a://lake/sales"]
-    assert found("S3A://lake/sales/orders/", *roots) == "s3a://lake/sales/orders"
+def test_object_stores_are_compared_by_bucket_and_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = MemoryStore()
+    monkeypatch.setattr(object_stores, "opened", lambda uri: (keys, object_stores.split(uri)[1]))
+    obstore.put(keys, "sales/orders/part.parquet", b"x")
+    roots = ["s3://lake/sales"]
+    for text in ("S3A://lake/sales/orders/", "s3://lake/sales//orders", "s3a://lake/sales/./orders"):
+        assert found(text, *roots) == "s3://lake/sales/orders"
+    for text in ("s3://lake/sales/order", "s3a://lake/sales/none", "s3://lake/sales/orders/part.parquet"):
+        with pytest.raises(NoSuchDirectory):
+            found(text, *roots)
     for text in (
         "s3a://lake/sales2",
         "s3a://lake2/sales/orders",
         "s3a://lake",
-        "s3://lake/sales/x",
         "s3a://key:secret@lake/sales/x",
         "s3a://lake/sales/../hr",
         "s3a://lake/sales/*",
@@ -267,7 +276,20 @@ def hostile_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_new_root_has_its_links_resolved(lake: Path, tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(lake)
     assert root_uri(f"file:{tmp_path}/alias/") == str(lake)
-    assert root_uri("s3a://bucket/lake/") == "s3a://bucket/lake"
+    assert root_uri("s3a://bucket/lake/") == "s3://bucket/lake"
+    assert root_uri("s3://bucket") == "s3://bucket" == canonical("s3a://bucket/")
+
+
+@pytest.mark.parametrize("text", ["gs://bucket/lake", "hdfs://host/lake", "s3://Bucket/x", "s3://b", "s3://bucket/a*"])
+def test_what_is_no_prefix_of_s3_is_no_root(text: str) -> None:
+    with pytest.raises(InvalidRoot):
+        root_uri(text)
+
+
+def test_a_store_that_does_not_tell_is_not_a_missing_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_stores, "_lookup", lambda _: None)
+    with pytest.raises(Unreadable, match="no root says how to reach the bucket"):
+        found("s3://nobody-knows-it/lake/x", "s3://nobody-knows-it/lake")
 
 
 @pytest.mark.parametrize("where", ["home", "home/database", ".", "home/lake2", "home/lakes"])

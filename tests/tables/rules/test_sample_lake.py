@@ -58,5 +58,10 @@ def test_a_half_written_lake_is_begun_again(tmp_path: Path) -> None:
 
 def test_the_same_rows_are_written_everywhere(lake: Path, tmp_path: Path) -> None:
     again = sample_lake.write_lake(tmp_path)
-    for file in sorted(lake.rglob("*.parquet"))[::40]:
+    directories = [
+        file
+        for file in sorted(lake.rglob("*.parquet"))
+        if file.relative_to(lake).parts[0] not in sample_lake.DELTA_TABLES
+    ]
+    for file in directories[::10]:
         assert pq.read_table(file).equals(pq.read_table(again / file.relative_to(lake)))

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions, requested_syncs
+from tables.catalog import additions, light_turns
 from tables.models import Commit, Root, SyncTimes, Table
 from tables.record import commit_rows
 from tables.sync import table as syncing
@@ -103,7 +103,7 @@ def test_a_log_that_the_database_refuses_stops_no_other_sync(log: LogWriter, add
     log.commit(1, info())
     monkeypatch.setattr(commit_rows, "bounded", lambda value: 2**70)
     SyncTimes.objects.filter(pk=table.pk).update(next_sync_at=timezone.now() - timedelta(seconds=1))
-    assert requested_syncs.sync_next_due() is True
+    assert light_turns.do_next() is True
     table.refresh_from_db()
     assert table.sync_error.startswith("Levee couldn’t process this log: DataError: ")
     assert (table.version, table.times.quiet_syncs) == (0, 1)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
-from tables.catalog import additions, entries, requested_syncs
+from tables.catalog import additions, entries, light_turns, requested_syncs
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
@@ -329,23 +329,22 @@ def test_one_schema_is_one_row(admin: Actor, root: Root, write: Write) -> None:
 
 def test_a_quiet_table_is_read_ever_less_often(orders: Table, root: Root, write: Write) -> None:
     now = timezone.now()
-    pauses = [syncing.next_sync(root, quiet, now) for quiet in (0, 1, 2, 30)]
+    pauses = [syncing.next_sync(root.sync_seconds, quiet, now) for quiet in (0, 1, 2, 30)]
     assert [(at - now).total_seconds() for at in pauses if at] == [300, 600, 1200, 86400]
     assert syncing.sync(orders.pk).times.quiet_syncs == 1
     write(mode="append")
     assert syncing.sync(orders.pk).times.quiet_syncs == 0
-    root.sync_seconds = None
-    assert syncing.next_sync(root, 0, now) is None
+    assert syncing.next_sync(None, 0, now) is None
 
 
 def test_due_tables_are_synced_once_each(orders: Table, write: Write) -> None:
     write(mode="append")
-    assert requested_syncs.sync_next_due() is False
+    assert light_turns.do_next() is False
     SyncTimes.objects.filter(pk=orders.pk).update(next_sync_at=timezone.now() - timedelta(seconds=1))
-    assert requested_syncs.sync_next_due() is True
+    assert light_turns.do_next() is True
     orders.refresh_from_db()
     assert orders.version == 1
-    assert requested_syncs.sync_next_due() is False
+    assert light_turns.do_next() is False
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import posixpath
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -66,9 +65,12 @@ def look(
 
 def table_refusals(path: str) -> list[Refusal]:
     """The refusal for a directory inside a Delta table: Delta would silently nest a second table there."""
-    place, above = path, posixpath.dirname(path)
-    while above not in (place, "") and not above.endswith(":/"):
-        if holds_table(storage.opened(above), DELTA_LOG):
+    for above in _directories_above(path):
+        try:
+            inside = holds_table(storage.opened(above), DELTA_LOG)
+        except storage.Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
+            return []
+        if inside:
             return [
                 Refusal(
                     code="inside_table",
@@ -77,8 +79,15 @@ def table_refusals(path: str) -> list[Refusal]:
                     remedy=f"Don't convert anything below {above}: its files belong to that table.",
                 )
             ]
-        place, above = above, posixpath.dirname(above)
     return []
+
+
+def _directories_above(path: str) -> Iterator[str]:
+    """The nearest first, up to the top of the file system or of the bucket."""
+    scheme, mark, below = path.rpartition("://")
+    parts = below.strip("/").split("/")
+    for count in range(len(parts) - 1, 0 if mark else -1, -1):
+        yield f"{scheme}{mark or '/'}{'/'.join(parts[:count])}"
 
 
 def directory_refusals(path: str, findings: Findings) -> list[Refusal]:

@@ -261,4 +261,10 @@ def _warm_up(path: str) -> Convert:
     return Convert(path=path, name=None, source_format="parquet", partition_schema="p int")
 
 
-RUNNER = Runner(preview_convert, run_convert, reads={"inspect": _read_inspection}, warm_up=_warm_up)
+RUNNER = Runner(
+    preview_convert,
+    run_convert,
+    reads={"inspect": _read_inspection},
+    warm_up=_warm_up,
+    paths=lambda command: (_path(command),),
+)

@@ -11,13 +11,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition, FileSource, StreamRound, TableSource
-from jobs.commands.stream_round.spark.offsets import Offset, last_offsets, query_id_of
+from jobs.commands.stream_round.spark.offsets import Offset, last_offsets, newest_planned, query_id_of
 from jobs.commands.stream_round.spark.reset import existing
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.directory import Directory, changing, judged, refuse_foreign_sidecars
 from jobs.engine.inside import refuse_outside_commits
 from jobs.engine.metadata_log import metadata_log_files
-from jobs.engine.storage import DIRECTORY, Storage, opened
+from jobs.engine.storage import DIRECTORY, Local, Storage, opened
 from jobs.engine.versions import table_at, version_of
 from jobs.engine.walk import DELTA_LOG, holds_table, is_hidden_directory, is_hidden_file
 
@@ -64,12 +64,28 @@ class Ground:
 
 def checked_ground(session: SparkSession, command: StreamRound, definition: Definition) -> Ground:
     """Raises CommandRefused: `outside_roots`, `not_a_file`, `not_found`, `unreadable`, `not_delta`, `target_changed`,
-    `source_recreated`, `foreign_checkpoint`, `checkpoint_gone`."""
+    `source_recreated`, `foreign_checkpoint`, `checkpoint_gone`, `checkpoint_older`."""
     checkpoint = _checkpoint(command, definition.checkpoint)
     source = _source(session, definition)
     target, table = _target(session, command, definition)
     directories = (source, target) if checkpoint is None else (source, target, checkpoint)
-    return Ground(definition.path, table, -1 if table is None else version_of(table), directories)
+    ground = Ground(definition.path, table, -1 if table is None else version_of(table), directories)
+    _refuse_older(ground, definition.checkpoint)
+    return ground
+
+
+def _refuse_older(ground: Ground, checkpoint: str) -> None:
+    """A checkpoint from before the table's last batch, as from a backup: Delta would skip the new rows of the batches it has."""
+    query = query_id_of(checkpoint)
+    newest = None if query is None else ground.newest_batch(query)
+    planned = newest_planned(checkpoint)
+    if newest is not None and newest > planned:
+        has = f"ends at batch {planned}" if planned >= 0 else "has none"
+        text = (
+            f"The table at {ground.path} has batch {newest} of this query, and the checkpoint at {checkpoint} {has}: Delta would take"
+            " new rows for batches that it has, and skip them."
+        )
+        raise CommandRefused(Refusal("checkpoint_older", text, place=checkpoint, remedy=RESET))
 
 
 def _checkpoint(command: StreamRound, path: str) -> Directory | None:
@@ -181,12 +197,21 @@ def _visible(storage: Storage) -> Iterator[str]:
     waiting = [""]
     while waiting:
         directory = waiting.pop()
-        for name, kind, _ in storage.entries(directory):
+        for name, kind in _names(storage, directory):
             path = f"{directory}/{name}" if directory else name
             if kind == DIRECTORY and not is_hidden_directory(name):
                 waiting.append(path)
             elif kind != DIRECTORY and not is_hidden_file(name):
                 yield path
+
+
+def _names(storage: Storage, directory: str) -> Iterator[tuple[str, str]]:
+    try:
+        for name, kind, _ in storage.entries(directory):
+            yield name, kind
+    except FileNotFoundError:
+        if isinstance(storage, Local):
+            raise  # an object store has no empty directory: one without objects isn't there
 
 
 def _id_of(table: Any) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine.storage import FILE, opened
+from jobs.engine.storage import FILE, Storage, opened
 
 METADATA, OFFSETS = "metadata", "offsets"
 REMEDY = "Put the checkpoint back as it was, or reset the stream."
@@ -35,11 +35,19 @@ def query_id_of(checkpoint: str) -> str | None:
 def last_offsets(checkpoint: str) -> list[Offset]:
     """Where the last two batches of a stream from a Delta table ended; fewer at its begin. Raises CommandRefused `unreadable`."""
     storage = opened(checkpoint)
+    return [_offset(list(storage.lines(name)), f"{checkpoint}/{name}") for name in _newest(_planned(storage))]
+
+
+def newest_planned(checkpoint: str) -> int:
+    """The newest batch that the checkpoint has a plan of; -1 without one."""
+    return max(_planned(opened(checkpoint)), default=-1)
+
+
+def _planned(storage: Storage) -> list[int]:
     try:
-        numbers = [int(name) for name, kind, _ in storage.entries(OFFSETS) if kind == FILE and name.isdigit()]
+        return [int(name) for name, kind, _ in storage.entries(OFFSETS) if kind == FILE and name.isdigit()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [_offset(list(storage.lines(name)), f"{checkpoint}/{name}") for name in _newest(numbers)]
 
 
 def _newest(numbers: Iterable[int]) -> list[str]:

@@ -37,7 +37,9 @@ def frame_of(session: SparkSession, definition: Definition) -> DataFrame:
 def _read(session: SparkSession, source: FileSource | TableSource) -> DataFrame:
     if isinstance(source, TableSource):
         return table_stream(session, source.path, _table_options(source))
-    return file_stream(session, source.path, source.format, StructType.fromJson(dict(source.schema)), source.options)
+    return file_stream(
+        session, source.path, source.format, StructType.fromJson(dict(source.schema)), source.read_options
+    )
 
 
 def _table_options(source: TableSource) -> dict[str, str]:

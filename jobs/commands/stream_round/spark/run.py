@@ -111,4 +111,9 @@ def _reset(checkpoint: str, report: Report) -> Result:
     return Result(version=None, operation=None, no_op=True, details={"text": text, "moved_to": moved_to})
 
 
-RUNNER = Runner(preview_round, run_round)
+def _paths(command: StreamRound) -> tuple[str, ...]:
+    definition = Definition.from_json(command.definition)
+    return () if command.reset else (definition.source.path, definition.path)
+
+
+RUNNER = Runner(preview_round, run_round, paths=_paths)

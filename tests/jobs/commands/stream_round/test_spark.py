@@ -18,7 +18,9 @@ from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.stored import to_json
+from jobs.lifecycle.endings import engine_failed
 from jobs.predicates.reading import parse
+from jobs.streams.failures import FILE, LINE, what_to_do
 from tests.jobs.engine.lake import Recorder, actions, commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -197,6 +199,54 @@ def test_csv_with_its_options(stream, run):
     assert stream.rows() == [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "condition"),
+    [
+        ("json", '{"id": 8, "name": "fits"}\n{"id": 9, "na\n', "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"),
+        ("json", '{"id": "nine"}\n', "CANNOT_PARSE_JSON_FIELD"),
+        ("csv", "8,fits\n9\n", "MALFORMED_CSV_RECORD"),
+    ],
+    ids=["half a line", "another type", "too few columns"],
+)
+def test_a_damaged_line_fails_the_round_and_commits_nothing_of_its_batch(stream, run, form, text, condition):
+    """Spark's own default would commit a row of NULLs, and never read the file again."""
+    stream.put('{"id": 1, "name": "r1"}\n' if form == "json" else "1,r1\n")
+    source = stream.files(form)
+    run(stream.definition(source))
+    stream.put(text)
+    with pytest.raises(EngineFailed) as caught:
+        run(stream.definition(source))
+    failure = caught.value.failure
+    assert failure.condition == condition
+    assert f"{stream.source}/002" in failure.message.splitlines()[0]
+    assert what_to_do(engine_failed(failure, "Nothing was committed.")) == LINE
+    assert (len(commits(stream.target)), stream.ids()) == (1, [1])
+    (stream.source / "002").write_text('{"id": 9}\n' if form == "json" else "9,r9\n")  # mended, the next round reads it
+    run(stream.definition(source))
+    assert stream.ids() == [1, 9]
+
+
+@pytest.mark.parametrize(("mode", "rows"), [("PERMISSIVE", [1, None]), ("DROPMALFORMED", [1])])
+def test_a_definition_may_say_what_a_damaged_line_does(stream, run, mode, rows):
+    stream.put('{"id": 1}\n{"id": \n')
+    run(stream.definition(stream.files("json", mode=mode)))
+    assert [row["id"] for row in stream.rows()] == rows
+
+
+def test_a_damaged_parquet_file_fails_the_round_and_commits_nothing_of_its_batch(stream, run):
+    pq.write_table(pa.table({"id": [1], "name": ["a"]}), stream.source / "a.parquet")
+    source = stream.files("parquet")
+    run(stream.definition(source))
+    pq.write_table(pa.table({"id": [2], "name": ["b"]}), stream.source / "b.parquet")
+    (stream.source / "c.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
+    with pytest.raises(EngineFailed) as caught:
+        run(stream.definition(source))
+    assert caught.value.failure.condition == "FAILED_READ_FILE.NO_HINT"
+    assert "c.parquet" in caught.value.failure.message.splitlines()[0]
+    assert what_to_do(engine_failed(caught.value.failure, "Nothing was committed.")) == FILE
+    assert (len(commits(stream.target)), stream.ids()) == (1, [1])
+
+
 def test_text(stream, run):
     stream.put("one\ntwo\n")
     run(stream.definition(stream.files("text", {"value": "string"})))
@@ -251,6 +301,32 @@ def test_a_delta_table_is_read_from_a_time_on(stream, run, numbers):
 def date_back(commit, moment):
     """Sets a commit's time; Delta goes by the file's."""
     os.utime(commit, (moment / 1000, moment / 1000))
+
+
+def test_a_stream_into_its_own_source_doubles_it_once_per_round(run, stream, numbers):
+    """As Delta does it: a round reads what was there when it began. The first one adds every row once more, the next the last batch's."""
+    write_deltalake(stream.target, pa.table({"id": [0, 1]}))
+    definition = stream.definition(from_table(stream.target))
+    run(definition)
+    assert stream.ids() == [0, 0, 1, 1]
+    run(definition)
+    assert stream.ids() == [0, 0, 0, 1, 1, 1]
+    streamed = [info for info in actions(stream.target, "commitInfo") if info["operation"] == "STREAMING UPDATE"]
+    assert [info["isBlindAppend"] for info in streamed] == [False, False]
+
+
+def test_a_restore_to_fewer_columns_fails_a_stream_that_read_them_whatever_it_skips(stream, run, numbers):
+    """What `jobs.targets.readers` names a stream for; with the columns back it goes on."""
+    write_deltalake(numbers, pa.table({"id": [3], "more": ["x"]}), mode="append", schema_mode="merge")
+    definition = stream.definition(from_table(numbers, skip_change_commits=True))
+    run(definition)
+    Witness(numbers).restore(2)
+    with pytest.raises(EngineFailed) as caught:
+        run(definition)
+    assert caught.value.failure.condition == "DELTA_SCHEMA_CHANGED_WITH_VERSION"
+    Witness(numbers).restore(3)
+    run(definition)
+    assert stream.ids() == [0, 1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("skips", [True, False])

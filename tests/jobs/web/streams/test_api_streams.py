@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from console.audit.models import Event
 from jobs.models import Stream, StreamBatch
+from jobs.streams import acts
+from jobs.streams.definition import wanted_of
 from tables.models import Table
 from tests import factories
 from tests.clients import Caller, caller
@@ -88,6 +93,89 @@ def test_the_same_key_answers_with_the_same_round(olga, body):
     assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
 
 
+def test_the_same_key_of_a_start_answers_with_the_round_that_it_met(olga, body):
+    stream = olga.post("/streams", body).json()
+    waiting = olga.post(f"/streams/{stream['id']}/run-once").json()
+    key = {"Idempotency-Key": "nightly 8"}
+    first = olga.post(f"/streams/{stream['id']}/start", **key)
+    again = olga.post(f"/streams/{stream['id']}/start", **key)
+    assert (first.status_code, again.status_code) == (202, 200)
+    assert first.json()["id"] == again.json()["id"] == waiting["id"]
+    without = olga.post(f"/streams/{stream['id']}/start")
+    assert (without.status_code, without.json()["code"]) == (409, "wrong_state")
+    other = olga.post(f"/streams/{stream['id']}/run-once", **key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+
+
+def test_the_same_key_creates_one_stream(olga, body):
+    key = {"Idempotency-Key": "deploy 12"}
+    first = olga.post("/streams", body, **key)
+    Stream.objects.update(state_text="as it is now")
+    again = olga.post("/streams", body, **key)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert (again.json()["id"], again.json()["state_text"]) == (first.json()["id"], "as it is now")
+    other = olga.post("/streams", {**body, "filter": "id > 1"}, **key)
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_conflict")
+    assert Stream.objects.count() == Event.objects.filter(action="stream.create").count() == 1
+
+
+def test_a_key_is_its_persons_own(olga, body, root):
+    key = {"Idempotency-Key": "deploy 12"}
+    olga.post("/streams", body, **key)
+    others = {**body, "name": "second", "target": {"path": f"{root.uri}/second"}}
+    assert caller("operator").post("/streams", others, **key).status_code == 201
+
+
+def test_a_key_of_a_removed_stream_makes_no_other(olga, body):
+    key = {"Idempotency-Key": "deploy 12"}
+    stream = olga.post("/streams", body, **key).json()
+    olga.delete(f"/streams/{stream['id']}")
+    again = olga.post("/streams", body, **key)
+    assert (again.status_code, again.json()["code"]) == (409, "idempotency_conflict")
+    assert "removed" in again.json()["detail"]
+
+
+def test_a_key_tells_nothing_of_a_stream_that_one_may_no_longer_see(olga, body):
+    key = {"Idempotency-Key": "deploy 12"}
+    olga.post("/streams", body, **key)
+    olga.person.grants.all().delete()
+    factories.GrantFactory(person=olga.person, role="operator", root=factories.RootFactory(uri="/elsewhere"))
+    assert olga.post("/streams", body, **key).status_code == 404
+
+
+def test_a_refused_request_leaves_its_key_unused(olga, body):
+    key = {"Idempotency-Key": "deploy 12"}
+    assert olga.post("/streams", {**body, "filter": "nothing > 1"}, **key).status_code == 400
+    assert olga.post("/streams", {**body, "reason": "half a pair: \ud800"}, **key).status_code == 400
+    assert olga.post("/streams", body, **key).status_code == 201
+
+
+def test_the_same_request_twice_at_once_creates_one_stream(olga, body, root, monkeypatch: pytest.MonkeyPatch):
+    body["checkpoint"] = f"{root.uri}/checkpoint"
+    both = threading.Barrier(2, timeout=20)
+
+    def wanted(*args: Any) -> Any:
+        found = wanted_of(*args)
+        both.wait()  # neither has found the other's stream, and both are about to write theirs
+        return found
+
+    monkeypatch.setattr(acts, "wanted_of", wanted)
+
+    def ask(_: int) -> Any:
+        try:
+            return Caller(olga.person).post("/streams", body, **{"Idempotency-Key": "deploy 12"})
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(ask, range(2)))
+    assert sorted(answer.status_code for answer in answers) == [200, 201], [answer.content for answer in answers]
+    assert answers[0].json()["id"] == answers[1].json()["id"]
+    assert Stream.objects.count() == 1
+    assert Path(root.uri, "clicks").is_dir()
+    assert Path(root.uri, "checkpoint").is_dir()
+
+
 def test_start_and_stop(olga, body):
     stream = made(olga, body)
     assert olga.post(f"/streams/{stream['id']}/start").status_code == 202
@@ -160,6 +248,16 @@ def test_a_mode_that_delta_refuses_is_refused_as_delta_does(olga, body):
     assert problem["engine"]["condition"] == "DELTA_UNSUPPORTED_OUTPUT_MODE"
 
 
+@pytest.mark.parametrize(("mode", "status"), [("permissive", 201), ("FAILFAST", 201), ("lenient", 400)])
+def test_what_a_damaged_line_does_is_one_of_sparks_modes(olga, body, mode, status):
+    """Spark takes a mode that it doesn't know for PERMISSIVE."""
+    body["source"]["options"] = {"mode": mode}
+    answer = olga.post("/streams", body)
+    assert answer.status_code == status, answer.content
+    if status == 400:
+        assert "PERMISSIVE" in answer.json()["fields"]["options"]
+
+
 def test_a_first_batch_that_delta_would_refuse_is_refused_at_creation(olga, body, root):
     sales = lakes.sales_in(root)
     refused = {**body, "target": {"table": str(sales.pk)}, "rename": {"id": "other"}}
@@ -189,6 +287,30 @@ def test_a_change_takes_effect_with_the_next_round(olga, body):
     assert now["checkpoint"] == stream["checkpoint"]
     assert now["source"] == stream["source"]
     assert Event.objects.get(action="stream.change").before == Event.objects.get(action="stream.create").after
+
+
+def test_a_count_keeps_the_types_of_its_columns_once_it_has_begun(olga, body):
+    """Spark keeps the counts by these types: the next round would fail on its state's key schema."""
+    counts = {**body, "aggregate": {"group_by": ["p"], "count_as": "n"}, "output_mode": "complete"}
+    stream = made(olga, counts)
+    address, wider = (
+        f"/streams/{stream['id']}",
+        {"source": {**body["source"], "schema": "id BIGINT, p BIGINT, more INT"}},
+    )
+    assert olga.patch(address, {"cast": {"p": "date"}}).status_code == 200  # nothing has been counted yet
+    assert olga.patch(address, {"cast": {}}).status_code == 200
+    Stream.objects.update(query_id="q")
+    for change in ({"cast": {"p": "date"}}, wider):
+        refused = olga.patch(address, change)
+        problem = refused.json()
+        assert (refused.status_code, problem["code"]) == (409, "needs_reset")
+        assert "counts by p, whose type would change from string to" in problem["fields"]["aggregate"]
+    assert Stream.objects.get().asked["source"] == body["source"]
+    assert olga.patch(address, {"cast": {"id": "int"}, "filter": "id > 5"}).status_code == 200  # of no counted column
+    assert (
+        olga.patch(address, {"rename": {"p": "q"}, "aggregate": {"group_by": ["q"], "count_as": "n"}}).status_code
+        == 409
+    )
 
 
 def test_what_a_checkpoint_cant_follow_needs_a_reset(olga, body, root):

@@ -19,7 +19,8 @@ from jobs.models import Job, PolicyRule, Stream, StreamBatch
 from jobs.models import StreamRound as Round
 from jobs.streams import acts
 from jobs.web.streams.forms import EditForm, StreamForm, asked_of, values_of
-from jobs.web.streams.presenters import condition_of, row
+from jobs.web.streams.listing import row
+from jobs.web.streams.states import condition_of
 from tables.models import Table
 from tests import factories
 from tests.clients import browser
@@ -134,6 +135,44 @@ def test_the_list_shows_each_stream_with_state_lag_and_last_batch(viewer):
     assert 'aria-current="page">Streams<' in answer.content.decode()
 
 
+OLD = {"waiting": 0, "unit": "file", "oldest": None, "exact": True, "too_old": 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "lag", "said"),
+    [
+        ({"state": "running"}, {}, "2 files are too old to be read. Spark skips a file that changed more than a week before"),
+        ({"state": "running"}, {"too_old": 1, "exact": False}, "At least 1 file is too old to be read."),
+        ({"rounds": 1}, {}, "2 files are too old to be read."),
+    ],
+)  # fmt: skip
+def test_files_that_spark_never_takes_are_shown_with_what_to_do(viewer, changes, lag, said):
+    stream = made(**changes, lag={**OLD, **lag}, lag_at=timezone.now() - timedelta(hours=2))
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert said in text
+    assert "renew its modification time, for example with touch , or copy it: the next round reads it" in text
+    assert "Counted 2 h ago" in text
+    assert said in text_of(viewer.get(f"/streams/{stream.pk}/live/"))
+    assert f"{ {**OLD, **lag}['too_old'] } too old" in text_of(viewer.get("/streams/"))
+
+
+def test_a_source_that_told_nothing_says_why(viewer):
+    stream = made(state="running", lag_text="The source <b>didn’t</b> answer.", lag_at=NOW)
+    answer = viewer.get(f"/streams/{stream.pk}/")
+    assert "lag not measured" in text_of(answer)
+    assert "The source <b>didn’t</b> answer." in text_of(answer)
+    assert 'title="The source &lt;b&gt;didn’t&lt;/b&gt; answer."' in viewer.get("/streams/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "lag", [{**OLD, "too_old": 0}, {"waiting": 3, "unit": "version", "oldest": None, "exact": True}]
+)
+def test_without_such_files_nothing_is_too_old(viewer, lag):
+    stream = made(state="running", lag=lag, lag_at=NOW)
+    for address in ("/streams/", f"/streams/{stream.pk}/"):
+        assert "too old" not in text_of(viewer.get(address))
+
+
 def test_a_stream_whose_batches_take_longer_than_its_trigger_falls_behind(viewer):
     stream = made(state="running", interval_seconds=10)
     batch(stream, 1, took_ms=14_700)
@@ -210,6 +249,7 @@ def test_a_stream_without_a_batch(viewer):
     assert "No batch yet" in text
     assert f"DeltaSink[{stream.table.path}]" in text
     assert "off: a new column fails the batch" in text
+    assert "autoMerge off: Levee doesn’t set spark.databricks. delta.schema. autoMerge.enabled" in text
     assert "json files below /lake/landing/" in text
     assert "none: rows are written as they are read" in text
     assert "not needed: it removes no row" in text
@@ -251,6 +291,42 @@ def test_what_nobody_tells_is_unknown_and_a_skipped_batch_says_so(viewer):
     assert "-1" not in text
     assert "None" not in text.replace("None yet.", "")
     assert "skipped" in text_of(viewer.get("/streams/"))
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ({"input_rate": 0.0}, "In unknown Processed 13,540 rows/s"),
+        ({"input_rate": None}, "In unknown Processed 13,540 rows/s"),
+        ({"input_rate": float("inf")}, "In unknown Processed 13,540 rows/s"),
+        ({"processed_rate": 0.0}, "In 21,300 rows/s Processed unknown"),
+        ({"input_rate": 0.0, "processed_rate": 0.0, "input_rows": 0}, "In 0.0 rows/s Processed 0.0 rows/s"),
+        ({"input_rate": 2.5}, "In 2.5 rows/s Processed 13,540 rows/s"),
+    ],
+)
+def test_a_rate_that_spark_could_not_know_is_unknown(viewer, told, shown):
+    stream = made(state="running")
+    batch(stream, 1, **told)
+    answer = viewer.get(f"/streams/{stream.pk}/")
+    text = text_of(answer)
+    assert shown in text
+    assert shown.replace("In ", "Rows in ") in text
+    first = "Spark measures this rate from one trigger to the next; this batch is the first of its run"
+    assert answer.content.decode().count(first) == (2 if told == {"input_rate": 0.0} else 0)
+
+
+def test_a_batch_unfolds_its_round_and_what_spark_wrote_is_text(viewer):
+    stream = made(state="running")
+    ran = opened(stream, "succeeded", booked=True, finished_at=NOW, version=1, result={"details": {}})
+    batch(stream, 1, job=ran.job, run_id="<b>run", durations={"<i>phase": 5, "addBatch": 1, "triggerExecution": 6})
+    batch(stream, 2, version=None)
+    answer = viewer.get(f"/streams/{stream.pk}/")
+    page, text = answer.content.decode(), text_of(answer)
+    assert "addBatch 1 ms <i>phase 5 ms triggerExecution 6 ms" in text
+    assert "<i>phase" not in page
+    assert "<b>run" not in page
+    assert f'<dt>Round</dt><dd><a href="/jobs/{ran.job_id}/">job {str(ran.job_id)[:8]}</a></dd>' in page
+    assert 'title="No commit of this batch is known">none<' in page
 
 
 def test_a_page_of_a_stream_asks_as_often_for_many_batches_as_for_few(viewer):
@@ -319,6 +395,23 @@ def test_a_stream_that_stands_still_is_not_polled(viewer):
     assert text
 
 
+@pytest.mark.parametrize(
+    ("form", "options", "said"),
+    [
+        ("json", {}, "Damaged lines fail the round, which commits nothing of their batch"),
+        ("csv", {"mode": "permissive"}, "Damaged lines become rows of NULLs"),
+        ("csv", {"mode": "DROPMALFORMED"}, "Damaged lines are left out"),
+        ("parquet", {}, None),
+    ],
+)
+def test_a_definition_says_what_a_damaged_line_does(viewer, form, options, said):
+    stream = made()
+    stream.definition["source"] |= {"format": form, "options": options}
+    stream.save(update_fields=["definition"])
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert said in text if said else "Damaged lines" not in text
+
+
 def test_a_failed_stream_says_what_failed_and_what_to_do(viewer):
     message = "[STREAM_FAILED] Query terminated: [DELTA_METADATA_MISMATCH] A schema mismatch detected."
     error = {
@@ -335,6 +428,16 @@ def test_a_failed_stream_says_what_failed_and_what_to_do(viewer):
     assert "Nothing was committed" in text
     assert "Last good batch batch 8, version 9" in text
     assert "Switch mergeSchema on." in text
+
+
+def test_the_last_good_batch_is_named_however_many_came_after_it(viewer):
+    stream = made(state="failed", error={"code": "x", "message": "y"}, rounds=3)
+    batch(stream, 8)
+    for number in range(9, 70):
+        batch(stream, number, version=None)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "Last good batch batch 8, version 9" in text
+    assert "has committed nothing" not in text
 
 
 @pytest.mark.parametrize(
@@ -369,7 +472,7 @@ def test_steps_are_said_in_words_whatever_columns_are_called(viewer):
     )  # fmt: skip
     answer = viewer.get(f"/streams/{made(steps=steps, output_mode='complete').pk}/")
     text = text_of(answer)
-    assert "'items': '<b>'" in text
+    assert "items → <b>" in text
     assert "b → date" in text
     assert "Keeps rows where b > 1" in text
     assert "Keeps columns b, c" in text

@@ -17,7 +17,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions, entries, requested_syncs, roots
+from tables.catalog import additions, entries, light_turns, roots
 from tables.models import Commit, Explanation, Root, SyncTimes, Table
 from tables.rules import health
 from tables.sync import table as syncing
@@ -242,6 +242,22 @@ def test_the_layout_adds_up_and_names_the_largest_partition(ines: Client, orders
     assert "country=" in html[html.index("<dt>Largest</dt>") :].split("</dd>")[0]
 
 
+def test_a_partition_column_may_be_called_items(ines: Client, admin: Actor, root: Root, write: Write) -> None:
+    rows = pa.table({"id": [1, 2], "items": ["few", "many"]})
+    write("boxes", table=rows, partition_by=["items"])
+    boxes = additions.add_table(admin, f"{root.uri}/boxes").table
+    layout = page(ines, f"/tables/{boxes.pk}/layout/")
+    largest = layout[layout.index("<dt>Largest</dt>") :].split("</dd>")[0]
+    assert "items=" in largest
+    for kind in ("largest partitions", "partitions with the most rows"):
+        listed = layout[layout.index(f"The {kind} as a table") :].split("</table>")[0]
+        assert "items=few" in listed
+        assert "items=many" in listed
+    every = page(ines, f"/tables/{boxes.pk}/partitions/")
+    assert "items=few" in every
+    assert "items=many" in every
+
+
 @pytest.mark.parametrize(
     ("operation", "rows", "files", "title"),
     [
@@ -301,7 +317,7 @@ def test_a_scan_is_asked_for_awaited_and_ticked(ines: Client, root: Root, write:
         write(name)
     assert ines.post(f"/tables/roots/{root.pk}/scan/").status_code == 302
     assert "hx-trigger" in page(ines, f"/tables/roots/{root.pk}/")
-    assert requested_syncs.sync_next_due() is True
+    assert light_turns.do_next() is True
     html = page(ines, f"/tables/roots/{root.pk}/?part=1")
     assert 'hx-get="/tables/roots' not in html
     assert html.count('type="checkbox"') == 2
@@ -321,7 +337,9 @@ def read_by_and_by(ines: Client) -> None:
         for tab in TABS:
             assert ines.get(f"/tables/{table.pk}/{tab}").status_code in {200, 404, 422}, tab
         assert "being read" in page(ines, f"/tables/{table.pk}/")
-    assert [requested_syncs.sync_next_due() for _ in range(3)] == [True, True, False]
+    assert light_turns.do_next() is True
+    while light_turns.do_next():
+        pass
     assert {table.version for table in Table.objects.all()} == {0}
 
 

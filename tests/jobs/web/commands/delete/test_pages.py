@@ -458,6 +458,9 @@ def test_a_sync_that_finds_nothing_new_writes_one_small_row(table):
     syncing.sync(table.pk)
     with CaptureQueriesContext(connection) as queries:
         syncing.sync(table.pk)
-    (update,) = [query["sql"] for query in queries if query["sql"].startswith("UPDATE")]
-    assert update.startswith('UPDATE "tables_synctimes" SET ')
-    assert not [query["sql"] for query in queries if "FOR UPDATE" in query["sql"] or query["sql"].startswith("INSERT")]
+    statements = [query["sql"].lower() for query in queries]
+    (update,) = [sql for sql in statements if sql.startswith("update")]
+    assert update.startswith("update tables_synctimes set ")
+    (locked,) = [sql for sql in statements if "for update" in sql]
+    assert locked.startswith("select 1 from tables_synctimes ")  # the row that is written, and not the table's
+    assert not [sql for sql in statements if sql.startswith("insert")]

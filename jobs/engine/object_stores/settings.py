@@ -1,0 +1,136 @@
+"""Tells the running JVM how a bucket is reached, just before an attempt or a read works there.
+
+The settings go into Hadoop's configuration in the JVM's memory: a key never stands in a program's arguments, in Spark's own settings,
+which sessions list, or in a log. Hadoop keeps one connection per bucket and reads the settings only when it opens one, so a changed
+description closes the one that is open.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from jobs.engine.storage import Unreachable
+from tables.deltalog.read import object_stores
+from tables.deltalog.read.object_stores import ObjectStoreOptions
+from tables.deltalog.read.storage import StorageError
+
+S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+GIVEN_KEY = "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"
+GIVEN_TOKEN = "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider"
+# Levee writes `s3://` alone; a log or a stream's metadata that another program wrote may say `s3a://`.
+SCHEMES: Mapping[str, str] = {"fs.s3.impl": S3A, "fs.s3a.impl": S3A}
+# A store that is gone fails an attempt after a minute, not after the quarter of an hour of the defaults.
+PATIENCE: Mapping[str, str] = {
+    "attempts.maximum": "3",
+    "retry.limit": "3",
+    "retry.interval": "500ms",
+    "connection.establish.timeout": "15s",  # the least that s3a takes
+    "connection.timeout": f"{object_stores.PATIENT.answer_s:g}s",
+}
+# How long work under the old description may end before the connection that it uses is closed.
+GRACE_SECONDS = 20.0
+_OWN = ("endpoint", "endpoint.region", "access.key", "secret.key", "session.token", "aws.credentials.provider")
+
+
+def s3a_settings(options: ObjectStoreOptions) -> dict[str, str]:
+    """One bucket's description in the words of Hadoop's s3a. Without a key s3a looks for the process's own identity."""
+    values = {
+        "endpoint": options.endpoint,
+        "endpoint.region": options.region,
+        "path.style.access": str(options.path_style).lower(),
+        "connection.ssl.enabled": str(not options.endpoint.startswith("http://")).lower(),
+        "access.key": options.key_id,
+        "secret.key": options.secret,
+        "session.token": options.token,
+        "aws.credentials.provider": _provider(options),
+        **PATIENCE,
+    }
+    prefix = f"fs.s3a.bucket.{options.bucket}."
+    return {f"{prefix}{name}": value for name, value in values.items() if value}
+
+
+def _provider(options: ObjectStoreOptions) -> str:
+    if not options.key_id:
+        return ""
+    return GIVEN_TOKEN if options.token else GIVEN_KEY
+
+
+class BucketSettings:
+    """The buckets that one JVM has been told of. Thread-safe: the interactive worker's threads share a JVM."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._applied: dict[str, str] = {}
+        self._users: Counter[str] = Counter()
+
+    @contextmanager
+    def reaching(self, session: SparkSession, paths: Iterable[str]) -> Iterator[None]:
+        """Spark reaches the buckets of these paths inside, as they are described now. Local paths need nothing. Raises Unreachable."""
+        described = {
+            options.bucket: options for options in map(_options_of, filter(object_stores.is_object_store, paths))
+        }
+        with ExitStack() as stack:
+            for options in described.values():
+                stack.enter_context(self._using(session, options))
+            yield
+
+    @contextmanager
+    def _using(self, session: SparkSession, options: ObjectStoreOptions) -> Iterator[None]:
+        with self._changed:
+            self._settle(session, options)
+            self._users[options.bucket] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._users[options.bucket] -= 1
+                self._changed.notify_all()
+
+    def _settle(self, session: SparkSession, options: ObjectStoreOptions) -> None:
+        """Applies a description that the JVM doesn't have yet, once what runs with another one has ended or had its grace."""
+        bucket = options.bucket
+        if self._applied.get(bucket) not in (None, options.fingerprint):
+            self._changed.wait_for(
+                lambda: self._applied.get(bucket) == options.fingerprint or not self._users[bucket], GRACE_SECONDS
+            )
+        known = self._applied.get(bucket)
+        if known == options.fingerprint:  # perhaps another thread's doing meanwhile
+            return
+        _apply(session, options)
+        if known is not None:
+            _close(session, bucket)
+        self._applied[bucket] = options.fingerprint
+
+
+def _options_of(path: str) -> ObjectStoreOptions:
+    try:
+        return object_stores.options_of(path)
+    except (StorageError, ValueError) as error:
+        raise Unreachable(f"{path} can't be reached: {error}") from None
+
+
+def _apply(session: SparkSession, options: ObjectStoreOptions) -> None:
+    configuration = _configuration(session)
+    for name in _OWN:  # the description before may have had more of them
+        configuration.unset(f"fs.s3a.bucket.{options.bucket}.{name}")
+    for key, value in {**SCHEMES, **s3a_settings(options)}.items():
+        configuration.set(key, value)
+
+
+def _close(session: SparkSession, bucket: str) -> None:
+    """Closes Hadoop's open connections to a bucket, which takes them out of its cache."""
+    jvm: Any = session._jvm
+    for scheme in object_stores.SCHEMES:
+        uri = jvm.java.net.URI.create(f"{scheme}://{bucket}/")
+        jvm.org.apache.hadoop.fs.FileSystem.get(uri, _configuration(session)).close()
+
+
+def _configuration(session: SparkSession) -> Any:
+    """Hadoop's configuration, which every session and every task of the JVM copies."""
+    return session.sparkContext._jsc.hadoopConfiguration()

@@ -1,0 +1,72 @@
+"""What Delta checks of columns that are new to a table: all of one that the batch creates, those that a schema gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jobs.commands.stream_round.rules import Definition
+from jobs.domain.errors import Refusal
+from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, listed, uses
+from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
+
+_CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+_BAD_CHARACTERS = frozenset(" ,;{}()\n\t=")
+
+
+def creating(definition: Definition, batch: Struct) -> Found:
+    yield from new_layout(definition, batch)
+    yield from bad_names(batch, walk(batch), mapped=False)
+    required = [
+        dotted(path) for path, column in walk(batch) if not column.nullable and column.name != definition.steps.count_as
+    ]
+    if required:
+        text = f"{listed(required)} may be NULL in the new table: a table that a stream creates has no NOT NULL."
+        yield Note("not_null_dropped", text)
+    if uses(batch, NTZ):
+        text = "The new table needs the table feature timestampNtz: readers that don’t know it can’t read the table."
+        yield Note("needs_feature", text)
+
+
+def new_layout(definition: Definition, batch: Struct) -> Found:
+    """PartitionUtils.validatePartitionColumn: types first, then whether any column is left for the files."""
+    partitions = [column for name in definition.partition_by if (column := batch.column(name)) is not None]
+    for column in partitions:
+        if not isinstance(column.type, Primitive) or column.type.name == "variant":
+            text = (
+                f"{column.name} is {type_text(column.type)}: Delta partitions by no arrays, maps, structs and variants."
+            )
+            yield Refusal("DELTA_INVALID_PARTITION_COLUMN_TYPE", text, "partition_by", "Partition by another column.")
+    if partitions and len(definition.partition_by) == len(batch.columns):
+        text = "All columns of the batch are partition columns: none is left for the files."
+        remedy = "Leave one column out of the partition columns."
+        yield Refusal("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", text, "partition_by", remedy)
+
+
+def bad_names(batch: Struct, columns: Iterable[tuple[Path, Column]], *, mapped: bool) -> Found:
+    bad = [] if mapped else [dotted(path) for path, column in columns if _BAD_CHARACTERS.intersection(column.name)]
+    if bad:
+        text = f"{listed(bad)}: a name may hold none of the characters “ ,;{{}}()=”, tab and line end unless the table maps its columns."
+        remedy = "Rename the columns with the step “rename”, or turn on column mapping for the table (delta.columnMapping.mode)."
+        yield Refusal("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", text, bad[0], remedy)
+
+
+def reserved(columns: Iterable[Column], table: TargetTable) -> Found:
+    """Delta compares these names as they are written [run: `_Change_Type` is taken]."""
+    if not table.is_on("delta.enableChangeDataFeed"):
+        return
+    used = [column.name for column in columns if column.name in _CHANGE_FEED_COLUMNS]
+    if used:
+        text = f"{listed(used)}: the table has its change data feed on, which keeps these names for itself."
+        yield Refusal("RESERVED_CDC_COLUMNS_ON_WRITE", text, used[0], "Rename the columns with the step “rename”.")
+
+
+def feature(new: Struct, table: TargetTable) -> Found:
+    """Delta adds timestampNtz to a new table by itself, but not to one that is there."""
+    if not uses(new, NTZ) or uses(table.struct, NTZ) or "timestampNtz" in (table.features or ()):
+        return
+    if table.features is None:
+        yield Note("needs_feature", f"A column of type timestamp_ntz takes the table feature timestampNtz: {UNSURE}.")
+        return
+    text = "A new column is of type timestamp_ntz, and the table doesn’t have the feature that it takes, timestampNtz."
+    remedy = "Enable the feature (delta.feature.timestampNtz = supported), or cast the column to timestamp."
+    yield Refusal("DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", text, NTZ, remedy)

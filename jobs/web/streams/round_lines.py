@@ -1,0 +1,115 @@
+"""A stream's rounds on its page, what they say of sink and approval, and the buttons that a person may press meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F
+from django.urls import reverse
+from django.utils.html import format_html
+
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.templatetags.levee import ago, status
+from jobs.commands.stream_round.rules import Definition
+from jobs.domain.states import ENDED, SENTENCE, State
+from jobs.models import Stream, StreamRound
+from jobs.streams import queries, rounds
+from jobs.streams.sinks import sink_of
+
+ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLine:
+    """A round as the rail lists it."""
+
+    round: StreamRound
+    text: str
+
+
+def round_lines(stream: Stream) -> list[RoundLine]:
+    """The newest rounds with their jobs. One query, of what a line shows of the jobs and the sink's name."""
+    found = StreamRound.objects.filter(stream=stream).select_related("job").order_by("-id")
+    shown = ("stream", "number", "reset", "opened_at", "job__state", "job__version")
+    newest = found.only(*shown).annotate(sink=F("job__result__details__sink"))[:ROUNDS]
+    return [RoundLine(each, _line(each)) for each in newest]
+
+
+LINE = '{} <span class="lv-second"><a href="{}">{}</a>{}, {}</span>'
+
+
+def _line(found: StreamRound) -> str:
+    name = "reset" if found.reset else f"round {found.number:,}"
+    version = "" if found.job.version is None else f", version {found.job.version:,}"
+    address = reverse("jobs:detail", args=[found.job_id])
+    return format_html(LINE, status(found.job.state), address, name, version, ago(found.opened_at))
+
+
+def described_sink(stream: Stream, lines: Sequence[RoundLine]) -> str:
+    """The sink as Spark described it last; before that, as it will."""
+    told = [line.round.sink for line in lines if line.round.sink]  # type: ignore[attr-defined]  # annotated
+    return str(told[0]) if told else sink_of(stream)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Whether the stream needs an approval, and which one it has. `job` gave it."""
+
+    is_needed: bool
+    job: Any = None
+
+
+def approval_of(stream: Stream, definition: Definition) -> Approval:
+    if not rounds.replaces_rows(stream, definition):
+        return Approval(is_needed=False)
+    return Approval(is_needed=True, job=stream.approved_by_job if rounds.is_approved(stream) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The buttons that this person may press now."""
+
+    run_once: bool = False
+    start: bool = False
+    stop: bool = False
+    edit: bool = False
+    reset: bool = False
+    remove: bool = False
+
+    def __bool__(self) -> bool:
+        return self.edit
+
+
+def actions_of(person: Person, stream: Stream, opened: StreamRound | None) -> Actions:
+    if not queries.may_run(person, stream):
+        return Actions()
+    still = stream.state in {Stream.State.STOPPED, Stream.State.FAILED}
+    return Actions(
+        run_once=opened is None,
+        start=stream.state != Stream.State.RUNNING,
+        stop=stream.state == Stream.State.RUNNING,
+        edit=True,
+        reset=still and opened is None,
+        remove=still and opened is None,
+    )
+
+
+def round_sentence(opened: StreamRound) -> str:
+    """What the open round does now."""
+    progress = opened.job.progress or {}
+    if opened.job.state == State.RUNNING and progress.get("waiting"):
+        return str(progress["waiting"])
+    if opened.job.state == State.RUNNING and progress.get("stage"):
+        return f"{str(progress['stage']).capitalize()}."
+    if opened.job.state in ENDED:
+        return "It has ended; Levee is entering its batches."
+    return SENTENCE[State(opened.job.state)]
+
+
+def sees_source(person: Person, stream: Stream) -> bool:
+    """Whether the person may open the page of the table that the stream reads."""
+    source = stream.source_table
+    return source is not None and person.scopes(Permission.TABLE_READ).covers_table(source.root_id, source.pk)

@@ -1,0 +1,190 @@
+"""The object stores that Levee knows: one description per bucket, from which obstore and Spark's s3a are both set up.
+
+Who keeps the descriptions says so once per process, by `use`: the catalog in Levee's own processes, an order in Spark's Python workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import obstore
+from obstore.exceptions import BaseError, InvalidPathError
+from obstore.store import S3Store
+
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.read.store_errors import Refusal, refusal
+
+SCHEMES = ("s3", "s3a")
+_URI = re.compile(r"(s3a?)://([^/]+)/?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a store may take: seconds to connect, seconds for one answer and for all tries of it, and tries after the first."""
+
+    connect_s: float = 5
+    answer_s: float = 30
+    retries: int = 3
+
+
+PATIENT, BRIEF = Patience(), Patience(2, 5, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStoreOptions:
+    """How one bucket is reached. `endpoint` is empty for AWS itself; no key means that the process's own identity is used."""
+
+    bucket: str
+    endpoint: str = ""
+    region: str = "us-east-1"
+    key_id: str = ""
+    secret: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    path_style: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells two descriptions apart without saying what they hold."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def for_obstore(self, patience: Patience = PATIENT) -> dict[str, Any]:
+        """Keyword arguments of obstore's `S3Store`."""
+        config: dict[str, Any] = {"region": self.region, "virtual_hosted_style_request": not self.path_style}
+        for name, value in (
+            ("endpoint", self._address()),
+            ("access_key_id", self.key_id),
+            ("secret_access_key", self.secret),
+            ("session_token", self.token),
+        ):
+            if value:
+                config[name] = value
+        client: dict[str, Any] = {
+            "connect_timeout": f"{patience.connect_s:g}s",
+            "timeout": f"{patience.answer_s:g}s",
+        }
+        if self.endpoint.startswith("http://"):
+            client["allow_http"] = True
+        retries = {"max_retries": patience.retries, "retry_timeout": timedelta(seconds=patience.answer_s)}
+        return {"config": config, "client_options": client, "retry_config": retries}
+
+    def _address(self) -> str:
+        """The endpoint; obstore wants the bucket in its host where the store does, and Spark's s3a puts it there itself."""
+        scheme, separator, host = self.endpoint.partition("://")
+        return self.endpoint if self.path_style or not separator else f"{scheme}://{self.bucket}.{host}"
+
+    def store(self, patience: Patience = PATIENT) -> S3Store:
+        """The bucket as obstore opens it; no request is sent yet. Raises StorageError for what it can't use."""
+        try:
+            return S3Store(self.bucket, **self.for_obstore(patience))
+        except BaseError:
+            raise StorageError(f"the bucket {self.bucket} can't be opened as it is described") from None
+
+
+Lookup = Callable[[str], ObjectStoreOptions | None]
+
+_lock = threading.Lock()
+_lookup: Lookup = lambda _bucket: None  # noqa: E731
+_patience = PATIENT
+_opened: dict[str, tuple[str, S3Store]] = {}
+AWAY_SECONDS = 30.0  # that a bucket which refuses everything isn't asked again, so that it keeps nothing else waiting
+_away: dict[str, tuple[S3Store, float, str]] = {}
+
+
+def use(lookup: Lookup) -> None:
+    """Has this process ask `lookup` for a bucket's description each time it opens a table there, so that a new key counts at once."""
+    global _lookup
+    _lookup = lookup
+
+
+def be_brief() -> None:
+    """Has this process wait for a store no longer than a person waits for a page: for the web's."""
+    global _patience
+    _patience = BRIEF
+
+
+def options_of(uri: str) -> ObjectStoreOptions:
+    """The description of the bucket that a URI names. Raises StorageError when no root says how to reach it."""
+    bucket, _ = split(uri)
+    options = _lookup(bucket)
+    if options is None:
+        raise StorageError(f"no root says how to reach the bucket {bucket}")
+    return options
+
+
+def opened(uri: str) -> tuple[S3Store, str]:
+    """The bucket's store, kept while its description stays the same, and the key of the URI in it.
+
+    Raises StorageError, at once for a bucket that refused everything a moment ago.
+    """
+    options = options_of(uri)
+    _, key = split(uri)
+    described_as = f"{options.fingerprint} {_patience}"
+    with _lock:
+        fingerprint, store = _opened.get(options.bucket, ("", None))
+        if store is None or fingerprint != described_as:
+            store = options.store(_patience)
+            _opened[options.bucket] = (described_as, store)
+        refused_by, until, why = _away.get(options.bucket, (None, 0.0, ""))
+    if refused_by is store and time.monotonic() < until:
+        raise StorageError(
+            f"{why}, a moment ago; the bucket {options.bucket} is asked again within {AWAY_SECONDS:.0f} seconds"
+        )
+    return store, key
+
+
+def refused(store: object, error: Exception) -> Refusal:
+    """What an exception of obstore's means; a refusal of all that is asked is remembered for a store of `opened`'s."""
+    why = refusal(error)
+    if why.everywhere:
+        with _lock:
+            for bucket, (_, known) in _opened.items():
+                if known is store:
+                    _away[bucket] = (known, time.monotonic() + AWAY_SECONDS, str(why))
+    return why
+
+
+def is_away(uri: str) -> bool:
+    """Whether the URI's bucket refused everything a moment ago."""
+    bucket, _ = split(uri)
+    with _lock:
+        _, store = _opened.get(bucket, ("", None))
+        refused_by, until, _ = _away.get(bucket, (None, 0.0, ""))
+    return refused_by is not None and refused_by is store and time.monotonic() < until
+
+
+def ask_again(bucket: str) -> None:
+    """Has this process ask a bucket again that refused everything a moment ago."""
+    with _lock:
+        _away.pop(bucket, None)
+
+
+def holds_key(uri: str) -> bool:
+    """Whether any key lies below the prefix: of at most one page of names. Raises StorageError."""
+    store, key = opened(uri)
+    try:
+        return any(True for page in obstore.list(store, f"{key}/" if key else None, chunk_size=1) if page)
+    except InvalidPathError:
+        return True  # one that can't be read is one
+    except BaseError as error:
+        raise StorageError(str(refused(store, error))) from None
+
+
+def split(uri: str) -> tuple[str, str]:
+    """Bucket and key of an `s3://` URI. Raises ValueError for anything else."""
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise ValueError(f"{uri!r} is no URI of an object store")
+    return match[2], match[3].strip("/")
+
+
+def is_object_store(path: str) -> bool:
+    """Whether a canonical path lies in an object store."""
+    return path.startswith("s3://")

@@ -1,0 +1,63 @@
+"""Writes rows of commits: new ones in one statement, and anew those that are known already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from tables.deltalog.read.commits import Commit as LogCommit
+from tables.models import Commit, Table
+from tables.record import commit_rows, daily_totals, log_rewrites
+from tables.record.inserts import insert_new
+
+BATCH = 1_000
+_KEY = ["table", "incarnation", "version"]
+
+
+@dataclass(slots=True)
+class Stored:
+    """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
+    are versions that can be read by now, those older than the table's entry aside. `first` is the first version that was written,
+    `schemas` are the keys of those that have a row now."""
+
+    gone: list[Commit] = field(default_factory=list)
+    mended: list[int] = field(default_factory=list)
+    first: int | None = None
+    schemas: set[str] = field(default_factory=set)
+
+
+def store(table: Table, commits: Iterable[LogCommit]) -> Stored:
+    """Writes commits as rows, in batches, with their schemas and the days on which they were made."""
+    rows, stored = commit_rows.rows(table, commits), Stored()
+    while batch := list(islice(rows, BATCH)):
+        schemas = {
+            row.schema.sha256: row.schema for row in batch if row.schema and row.schema.sha256 not in stored.schemas
+        }
+        commit_rows.ensure_schemas(schemas.values())
+        stored.schemas |= schemas.keys()
+        _write(table, [row.commit for row in batch], stored)
+        stored.first = batch[0].commit.version if stored.first is None else stored.first
+    if stored.first is not None:
+        daily_totals.recount(table, stored.first)
+    return stored
+
+
+def _write(table: Table, commits: list[Commit], stored: Stored) -> None:
+    """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
+    new = insert_new(commits, "version")
+    again = [row for row in commits if row.version not in new]
+    if not again:
+        return
+    here = Commit.objects.filter(table=table, incarnation=table.incarnation)
+    known = {row.version: row for row in here.filter(version__in=[row.version for row in again])}
+    fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
+    Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
+    before = [(row, known[row.version]) for row in again]
+    stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
+    stored.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
+
+
+def _is_ours(table: Table, commit: Commit) -> bool:
+    """Whether a commit, as it was first read, is younger than the table's entry. Mending a file gives it a time of its own."""
+    return commit.committed_at is None or commit.committed_at >= table.added_at

@@ -1,0 +1,181 @@
+"""The names in directories, of this machine or of an object store, for walks that judge by names alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, Protocol, cast
+
+import obstore
+from obstore.exceptions import BaseError
+
+from tables.deltalog.read import object_stores, places
+from tables.deltalog.read.filenames import LOG
+from tables.deltalog.read.storage import StorageError
+
+PAGE = 1_000  # keys that a store names in one answer
+_LAST = "\U0010ffff"  # sorts after all that a key may go on with
+
+
+class StoreRefused(OSError):
+    """An object store doesn't tell what lies in a directory. `everywhere`: nor would it tell of any other."""
+
+    def __init__(self, text: str, *, everywhere: bool) -> None:
+        super().__init__(text)
+        self.everywhere = everywhere
+
+
+class Entry(Protocol):
+    """A name in a directory: what an `os.DirEntry` tells. A link is neither a directory nor a file."""
+
+    @property
+    def name(self) -> str: ...
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool: ...
+    def is_file(self, *, follow_symlinks: bool = True) -> bool: ...
+    def stat(self, *, follow_symlinks: bool = True) -> Any: ...
+
+
+class Folders(Protocol):
+    """Directories at and below the one that is asked for first. A look at the clock is due after `steps` of its answers."""
+
+    steps: int
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there, not reached by a link. Raises FileNotFoundError, NotADirectoryError, OSError."""
+
+    def entries(self, path: str) -> Generator[Entry]:
+        """What lies directly in a directory, in any order. Raises OSError."""
+
+    def exists(self, path: str) -> bool:
+        """Whether anything may be there."""
+
+
+def of(path: str) -> Folders:
+    """The directories of the place where a canonical path lies."""
+    return StoredFolders() if object_stores.is_object_store(path) else LocalFolders()
+
+
+class LocalFolders:
+    """Those of this machine, entered from the first one down, which stays the same one though its name may not."""
+
+    steps = 200
+
+    def __init__(self) -> None:
+        self._top: tuple[str, places.Held] | None = None
+
+    def is_directory(self, path: str) -> bool:
+        return stat.S_ISDIR(places.mode(*self._below(path)))
+
+    def entries(self, path: str) -> Generator[Entry]:
+        with places.opened(*self._below(path)) as descriptor, os.scandir(descriptor) as scan:
+            yield from scan
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def _below(self, path: str) -> tuple[int, str]:
+        """The descriptor of the first directory, and the way from there."""
+        if self._top is None:
+            self._top = (path.removesuffix(f"/{LOG}"), places.Held(path.removesuffix(f"/{LOG}"), listed=False))
+        start, held = self._top
+        return held.descriptor, path.removeprefix(start).removeprefix("/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A key, or what several begin with. An empty one is a mark that consoles put where a directory should be."""
+
+    name: str
+    size: int = 0
+    modified: float = 0.0
+    holds_keys: bool = False
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self.holds_keys
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return self.size > 0
+
+    def stat(self, *, follow_symlinks: bool = True) -> Any:
+        return SimpleNamespace(st_size=self.size, st_mtime=self.modified)
+
+
+Pages = Iterator[list[dict[str, Any]]]
+
+
+class StoredFolders:
+    """Those of an object store, which knows keys alone: they are read in pages, in order.
+
+    Where a page ends inside a directory, the next one begins behind it: a directory costs a page for each thousand of the names in it
+    and below it, and at most one for each of the directories in it.
+    """
+
+    steps = 1
+
+    def __init__(self) -> None:
+        self._ahead: tuple[str, Pages] | None = None  # pages that `is_directory` has begun to read
+
+    def is_directory(self, path: str) -> bool:
+        pages = self._pages(path)
+        first = next(pages, None)
+        if not first:
+            return False
+        self._ahead = (path, _again(first, pages))
+        return True
+
+    def exists(self, path: str) -> bool:
+        return True
+
+    def entries(self, path: str) -> Generator[Entry]:
+        begun, self._ahead = self._ahead, None
+        pages = begun[1] if begun is not None and begun[0] == path else self._pages(path)
+        prefix, last = _prefix(path), ""
+        while True:
+            inside = False
+            for page in pages:
+                for meta in page:
+                    name, inside = _name(str(meta["path"]), prefix)
+                    if inside and name != last:
+                        last = name
+                        yield _Key(name, holds_keys=True)
+                    elif name and not inside:
+                        yield _Key(name, int(meta["size"]), meta["last_modified"].timestamp())
+                if inside and len(page) >= PAGE:
+                    break
+                inside = False
+            if not inside:
+                return
+            pages = self._pages(path, after=f"{prefix}{last}/{_LAST}")
+
+    def _pages(self, path: str, after: str | None = None) -> Pages:
+        try:
+            store, key = object_stores.opened(path)
+        except StorageError as error:
+            raise StoreRefused(str(error), everywhere=True) from None
+        try:
+            for page in obstore.list(store, f"{key}/" if key else None, offset=after, chunk_size=PAGE):
+                yield cast(list[dict[str, Any]], page)
+        except BaseError as error:
+            refused = object_stores.refused(store, error)
+            raise StoreRefused(str(refused), everywhere=refused.everywhere) from None
+
+
+def _again(first: list[dict[str, Any]], pages: Pages) -> Pages:
+    yield first
+    yield from pages
+
+
+def _prefix(path: str) -> str:
+    _, key = object_stores.split(path)
+    return f"{key}/" if key else ""
+
+
+def _name(key: str, prefix: str) -> tuple[str, bool]:
+    """The name of a key in the directory, and whether it is of a directory there; an empty name for the directory's own mark."""
+    if not key.startswith(prefix):
+        return "", False
+    name, slash, _ = key[len(prefix) :].partition("/")
+    return name, bool(slash)

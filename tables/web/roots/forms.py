@@ -1,0 +1,160 @@
+"""Forms of the roots' pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from tables.catalog import sync_interval
+from tables.catalog.object_stores import REGION_OF_NONE, Description
+from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
+
+LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
+
+
+class RootForm(forms.Form):
+    """What can be changed of a root."""
+
+    name = forms.CharField(
+        max_length=100,
+        strip=False,
+        help_text="Letters, digits, dots, dashes and underscores.",
+        widget=forms.TextInput(attrs=LITERAL),
+    )
+    sync_seconds = forms.IntegerField(
+        required=False,
+        min_value=sync_interval.SHORTEST,
+        max_value=sync_interval.LONGEST,
+        initial=SYNC_SECONDS,
+        label="Shortest pause between two syncs of a table, in seconds",
+        help_text="The pause doubles for tables that don’t change, up to a day. Empty: Levee reads logs only by hand and after "
+        "its own jobs.",
+    )
+    scan_hours = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_SCAN_HOURS,
+        label="Scan for new tables every so many hours",
+        help_text="Empty: Levee scans on request only.",
+    )
+    adds_found = forms.BooleanField(required=False, label="Add to the catalog what scans find new")
+
+    def wanted(self) -> dict[str, Any]:
+        """The entered values, by their names in `root_changes.FIELDS`."""
+        return {name: self.cleaned_data[name] for name in ("name", "sync_seconds", "scan_hours", "adds_found")}
+
+
+def _storage_fields() -> dict[str, forms.Field]:
+    """How a bucket is reached. A secret is never sent back to a page, that of a refused form included."""
+    hidden = forms.PasswordInput(attrs={**LITERAL, "autocomplete": "new-password"}, render_value=False)
+    return {
+        "endpoint": forms.CharField(
+            required=False,
+            max_length=300,
+            help_text="As https://minio.example.org:9000. Empty: AWS.",
+            widget=forms.TextInput(attrs=LITERAL),
+        ),
+        "region": forms.CharField(
+            required=False,
+            max_length=50,
+            help_text=f"Empty: {REGION_OF_NONE}, which stores other than AWS mostly take.",
+            widget=forms.TextInput(attrs=LITERAL),
+        ),
+        "path_style": forms.BooleanField(
+            required=False, initial=True, label="The bucket is named in the path, not in the host name"
+        ),
+        "key_id": forms.CharField(
+            required=False,
+            max_length=128,
+            label="Key ID",
+            help_text="Empty: the identity of Levee’s own processes.",
+            widget=forms.TextInput(attrs=LITERAL),
+        ),
+        "secret": forms.CharField(
+            required=False,
+            max_length=1_000,
+            help_text="Stored encrypted, and never shown again.",
+            widget=hidden,
+        ),
+        "session_token": forms.CharField(
+            required=False,
+            max_length=10_000,
+            label="Session token",
+            help_text="Only for a temporary key.",
+            widget=hidden,
+        ),
+        "writes": forms.BooleanField(
+            required=False, label="Test writing too: Levee writes one empty object, and deletes it"
+        ),
+    }
+
+
+STORAGE = ("endpoint", "region", "path_style", "key_id", "secret", "session_token")
+
+
+class StorageForm(forms.Form):
+    """How the bucket of a root is reached."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields.update(_storage_fields())
+
+    def description(self) -> Description:
+        """As it was entered. Raises Problem 400 `invalid`."""
+        return Description.of({name: self.cleaned_data[name] for name in STORAGE})
+
+
+class NewRootForm(RootForm):
+    """A new root: also its place, and how it is reached if it lies in a bucket without a root."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields.update(_storage_fields())
+
+    def description(self) -> Description | None:
+        """The storage as it was entered, None if it was left empty. Raises Problem 400 `invalid`."""
+        if not any(self.cleaned_data.get(name) for name in STORAGE if name != "path_style"):
+            return None
+        return Description.of({name: self.cleaned_data.get(name) for name in STORAGE})
+
+    @property
+    def options(self) -> list[forms.BoundField]:
+        """The fields of every root."""
+        return [field for field in self if field.name not in (*STORAGE, "writes")]
+
+    @property
+    def storage(self) -> list[forms.BoundField]:
+        """The fields of a bucket."""
+        return [field for field in self if field.name in (*STORAGE, "writes")]
+
+    uri = forms.CharField(
+        max_length=4096,
+        strip=False,
+        label="Place",
+        help_text="A directory of the machine that runs Levee, such as /lake, or a prefix of an object store, such as s3://bucket/lake.",
+        widget=forms.TextInput(attrs=LITERAL),
+    )
+    field_order = ["name", "uri", "sync_seconds", "scan_hours", "adds_found"]
+
+
+class RemoveForm(forms.Form):
+    """The root's name, typed to confirm its removal."""
+
+    name = forms.CharField(
+        max_length=100,
+        strip=True,
+        required=False,
+        label="Type the root’s name to confirm",
+        widget=forms.TextInput(attrs=LITERAL),
+    )
+
+    def __init__(self, *args: Any, expected: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.expected = expected
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self.expected:
+            raise forms.ValidationError(f"Type {self.expected} to confirm. Nothing was removed.")
+        return name

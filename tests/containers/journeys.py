@@ -1,0 +1,207 @@
+"""What people do with a composition that has just been brought up, by HTTP and by command."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import re
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.containers.podman import Failed, say
+
+READY_LIMIT_S = 1200.0
+JOB_LIMIT_S = 600.0
+ROWS, GONE = 4000, 1000
+LAKE = f"""
+import pyarrow as pa, pyarrow.parquet as pq, pathlib
+for place in ("orders", "arriving"):
+    folder = pathlib.Path("/lake") / place
+    folder.mkdir()
+    for part in range(4):
+        ids = list(range(part, {ROWS}, 4))
+        pq.write_table(pa.table({{"id": ids, "country": [["FR", "DE", "IT", "ES"][part]] * len(ids)}}), folder / f"{{part}}.parquet")
+"""
+
+
+@dataclass
+class Known:
+    """What has been done, and must still be there after a restart."""
+
+    table: str
+    jobs: list[str]
+    streamed: str = ""
+
+
+@dataclass
+class Console:
+    """The composition as its users see it: `manage` runs manage.py in `web`, `inside` any command in a service."""
+
+    address: str
+    manage: Callable[..., str]
+    inside: Callable[..., str]
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def await_ready(self, parts: tuple[str, ...]) -> None:
+        """/health/ready is 200, with every part ready."""
+        until, last = time.monotonic() + READY_LIMIT_S, "no answer"
+        while time.monotonic() < until:
+            try:
+                status, answer = self.ask("GET", "/health/ready")
+                states = {name: part["state"] for name, part in answer["parts"].items()}
+                last = f"{status} {states}"
+                if status == 200 and all(states.get(name) == "ready" for name in (*parts, "database", "redis")):
+                    return
+            except (OSError, ValueError) as error:
+                last = str(error)
+            time.sleep(2)
+        raise Failed(f"/health/ready: {last}")
+
+    def ask(self, method: str, path: str, body: Any = None, who: str | None = None) -> tuple[int, Any]:
+        """Status and JSON of an answer."""
+        headers = {"Content-Type": "application/json"}
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[who]}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=150) as answer:
+                return answer.status, json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read() or b"null")
+
+    def api(self, who: str, method: str, path: str, body: Any = None, *expected: int) -> Any:
+        """The JSON of an answer of the API; Failed when its status isn't among the expected ones (200, 201, 202)."""
+        status, answer = self.ask(method, f"/api/v1{path}", body, who)
+        if status not in (expected or (200, 201, 202)):
+            raise Failed(f"{method} {path} as {who}: {status} {answer}")
+        return answer
+
+    def await_job(self, who: str, job: str, *states: str) -> Any:
+        """The job once it is in one of the states; Failed when it ends in another."""
+        until = time.monotonic() + JOB_LIMIT_S
+        while time.monotonic() < until:
+            answer = self.api(who, "GET", f"/jobs/{job}?wait=30&until=state")
+            if answer["state"] in states:
+                return answer
+            if answer["finished_at"]:
+                break
+        raise Failed(f"the job isn't {states}: {answer}")
+
+    def rows(self, table: str, predicate: str) -> list[Any]:
+        """Rows that Spark reads live."""
+        read = self.api("ola", "POST", f"/tables/{table}/rows?wait=60", {"predicate": predicate, "limit": 1000})
+        while "rows" not in read:
+            read = self.api(
+                "ola", "GET", urllib.parse.urlsplit(read["result_url"]).path.removeprefix("/api/v1") + "?wait=60"
+            )
+        return list(read["rows"])
+
+
+def first_sign_in(console: Console, log: str) -> None:
+    """By the password in the log of `prepare`, as a browser does it."""
+    found = re.findall(r"first sign-in: admin (\S+)", log)
+    if len(found) != 1:
+        raise Failed(f"prepare printed {len(found)} first passwords")
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+    page = browser.open(f"{console.address}/sign-in/", timeout=60).read().decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    names = re.findall(r'<input[^>]*name="(username|name|password)"', page)
+    if token is None or "password" not in names:
+        raise Failed(f"that is no sign-in page: {page[:500]}")
+    user = next(name for name in names if name != "password")
+    form = urllib.parse.urlencode({user: "admin", "password": found[0], "csrfmiddlewaretoken": token[1]}).encode()
+    request = urllib.request.Request(f"{console.address}/sign-in/", form, {"Referer": f"{console.address}/sign-in/"})
+    home = browser.open(request, timeout=60)
+    text = home.read().decode()
+    if "/sign-in/" in home.url or "admin" not in text:
+        raise Failed(f"signed in, and then at {home.url}")
+    styles = re.search(r'href="(/static/[^"]+\.css)"', text)
+    if styles is None or browser.open(console.address + styles[1], timeout=60).status != 200:
+        raise Failed("the page has no styles")
+    say(f"the first person signed in, and is at {urllib.parse.urlsplit(home.url).path}")
+
+
+def taken_over(console: Console) -> Known:
+    """Two people by command in a container, a root at the lake's volume, a parquet directory converted by the API."""
+    for name, role, scopes in (
+        ("ada", "admin", "admin"),
+        ("ola", "operator", "request"),
+        ("pia", "approver", "approve"),
+    ):
+        words = ["person", "add", name, "--role", role, "--on", "everything", "--token", "proof"]
+        output = console.manage(*words, "--scope", "read", "--scope", scopes)
+        console.tokens[name] = output.strip().splitlines()[-1]
+    console.inside("spark", "python", "-", given=LAKE)
+    root = console.api("ada", "POST", "/roots", {"name": "lake", "uri": "/lake"})
+    if root["uri"] != "/lake":
+        raise Failed(f"the root is {root}")
+    wanted = {"command": "convert", "path": "/lake/orders", "source_format": "parquet", "partition_schema": None}
+    job = console.api("ola", "POST", "/jobs", {**wanted, "reason": "take the lake over"})
+    done = console.await_job("ola", job["id"], "succeeded")
+    say(f"converted: version {done['result']['version']}, on {done['attempts'][0]['worker']}")
+    return Known(done["table"]["id"], [job["id"]])
+
+
+def delete_by_two(console: Console, known: Known) -> Known:
+    """One asks, another approves; Spark reads the rows before and after."""
+    french = "country = 'FR'"
+    before = len(console.rows(known.table, french))
+    wanted = {"command": "delete", "table": known.table, "predicate": french, "reason": "asked to be forgotten"}
+    job = console.api("ola", "POST", "/jobs", wanted)["id"]
+    waiting = console.await_job("ola", job, "awaiting_approval")
+    console.api("ola", "POST", f"/jobs/{job}/approve", {"digest": waiting["digest"], "comment": "mine"}, 403)
+    console.api("pia", "POST", f"/jobs/{job}/approve", {"digest": waiting["digest"], "comment": "seen"})
+    done = console.await_job("ola", job, "succeeded")
+    after = len(console.rows(known.table, french))
+    if (before, done["result"]["num_affected_rows"], after) != (GONE, GONE, 0):
+        raise Failed(f"{before} rows before, {done['result']}, {after} after")
+    say(f"deleted by two people: {GONE} of {ROWS} rows, the requester's own yes refused")
+    return Known(known.table, [*known.jobs, job])
+
+
+def stream_of_rows(console: Console, known: Known) -> None:
+    """A stream from files to a new table, run once by the worker `streams`."""
+    wanted = {
+        "name": "arrivals",
+        "reason": "take in what arrives",
+        "source": {"path": "/lake/arriving", "format": "parquet", "schema": "id bigint, country string"},
+        "target": {"path": "/lake/arrived"},
+        "output_mode": "append",
+        "trigger": "available_now",
+    }
+    stream = console.api("ola", "POST", "/streams", wanted)["id"]
+    job = console.api("ola", "POST", f"/streams/{stream}/run-once")
+    job = job.get("job", job)
+    done = console.await_job("ola", job["id"] if isinstance(job, dict) else job, "succeeded")
+    if not done["attempts"][0]["worker"].startswith("streams@"):
+        raise Failed(f"the round ran on {done['attempts']}")
+    known.jobs.append(done["id"])
+    known.streamed = done["table"]["id"]
+    if len(console.rows(known.streamed, "country = 'DE'")) != GONE:
+        raise Failed("the stream's table lacks rows")
+    say(f"a stream's round took in {ROWS} rows, on {done['attempts'][0]['worker']}")
+
+
+def still_there(console: Console, known: Known) -> None:
+    """After a restart: jobs, rows, the audit's chain; and work goes on."""
+    for job in known.jobs:
+        console.await_job("ola", job, "succeeded")
+    if console.rows(known.table, "country = 'FR'") or len(console.rows(known.table, "country = 'DE'")) != GONE:
+        raise Failed("other rows than before the restart")
+    if len(console.rows(known.streamed, "country = 'DE'")) != GONE:
+        raise Failed("other rows than before the restart in the stream's table")
+    verified = console.manage("audit", "verify")
+    wanted = {"command": "delete", "table": known.table, "predicate": "country = 'DE'", "reason": "after the restart"}
+    job = console.api("ola", "POST", "/jobs", wanted)["id"]
+    waiting = console.await_job("ola", job, "awaiting_approval")
+    console.api("pia", "POST", f"/jobs/{job}/approve", {"digest": waiting["digest"], "comment": "seen"})
+    done = console.await_job("ola", job, "succeeded")
+    if done["result"]["num_affected_rows"] != GONE:
+        raise Failed(f"after the restart: {done['result']}")
+    say(f"after the restart: jobs, rows and audit are there ({verified.strip().splitlines()[-1]}), another delete ran")

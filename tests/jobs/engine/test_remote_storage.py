@@ -1,0 +1,135 @@
+"""A directory in an object store, as the driver and Spark's Python workers list and read it."""
+
+import io
+import pickle
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark import cloudpickle
+
+from jobs.commands.convert.spark.inspect import table_refusals
+from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
+from jobs.engine.metadata_log import metadata_log_files
+from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
+from jobs.engine.walk import DELTA_LOG, Order, Share, holds_table, scan
+from tables.deltalog.read import object_stores
+from tests.jobs.engine.object_store import ObjectStore
+
+
+@pytest.fixture(scope="module")
+def made():
+    return ObjectStore()
+
+
+@pytest.fixture
+def store(made, monkeypatch):
+    monkeypatch.setattr(object_stores, "_lookup", made.lookup)
+    return made
+
+
+def parquet(**columns):
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def names(place, relative=""):
+    return sorted((name, kind) for name, kind, _ in place.entries(relative))
+
+
+def test_directories_are_parts_of_keys_and_their_markers_are_no_files(store):
+    for key in ("a/", "a/b/", "a/b/x.parquet", "a/empty/", "a/p=x%2Fy z/é.json", "ab/other"):
+        store.put(key, b"" if key.endswith("/") else b"1\n2\n3")
+    place = opened("s3://lake/a")
+    assert names(place) == [("b", DIRECTORY), ("empty", DIRECTORY), ("p=x%2Fy z", DIRECTORY)]
+    assert names(place, "b") == [("x.parquet", FILE)]
+    assert names(place, "p=x%2Fy z") == [("é.json", FILE)]
+    assert list(place.lines("p=x%2Fy z/é.json")) == [b"1\n", b"2\n", b"3"]
+    assert (place.tail("b/x.parquet", 2), place.tail("b/x.parquet", 100)) == (b"\n3", b"1\n2\n3")
+    with pytest.raises(FileNotFoundError):
+        list(place.entries("nothing"))
+    with pytest.raises(FileNotFoundError):
+        place.tail("nothing", 8)
+    with pytest.raises(FileNotFoundError):
+        list(place.lines("nothing"))
+
+
+def test_missing_objects_are_told_in_order_and_none_outside_counts_as_there(store):
+    store.put("m/here", b"x")
+    asked = ["s3://lake/m/gone", "s3://lake/m/here", "s3://lake/a/b/x.parquet", "s3://lake/m/here/below"]
+    assert opened("s3://lake/m").missing(asked) == [asked[0], asked[2], asked[3]]
+
+
+def test_a_task_on_another_machine_is_told_how_to_reach_the_bucket_and_shows_no_key(store):
+    store.put("t/p=1/a.parquet", parquet(id=[1, 2]))
+    store.put("t/p=2/b.parquet", parquet(id=[3]))
+    store.put("t/stray.txt", b"no parquet")
+    order = Order("s3://lake/t", True, (("p", "int"),), bucket=bucket_of("s3://lake/t"))
+    assert store.key not in repr(order)
+    object_stores.use(lambda _bucket: None)
+    travelled = pickle.loads(cloudpickle.dumps(order))
+    found = scan([Share(tree="")], travelled)
+    assert (found.total("files"), found.total("rows"), found.total("stray")) == (3, 3, 1)
+    assert found.layouts.keys() == {("p",), ()}
+
+
+def test_a_local_directory_needs_no_bucket(tmp_path):
+    assert bucket_of(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(("log", "is_table"), [("00000000000000000000.json", True), ("_last_checkpoint", False)])
+def test_a_log_with_a_commit_makes_a_table(store, log, is_table):
+    place = f"log-{is_table}"
+    store.put(f"{place}/_delta_log/{log}", b"{}")
+    assert holds_table(opened(f"s3://lake/{place}"), DELTA_LOG) is is_table
+
+
+def test_a_directory_below_a_table_of_the_bucket_is_refused(store):
+    store.put("up/_delta_log/00000000000000000000.json", b"{}")
+    (refusal,) = table_refusals("s3://lake/up/day=1/more")
+    assert (refusal.code, refusal.place) == ("inside_table", "s3://lake/up")
+    assert table_refusals("s3://lake/beside/day=1") == []
+
+
+def test_a_stream_s_own_list_may_name_its_files_by_either_scheme(store):
+    entry = (
+        '{"path":"%s","size":1,"isDir":false,"modificationTime":2,"blockReplication":1,"blockSize":1,"action":"add"}'
+    )
+    lines = [entry % f"{scheme}://lake/out/{scheme}.parquet" for scheme in ("s3", "s3a")]
+    store.put("out/_spark_metadata/0", "\n".join(["v1", *lines]).encode())
+    assert metadata_log_files(opened("s3://lake/out")) == (
+        ("s3.parquet", 1, 2_000_000),
+        ("s3a.parquet", 1, 2_000_000),
+    )
+
+
+def test_a_store_that_refuses_the_key_isn_t_one_without_the_file(store):
+    store.put("refused/b/x.parquet", b"x")
+    place = opened("s3://lake/refused")
+    store.rotate("key-2")
+    try:
+        with pytest.raises(Denied, match="doesn’t know the key") as caught:
+            list(place.entries(""))
+        assert caught.value.__suppress_context__, "the answer's text would be printed with the failure"
+        assert caught.value.__cause__ is None
+        assert names(opened("s3://lake/refused"), "b") == [("x.parquet", FILE)]
+    finally:
+        store.rotate("key-1")
+
+
+def test_a_store_that_is_away_is_unreachable(store):
+    place = opened("s3://lake/m")
+    store.shut()
+    try:
+        for ask in (lambda: list(place.entries("")), lambda: place.missing(["s3://lake/m/here"])):
+            with pytest.raises(Unreachable, match="s3://lake/m can't be read"):
+                ask()
+    finally:
+        store.open()
+
+
+def test_a_bucket_that_no_root_describes_is_unreachable(store):
+    for ask in (opened, bucket_of):
+        with pytest.raises(Unreachable, match="no root says how to reach the bucket other"):
+            ask("s3://other/x")

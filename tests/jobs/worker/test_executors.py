@@ -1,0 +1,39 @@
+"""What a run says of its executors, whatever happens between the question and the record of its answer."""
+
+import time
+
+import pytest
+
+from jobs.lifecycle.timeouts import timing
+from jobs.worker.executors import Executors
+
+
+@pytest.fixture
+def executors(monkeypatch) -> Executors:
+    """They have been missing for longer than a run waits in silence."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    made = Executors("spark://here:7077")
+    made.seen(False)
+    now[0] += timing().no_executors + 1
+    return made
+
+
+def test_executors_that_come_take_the_waiting_back(executors):
+    text = executors.news()
+    executors.told(text)
+    assert executors.waiting == text
+    executors.seen(True)
+    executors.told(executors.news())
+    assert (executors.waiting, executors.news()) == (None, None)
+
+
+def test_executors_that_come_while_the_waiting_is_recorded_take_it_back_as_well(executors):
+    text = executors.news()
+    executors.seen(True)
+    executors.told(text)
+    assert executors.waiting == text
+    back = executors.news()
+    assert back == f"Executors have come after {timing().no_executors + 1:.0f} s: the run goes on."
+    executors.told(back)
+    assert (executors.waiting, executors.news()) == (None, None)

@@ -1,0 +1,186 @@
+"""Roots in the browser: tested, added, changed, paused and removed, each on record, by those who may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.audit.models import Event
+from tables.catalog import additions, light_turns, root_changes, roots, scans
+from tables.models import Finding, Root, SyncTimes, Table
+from tests.clients import confirmed_browser
+
+People = Callable[..., Person]
+Write = Callable[..., Path]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def rita(person: People, redis_server: object) -> Client:
+    return confirmed_browser(person("rita", Role.ADMIN))
+
+
+def page(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.content[:2000]
+    return " ".join(answer.content.decode().split())
+
+
+def acts() -> list[str]:
+    return list(Event.objects.filter(action__startswith="root.").order_by("at").values_list("action", flat=True))
+
+
+def test_a_directory_is_tested_and_nothing_is_registered(rita: Client, root: Root, lake: Path, tmp_path: Path) -> None:
+    def told(place: object) -> str:
+        answer = rita.post("/roots/add/", {"do": "test", "uri": str(place)})
+        assert answer.status_code == 200
+        return " ".join(answer.content.decode().split())
+
+    (tmp_path / "file").touch()
+    (lake / "inner").mkdir()
+    (tmp_path / "link").symlink_to(lake / "inner")
+    before = acts()
+    assert "Enter an absolute path" in told("lake")
+    assert "There is nothing at" in told(tmp_path / "none")
+    assert "is a file, not a directory" in told(tmp_path / "file")
+    assert "how the bucket bucket is reached" in told("s3a://bucket/x")
+    assert "directories of this machine and s3:// prefixes" in told("gs://bucket/x")
+    assert "operating system" in told("/proc/1")
+    assert "as the root lake" in told(lake)
+    assert "It lies in the root lake, of which 0 tables pass" in told(lake / "inner")
+    assert f"leads through a link to {lake}/inner" in told(tmp_path / "link")
+    assert "It holds lake" in told(tmp_path)
+    assert "Levee can read it; it holds" in told(tmp_path)
+    assert (acts(), Root.ever.count()) == (before, 1)
+
+
+def test_a_root_is_added_shown_and_changed(rita: Client, lake: Path) -> None:
+    assert "No roots yet" in page(rita, "/roots/")
+    given = {
+        "do": "add",
+        "name": "lake",
+        "uri": str(lake),
+        "sync_seconds": "600",
+        "scan_hours": "24",
+        "adds_found": "on",
+    }
+    assert rita.post("/roots/add/", {**given, "name": "a lake"}).status_code == 400
+    answer = rita.post("/roots/add/", given)
+    assert answer.status_code == 302
+    root = Root.objects.select_related("adds_found_by").get()
+    assert (root.sync_seconds, root.scan_hours) == (600, 24)
+    assert root.adds_found_by is not None
+    assert root.adds_found_by.name == "rita"
+    html = page(rita, answer["Location"])
+    assert "10 min" in html
+    assert "every 24 hours" in html
+    assert "rita</span> switched this on" in html
+    assert rita.post("/roots/add/", given).status_code == 409
+    address = f"/roots/{root.pk}/edit/"
+    assert " checked" in page(rita, address)
+    assert rita.post(address, {"name": "shop", "sync_seconds": "", "scan_hours": "721"}).status_code == 400
+    assert rita.post(address, {"name": "shop", "sync_seconds": "", "scan_hours": ""}).status_code == 302
+    assert "by hand" in page(rita, "/roots/")
+    event = Event.objects.get(action="root.change")
+    assert event.after == {"name": "shop", "sync_seconds": None, "scan_hours": None, "adds_found": False}
+    assert rita.post(address, {"name": "shop"}).status_code == 302  # again the same: no act
+    assert acts() == ["root.add", "root.change"]
+
+
+def test_what_fails_is_named(rita: Client, root: Root, admin: Actor, write: Write) -> None:
+    for name in ("a", "b", "c"):
+        additions.add_table(admin, str(write(name)))
+    Table.objects.filter(name="a").update(sync_error="The location can’t be read: stale")
+    Table.objects.filter(name="b").update(missing_since=timezone.now())
+    SyncTimes.objects.filter(table__name="c").update(next_sync_at=timezone.now())
+    row = page(rita, "/roots/")
+    assert "2 tables fail" in row
+    html = page(rita, f"/roots/{root.pk}/")
+    assert "<dt>In the catalog</dt><dd>3</dd>" in html
+    assert "<dt>Due for a sync</dt><dd>1</dd>" in html
+    assert "stale" in html
+    assert "The directory went missing" in html
+
+
+def test_a_paused_root_is_left_alone_until_it_is_resumed(
+    rita: Client, person: People, root: Root, admin: Actor, write: Write
+) -> None:
+    table = additions.add_table(admin, str(write())).table
+    operator = confirmed_browser(person("olga", Role.OPERATOR))
+    SyncTimes.objects.update(next_sync_at=timezone.now())
+    assert rita.post(f"/roots/{root.pk}/pause/").status_code == 302
+    assert rita.post(f"/roots/{root.pk}/pause/").status_code == 302
+    assert "was paused" in page(rita, f"/roots/{root.pk}/")
+    assert "is paused" in page(operator, f"/tables/{table.pk}/")
+    assert light_turns.do_next() is False
+    for address, data in (
+        (f"/tables/{table.pk}/sync/", {}),
+        (f"/tables/roots/{root.pk}/scan/", {}),
+        ("/tables/add/", {"path": str(write("new"))}),
+    ):
+        answer = operator.post(address, data)
+        assert (answer.status_code, "is paused" in answer.content.decode()) == (409, True), address
+    rita.post(f"/roots/{root.pk}/edit/", {"name": "lake", "sync_seconds": "60"})
+    assert SyncTimes.objects.get().next_sync_at is None
+    assert rita.post(f"/roots/{root.pk}/resume/").status_code == 302
+    assert SyncTimes.objects.get().next_sync_at is not None
+    assert acts() == ["root.add", "root.pause", "root.change", "root.resume"]
+
+
+def test_a_root_is_removed_by_its_name(rita: Client, root: Root, admin: Actor, write: Write) -> None:
+    additions.add_table(admin, str(write()))
+    address = f"/roots/{root.pk}/remove/"
+    assert "1 leaves the catalog" in page(rita, address)
+    assert rita.post(address, {"name": "shop"}).status_code == 400
+    assert Root.objects.count() == 1
+    assert rita.post(address, {"name": "lake"})["Location"] == "/roots/"
+    assert rita.get(f"/roots/{root.pk}/").status_code == 404
+    assert "No roots yet" in page(rita, "/roots/")
+
+
+def test_only_who_manages_a_root_reaches_it(person: People, root: Root, redis_server: Any) -> None:
+    operator = confirmed_browser(person("olga", Role.OPERATOR))
+    assert operator.get("/roots/").status_code == 403
+    own = confirmed_browser(person("rolf", Role.ADMIN, root=root))
+    other = Root.objects.create(name="other", uri="/nowhere")
+    listed = page(own, "/roots/")
+    assert "other" not in listed
+    assert "You manage one root </h1>" in listed
+    assert own.get(f"/roots/{other.pk}/").status_code == 404
+    assert own.post(f"/roots/{root.pk}/pause/").status_code == 302
+    assert own.get(f"/roots/{root.pk}/remove/").status_code == 403
+    for address in ("/roots/add/", f"/roots/{root.pk}/remove/"):
+        assert own.post(address, {"name": "lake", "uri": root.uri}).status_code == 403, address
+    assert Root.objects.count() == 2
+
+
+def test_finds_are_selected_only_where_they_can_be_added(
+    admin: Actor, person: People, root: Root, lake: Path, redis_server: object
+) -> None:
+    for name in ("a", "b"):
+        (lake / name).mkdir()
+        (lake / name / "x.parquet").touch()
+    scans.scan_root(root.pk)
+    Finding.objects.filter(path=f"{lake}/b").update(gone_at=timezone.now())
+    operator = confirmed_browser(person("olga", Role.OPERATOR))
+    address = f"/tables/roots/{root.pk}/"
+    html = page(operator, address)
+    assert (html.count('name="path"'), html.count('<label class="lv-name')) == (1, 1)
+    root_changes.pause(admin, root)
+    html = page(operator, address)
+    assert (html.count('name="path"'), html.count('<label class="lv-name')) == (0, 0)
+
+
+def test_the_page_of_a_removal_says_what_becomes_of_jobs(rita: Client, root: Root, admin: Actor, lake: Path) -> None:
+    (lake / "inner").mkdir()
+    inner = roots.add_root(admin, "inner", f"{lake}/inner")
+    assert "go by the roles and rules on lake" in page(rita, f"/roots/{inner.pk}/remove/")
+    assert "no longer below a root" in page(rita, f"/roots/{root.pk}/remove/")
