@@ -10,7 +10,7 @@ import pytest
 from console.base import waiting
 from console.base.waiting import Places
 from console.supervisor.command_lines import THREADS
-from tests import factories
+from tests import clock, factories
 from tests.clients import Caller, browser, caller
 
 
@@ -19,8 +19,8 @@ def nobody_sleeps(monkeypatch):
     def sleep(_seconds):
         raise AssertionError("waited")
 
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", sleep)
-    monkeypatch.setattr("jobs.lifecycle.long_poll.time.sleep", sleep)
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=sleep)
+    clock.replace(monkeypatch, "jobs.lifecycle.long_poll", sleep=sleep)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_page_asks_again_when_too_many_wait(viewer, all_taken, nobody_sleeps, 
 def test_another_person_still_waits(viewer, all_taken, monkeypatch):
     slept: list[float] = []
     job = factories.job("queued")
-    monkeypatch.setattr("jobs.lifecycle.long_poll.time.sleep", slept.append)
+    clock.replace(monkeypatch, "jobs.lifecycle.long_poll", sleep=slept.append)
     monkeypatch.setattr("jobs.lifecycle.long_poll.PAUSE_SECONDS", 0.01)
     Caller(factories.person_with("viewer")).get(f"/jobs/{job.pk}?wait=0.05")
     assert slept

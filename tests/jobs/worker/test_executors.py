@@ -1,18 +1,17 @@
 """What a run says of its executors, whatever happens between the question and the record of its answer."""
 
-import time
-
 import pytest
 
 from jobs.lifecycle.timeouts import timing
 from jobs.worker.executors import Executors
+from tests import clock
 
 
 @pytest.fixture
 def executors(monkeypatch) -> Executors:
     """They have been missing for longer than a run waits in silence."""
     now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    clock.replace(monkeypatch, "jobs.worker.executors", monotonic=lambda: now[0])
     made = Executors("spark://here:7077")
     made.seen(False)
     now[0] += timing().no_executors + 1

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from jobs.engine.runtime import Runtime
 from jobs.worker import jvm_host
 from jobs.worker.jvm_host import SparkHost
 from jobs.worker.precedence import GivingWay
+from tests import clock
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_master_that_is_away_is_asked_again_and_named_meanwhile(monkeypatch, j
         if len(seen) == 2:
             servers.enter_context(socket.create_server(("127.0.0.1", port)))
 
-    monkeypatch.setattr(time, "sleep", pause)
+    clock.replace(monkeypatch, "jobs.worker.jvm_host", sleep=pause)
     with contextlib.ExitStack() as servers:
         host.start()
     away = f"LEVEE_SPARK_MASTER: spark://127.0.0.1:{port} doesn't answer (Connection refused); tried again every 5 s"
@@ -125,7 +125,7 @@ def test_a_master_that_refuses_is_told_by_spark_s_log_alone(monkeypatch, jars, m
     waited: list[str] = []
     monkeypatch.setattr(jvm_host, "SparkEngine", Refused)
     host = SparkHost("spark", "spark@here")
-    monkeypatch.setattr(time, "sleep", lambda _: waited.append(host.waiting))
+    clock.replace(monkeypatch, "jobs.worker.jvm_host", sleep=lambda _: waited.append(host.waiting))
     with pytest.raises(EngineFailed, match="no Java here"):
         host.start()
     assert len(waited) == 1

@@ -21,7 +21,7 @@ from tables.catalog import additions, listing, requested_syncs
 from tables.models import Table
 from tables.sync import table as syncing
 from tables.web.table import change_views
-from tests import factories
+from tests import clock, factories
 from tests.clients import Caller, browser
 from tests.factories import lakes
 
@@ -70,7 +70,7 @@ def in_the_worker(monkeypatch, no_wakes):
             act()
             where[0] = "web"
 
-        monkeypatch.setattr("jobs.reads.queue.time.sleep", sleep)
+        clock.replace(monkeypatch, "jobs.reads.queue", sleep=sleep)
         return done
 
     monkeypatch.setattr(syncing, "sync", sync)

@@ -11,7 +11,7 @@ from console.audit.models import Event
 from jobs.domain.states import State
 from jobs.lifecycle import long_poll
 from jobs.models import Job, JobEvent, LogLine
-from tests import factories
+from tests import clock, factories
 from tests.clients import Caller, caller
 
 pytestmark = pytest.mark.django_db
@@ -352,7 +352,7 @@ def test_waiting_returns_when_the_state_has_moved(monkeypatch, until, moves, see
         ended = {"error": ERROR, "finished_at": "2026-01-01T00:00:00Z"} if state == "failed" else {}
         Job.objects.filter(pk=job.pk).update(state=state, attempt=1, token=1, **ended)
 
-    monkeypatch.setattr("jobs.lifecycle.long_poll.time.sleep", meanwhile)
+    clock.replace(monkeypatch, "jobs.lifecycle.long_poll", sleep=meanwhile)
     assert caller("viewer").get(f"/jobs/{job.pk}", wait=60, until=until).json()["state"] == seen
     assert left == []
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.models import Read
-from tests import factories
+from tests import clock, factories
 
 ADDRESS = "thrift://metastore.example:9083"
 
@@ -30,7 +30,7 @@ def answered_with(monkeypatch):
             for read in Read.objects.filter(state="waiting", kind="metastore"):
                 Read.objects.filter(pk=read.pk).update(state="answered", answer=given(read.question))
 
-        monkeypatch.setattr("jobs.reads.queue.time.sleep", meanwhile)
+        clock.replace(monkeypatch, "jobs.reads.queue", sleep=meanwhile)
 
     return use
 

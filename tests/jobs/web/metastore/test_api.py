@@ -10,7 +10,7 @@ from jobs.models import Read, Worker
 from jobs.worker import light_work, read_executor
 from jobs.worker.claims import claim_read
 from tables.models import Table
-from tests import factories
+from tests import clock, factories
 from tests.clients import caller
 from tests.factories import lakes
 from tests.jobs import scripted
@@ -281,7 +281,7 @@ def test_a_metastore_that_is_away_ends_the_addition_with_its_line(configured, mo
     def meanwhile(_seconds):
         Read.objects.filter(state="waiting", kind="metastore").update(state="failed", problem=problem)
 
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", meanwhile)
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=meanwhile)
     by_light_worker()
     answer = operator.get(asked.json()["result_url"])
     assert (answer.status_code, answer.json()["detail"]) == (503, "LEVEE_METASTORE: away")

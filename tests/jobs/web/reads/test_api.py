@@ -11,7 +11,7 @@ from django.utils import timezone
 from console.audit.models import Event
 from jobs.models import Read
 from tables.sync import log_access
-from tests import factories
+from tests import clock, factories
 from tests.clients import Caller, browser, caller
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def answer_meanwhile(monkeypatch, **changes):
     def meanwhile(_seconds):
         Read.objects.filter(state="waiting").update(**changes)
 
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", meanwhile)
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=meanwhile)
 
 
 def test_inspect_answers_202_and_where_to_look(lake):
@@ -100,7 +100,7 @@ def test_a_read_is_for_its_asker_and_for_ten_minutes(lake):
 def test_a_read_that_is_tidied_away_while_somebody_waits_is_gone(lake, monkeypatch):
     asker = caller("viewer")
     read = factories.read(asker.person, question={"path": f"{lake.uri}/orders"})
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", lambda _seconds: Read.objects.all().delete())
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=lambda _seconds: Read.objects.all().delete())
     assert asker.get(f"/reads/{read.pk}", wait=60).status_code == 404
 
 
@@ -122,7 +122,7 @@ def test_a_waiting_person_looks_soon_and_then_less_often(lake, monkeypatch):
         if len(steps) == 8:
             Read.objects.update(state="answered", answer=factories.inspection())
 
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", sleep)
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=sleep)
     assert caller("viewer").post("/conversions/inspect?wait=60", {"path": f"{lake.uri}/orders"}).status_code == 200
     assert steps[0] <= 0.02
     assert steps == sorted(steps)

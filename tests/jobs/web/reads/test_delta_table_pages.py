@@ -9,7 +9,7 @@ from django.utils import timezone
 from jobs.models import Read
 from jobs.web.reads import delta_table_text
 from tables.web.table import protocol_rows
-from tests import factories
+from tests import clock, factories
 from tests.clients import browser
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,7 @@ def test_without_a_warm_worker_nobody_waits(table, person, monkeypatch):
     def fail(_seconds):
         raise AssertionError("waited")
 
-    monkeypatch.setattr("jobs.reads.queue.time.sleep", fail)
+    clock.replace(monkeypatch, "jobs.reads.queue", sleep=fail)
     assert "hx-get" in browser(person).get(f"/tables/{table.pk}/live/").content.decode()
 
 
