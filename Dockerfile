@@ -1,5 +1,5 @@
 # Levee's two images. `web` runs the web process, the light worker, the dispatcher and `prepare`; `spark` the workers on Spark.
-# docker-compose.yml builds both; docs/operating.md, "Containers", says how they are run.
+# A third, `store`, is an object store for those who have none. docker-compose.yml builds all; docs/operating.md, "Containers", says how they are run.
 
 FROM python:3.11-slim-bookworm AS base
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -18,8 +18,9 @@ COPY console console
 COPY tables tables
 COPY jobs jobs
 COPY manage.py ./
+COPY docs docs
 # Files keep the modes of the checkout that they come from, which may be closed to others, as the images' user is one.
-RUN python3 -m console.setup --for pages && chmod -R u=rwX,go=rX frontend/collected
+RUN python3 -m console.setup --for pages && chmod -R u=rwX,go=rX frontend/collected frontend/help
 
 FROM base AS code
 COPY LICENSE manage.py ./
@@ -41,6 +42,7 @@ ENTRYPOINT ["/opt/levee/.venv/bin/python", "manage.py"]
 FROM runtime AS web
 COPY --from=packages /opt/levee/.venv .venv
 COPY --from=pages /opt/levee/frontend/collected frontend/collected
+COPY --from=pages /opt/levee/frontend/help frontend/help
 COPY --from=code /opt/levee ./
 USER levee
 EXPOSE 8000
@@ -61,3 +63,10 @@ COPY --from=spark-packages /opt/levee/.tools/jars .tools/jars
 COPY --from=code /opt/levee ./
 USER levee
 CMD ["serve", "spark"]
+
+# One small program with Apache's licence that speaks S3 and keeps objects as the files that they are. It runs as another user than root, to
+# whom its directory must belong: a new volume takes that from the image.
+FROM versity/versitygw:v1.8.0 AS store
+RUN mkdir -m 700 /data && chown 10001:10001 /data
+USER 10001:10001
+ENTRYPOINT ["/bin/sh", "-c"]

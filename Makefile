@@ -13,7 +13,7 @@ PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates
 	tests/console/test_full_disk.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster setup test test-fast check bench soak format lock compose-secrets audit-dependencies sbom clean
+.PHONY: help run cluster setup test test-fast check bench soak docs format lock compose-secrets audit-dependencies sbom clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,11 @@ bench: ## Measure speed at full size and print the figures of docs/benchmarks.md
 soak: ## Start, kill and stop Levee over and over at full size (long)
 	@$(SETUP) bench
 	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak $(PROOFS) -s --timeout 0
+
+docs: ## Build the help and take the pictures of docs/ that are out of date; PICTURES=all takes every one
+	@$(SETUP) test
+	@$(BIN)/python -m tests.pictures $(PICTURES)
+	@$(SETUP) test
 
 format: ## Put Python files into the house style
 	@$(SETUP) check

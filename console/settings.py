@@ -69,9 +69,10 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.pages.home.chrome",
+                "console.pages.home.frame.chrome",
+                "console.pages.find.places.goes",
             ],
-            "builtins": ["console.templatetags.levee"],
+            "builtins": ["console.templatetags.levee", "console.templatetags.help"],
         },
     }
 ]
@@ -162,7 +163,7 @@ STATIC_URL = f"{ENV.prefix}/static/"
 STATIC_ROOT = BASE_DIR / "frontend" / "collected"
 # What the apps bring is for pages that Levee doesn't have: browsers of an API, of its schema.
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
-STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist"]
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "dist", ("levee/help", BASE_DIR / "frontend" / "help" / "pictures")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -48,6 +48,23 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """What a job did to a table. `began_at` is when it last ran; `version` its commit; `undoes` the job that it undid, with its commit."""
+
+    id: uuid.UUID
+    url: str
+    title: str
+    asked_by: str
+    asked_at: datetime
+    began_at: datetime | None
+    ended_at: datetime | None
+    state: str
+    version: int | None
+    undoes: uuid.UUID | None
+    undoes_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """A stream of Levee's own, in one line: from where to where, and what it does now. `query_id` is empty before its first round."""
 
@@ -83,6 +100,9 @@ class Jobs(Protocol):
 
     def open_on(self, person: Person, table: Table) -> Sequence[Request]:
         """Requests and runs of a table that haven't ended, newest first."""
+
+    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[Act]:
+        """The newest jobs of a table, oldest first."""
 
     def streams_of(self, person: Person, table: Table) -> Sequence[Stream]:
         """The streams that write into the table or read it, by name."""
@@ -130,6 +150,11 @@ def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
 def open_on(person: Person, table: Table) -> Sequence[Request]:
     """The requests and runs about a table that have not ended, as far as the person may see them."""
     return _known[0].open_on(person, table) if _known else []
+
+
+def acts_on(person: Person, table: Table, most: int) -> Sequence[Act]:
+    """The newest jobs of a table as far as the person may see them, oldest first; past rounds of streams aside."""
+    return _known[0].acts_on(person, table, most) if _known else []
 
 
 def streams_of(person: Person, table: Table) -> Sequence[Stream]:

@@ -13,10 +13,11 @@ import redis
 from console.supervisor.home import Home
 from tests import servers
 from tests.environment import HOME
+from tests.hdfs import hdfs_cluster, on_hdfs
 from tests.jobs.engine.fixtures import engine, runtime
 
 # Of one JVM for the whole run: a session's fixtures are made once for each place that defines them.
-__all__ = ["engine", "runtime"]
+__all__ = ["engine", "hdfs_cluster", "on_hdfs", "runtime"]
 
 
 @pytest.fixture(scope="session")

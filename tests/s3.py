@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import urllib.parse
@@ -14,7 +15,7 @@ from typing import Any
 
 import obstore
 import pyarrow as pa
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from obstore.store import S3Store
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -89,10 +90,31 @@ class Store:
     def listed(self) -> list[str]:
         return [str(meta["path"]) for page in obstore.list(self.opened()) for meta in page]
 
-    def delta(self, key: str, rows: int = 3, **options: Any) -> str:
-        """Writes a Delta table there, by another engine than Levee's; answers its place."""
-        table = pa.table({"id": list(range(rows)), "country": [("DE", "FR")[i % 2] for i in range(rows)]})
-        given = {
+    def delta(self, key: str, rows: int = 3, first: int = 0, **options: Any) -> str:
+        """Writes a Delta table there, or a file of one, by another engine than Levee's; answers its place."""
+        ids = list(range(first, first + rows))
+        table = pa.table({"id": ids, "country": [("DE", "FR")[i % 2] for i in ids]})
+        write_deltalake(f"{self.uri}/{key}", table, storage_options=self._for_deltalake(), **options)
+        return f"{self.uri}/{key}"
+
+    def read(self, place: str) -> DeltaTable:
+        """The Delta table at a place, read by that other engine."""
+        return DeltaTable(place, storage_options=self._for_deltalake())
+
+    def marks(self, place: str) -> dict[str, list[int]]:
+        """The versions of a table's log that name each job, by the commits' own bytes."""
+        found: dict[str, list[int]] = {}
+        log = f"{place.removeprefix(self.uri).strip('/')}/_delta_log/"
+        for key in sorted(key for key in self.listed() if key.startswith(log) and key.endswith(".json")):
+            body = bytes(obstore.get(self.opened(), key).bytes())
+            for line in body.splitlines():
+                text = json.loads(line).get("commitInfo", {}).get("userMetadata") or "{}"
+                if job := json.loads(text).get("job"):
+                    found.setdefault(job, []).append(int(key.removeprefix(log).removesuffix(".json")))
+        return found
+
+    def _for_deltalake(self) -> dict[str, str]:
+        return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ALLOW_HTTP": "true",
             "AWS_REGION": self.door.region,
@@ -100,8 +122,6 @@ class Store:
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_S3_ALLOW_UNSAFE_RENAME": "true",
         }
-        write_deltalake(f"{self.uri}/{key}", table, storage_options=given, **options)
-        return f"{self.uri}/{key}"
 
 
 def server_of(door: Door, port: int = 0) -> BaseWSGIServer:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asked_by, check, takes_password
 from console.accounts.step_up import require_recent
+from console.base import zones
 from console.base.errors import Problem, to_confirm
 from console.server.turns import SENDERS
 
@@ -26,6 +27,7 @@ class SignInRequired:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        zones.show_in(zones.UTC_NAME)  # this thread's last request was another person's
         return self.get_response(request)
 
     def process_view(
@@ -40,6 +42,7 @@ class SignInRequired:
             return None
         if not isinstance(request.user, Person):
             return redirect_to_login(request.get_full_path())
+        zones.show_in(request.user.time_zone)
         if request.user.must_change_password and request.path not in _allowed_before_change():
             return redirect("accounts:change_password")
         check(request.user, asked)

@@ -12,6 +12,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower, Now
 
+from console.accounts.kept_lists import ListPreference as ListPreference
+from console.accounts.kept_lists import SavedFilter as SavedFilter
 from console.accounts.roles import MAY, Permission, Role, TokenScope
 
 if TYPE_CHECKING:
@@ -55,12 +57,20 @@ class Person(AbstractBaseUser):
         LIGHT = "light"
         DARK = "dark"
 
+    class Density(models.TextChoices):
+        COMPACT = "compact"
+        COMFORTABLE = "comfortable"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=64)
     is_active = models.BooleanField(default=True)
     must_change_password = models.BooleanField(default=False)
     access_epoch = models.IntegerField(default=0)  # raised by whatever ends the person's sessions
     theme = models.CharField(max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    time_zone = models.CharField(max_length=64, default="UTC")  # by its IANA name
+    density = models.CharField(max_length=11, choices=Density.choices, default=Density.COMPACT)
+    shortcuts = models.BooleanField(default=True)  # single keys that act; WCAG 2.1.4 wants them off where they hinder
+    story_dismissed_at = models.DateTimeField(null=True, blank=True)  # the guided first story on home
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
 
@@ -230,6 +240,31 @@ class Token(models.Model):
 
     def allows(self, scope: TokenScope) -> bool:
         return scope.value in self.scopes
+
+
+class FirstLink(models.Model):
+    """A link with which a person who has no password yet sets their first one: once, and not for long.
+
+    Only the sha256 of its secret is kept. The database takes one from nobody but whoever added the person.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="first_links")
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")  # None: on the machine
+    made_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)  # used, or replaced by a newer one
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["person"], condition=models.Q(ended_at=None), name="first_link_one_open_per_person"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"first link of {self.person_id}"
 
 
 class PasswordAttempt(models.Model):

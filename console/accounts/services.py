@@ -32,7 +32,7 @@ GUARDS = frozenset({Role.APPROVER, Role.ADMIN})  # who may decide, and who may s
 
 
 def first_person() -> str | None:
-    """Makes the first person, `admin`, with admin and operator on everything. Returns the password, None if a person exists.
+    """Makes the first person, `admin`, with admin, operator and auditor on everything. Returns the password, None if a person exists.
 
     The password is random and must be changed at the first sign-in.
     """
@@ -42,7 +42,7 @@ def first_person() -> str | None:
         password = secrets.token_urlsafe(12)
         actor = Actor.system("up")
         person = add_person(actor, FIRST_NAME, password, must_change_password=True)
-        for role in (Role.ADMIN, Role.OPERATOR):
+        for role in (Role.ADMIN, Role.OPERATOR, Role.AUDITOR):
             grant(actor, person, role, EVERYTHING)
     return password
 

@@ -27,6 +27,7 @@ class Action(models.TextChoices):
     ROOT_PAUSE = "root.pause"
     ROOT_RESUME = "root.resume"
     ROOT_REMOVE = "root.remove"
+    ROOT_DELETE_SAMPLE = "root.delete_sample"
     ROOT_CREDENTIAL = "root.credential"
     ROOT_ADD_FOUND = "root.add_found"
     METASTORE_ADD = "metastore.add"

@@ -38,6 +38,7 @@ PHRASES: Mapping[str, str] = {
     Action.ROOT_PAUSE: "paused a root",
     Action.ROOT_RESUME: "resumed a root",
     Action.ROOT_REMOVE: "removed a root",
+    Action.ROOT_DELETE_SAMPLE: "had the sample lake deleted",
     Action.ROOT_CREDENTIAL: "changed the storage of a root",
     Action.ROOT_ADD_FOUND: "had the tables found in a root added",
     Action.METASTORE_ADD: "had tables of the metastore added",

@@ -12,6 +12,7 @@ from console.base import setting_values as values
 
 PREFIX = "LEVEE_"
 OF_TESTS = ("LEVEE_TEST_", "LEVEE_BENCH_", "LEVEE_SOAK_")  # said to Levee's own tests, never to an instance
+OF_THE_COMMAND_LINE = ("LEVEE_URL", "LEVEE_TOKEN", "LEVEE_SERVER")  # said to `levee`, never to an instance
 BASE_DIR = Path(__file__).resolve().parents[2]
 
 
@@ -238,7 +239,7 @@ def read_all(given: Mapping[str, str]) -> dict[str, Any]:
 def unknown(given: Mapping[str, str]) -> list[str]:
     """A sentence for each name that begins like a setting's and is none: most are slips, and their settings wouldn't hold."""
     strange = sorted(name for name in given if name.startswith(PREFIX) and not name.startswith(OF_TESTS))
-    return [_about(name) for name in strange if name not in NAMES]
+    return [_about(name) for name in strange if name not in (*NAMES, *OF_THE_COMMAND_LINE)]
 
 
 def _about(name: str) -> str:

@@ -16,7 +16,7 @@ from console.setup.places import HERE, Places
 from console.setup.troubles import CommandFailed
 from console.setup.venv import Wheel
 
-LOCKS = ("build", "web", "spark", "postgres", "redis", "node", "dev")
+LOCKS = ("build", "web", "cli", "spark", "postgres", "redis", "node", "dev")
 UNKNOWN = "No source of advisories answered, so nothing is known of this lock"
 
 

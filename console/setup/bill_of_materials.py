@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cyclonedx.model.component import Component
 
 # Of an instance. Locks of tests and of `make lock` name what never runs in one.
-LOCKS = ("build", "web", "spark", "postgres", "redis", "node")
+LOCKS = ("build", "web", "cli", "spark", "postgres", "redis", "node")
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", re.MULTILINE)
 SHA256 = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 

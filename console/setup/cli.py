@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from console.setup import found
 from console.setup.archive import Archive
 from console.setup.chromium import Chromium
-from console.setup.frontend import Build, NodeModules, StaticFiles
-from console.setup.jars import Jars
+from console.setup.frontend import Build, HelpPages, NodeModules, StaticFiles
+from console.setup.jars import HadoopJars, Jars
 from console.setup.java import Java
+from console.setup.launchers import Launchers
 from console.setup.node import Node
 from console.setup.parts import Part, bring_up_to_date
 from console.setup.places import HERE, Places
@@ -26,28 +27,47 @@ PURPOSES = {
     "run": "the console itself",
     "test": "the console, the tests and the checks",
     "check": "the checks alone: no Java, no Node, no servers",
+    "cli": "the command line alone, for a machine that speaks to a console elsewhere",
     "bench": "the benches and soaks: the tests without a browser",
     "web-packages": "the Python packages of the web image",
     "pages": "the styles and scripts of the web image",
     "spark-packages": "the Python packages and the jars of the Spark image",
 }
 RUNNING = ("web", "spark")
-TESTING = ("web", "spark", "dev")
+TESTING = ("web", "cli", "spark", "dev")
 
 
 def parts_for(purpose: str, places: Places) -> list[Part]:
     """The parts in an order in which each stands after what it needs."""
-    locks = {"run": RUNNING, "spark-packages": RUNNING, "web-packages": ("web",), "pages": ("web",)}
+    locks = {
+        "run": ("web", "cli", "spark"),
+        "cli": ("cli",),
+        "spark-packages": RUNNING,
+        "web-packages": ("web",),
+        "pages": ("web",),
+    }
     python: list[Part] = [Environment(places), Packages(places, locks.get(purpose, TESTING))]
-    if purpose in ("check", "web-packages"):
+    if purpose == "web-packages":
         return python
+    if purpose in ("check", "cli"):
+        return [*python, Launchers(places)]
     if purpose == "pages":
-        return [*python, Node(places), NodeModules(places), Build(places), StaticFiles(places)]
+        return [*python, Node(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
     if purpose == "spark-packages":
         return [Java(places), *python, Jars(places)]
     browser: list[Part] = [Chromium(places)] if purpose == "test" else []
-    programs: list[Part] = [Java(places), *browser, *python, Node(places), Redis(places), Postgres(places)]
-    made: list[Part] = [Jars(places), NodeModules(places), Build(places), StaticFiles(places)]
+    programs: list[Part] = [
+        Java(places),
+        *browser,
+        *python,
+        Launchers(places),
+        Node(places),
+        Redis(places),
+        Postgres(places),
+    ]
+    made: list[Part] = [Jars(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
+    if purpose == "test":
+        made.append(HadoopJars(places))
     # Figures are taken with the archive; `make run` makes it beside the console, the tests do without.
     return [*programs, *made, *([Archive(places)] if purpose == "bench" else [])]
 

@@ -1,4 +1,4 @@
-"""The pages' script, stylesheet and icons: built by Node, then collected by Django under hashed names."""
+"""The pages' script, stylesheet and icons, built by Node; the help, made from docs/; all collected by Django under hashed names."""
 
 from __future__ import annotations
 
@@ -50,12 +50,30 @@ class Build:
 
 
 @dataclass(frozen=True)
+class HelpPages:
+    places: Places
+    name: str = "Help"
+    needs: tuple[str, ...] = ("Python packages",)
+
+    def ready(self) -> bool:
+        return self._built().is_file() and stamps.holds(self.places.stamps, "help", help_sources(self.places))
+
+    def install(self) -> None:
+        command = [str(self.places.python), "-m", "console.pages.help.build"]
+        run(command, self.places.logs / "help.log", cwd=self.places.root)
+        stamps.write(self.places.stamps, "help", help_sources(self.places))
+
+    def _built(self) -> Path:
+        return self.places.frontend / "help" / "site.json"
+
+
+@dataclass(frozen=True)
 class StaticFiles:
     """Also what Django and its apps bring, so it depends on the packages and the settings as well."""
 
     places: Places
     name: str = "Static files"
-    needs: tuple[str, ...] = ("Front end", "Python packages")
+    needs: tuple[str, ...] = ("Front end", "Help", "Python packages")
 
     def ready(self) -> bool:
         manifest = self.places.frontend / "collected" / "staticfiles.json"
@@ -68,15 +86,29 @@ class StaticFiles:
 
     def _digest(self) -> str:
         inputs = [self.places.requirements / "web.txt", self.places.root / "console" / "settings.py"]
-        return stamps.digest(inputs, sources(self.places))
+        return stamps.digest(inputs, sources(self.places), help_pictures(self.places))
 
 
 def sources(places: Places) -> str:
     """Digest of everything the build reads."""
     front = places.frontend
     files = [path for folder in ("js", "styles") for path in (front / folder).rglob("*") if path.is_file()]
-    fixed = [front / name for name in ("build.mjs", "icons.txt", "package-lock.json")]
+    fixed = [front / name for name in ("build.mjs", "purge.mjs", "icons.txt", "tabler.txt", "package-lock.json")]
     return stamps.digest([*files, *fixed], *sorted(str(path.relative_to(front)) for path in files))
+
+
+def help_sources(places: Places) -> str:
+    """Digest of everything that the help is made from."""
+    docs, builder = places.root / "docs", places.root / "console" / "pages" / "help"
+    pages = list(docs.rglob("*.md"))
+    files = [*pages, builder / "build.py", builder / "rendering.py", places.requirements / "web.txt"]
+    return stamps.digest(files, help_pictures(places), *sorted(str(path.relative_to(docs)) for path in pages))
+
+
+def help_pictures(places: Places) -> str:
+    """Digest of the pictures, which are static files; the pages are none."""
+    files = list((places.root / "docs" / "screenshots").glob("*.png"))
+    return stamps.digest(files, *sorted(path.name for path in files))
 
 
 def _path(places: Places) -> dict[str, str]:

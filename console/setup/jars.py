@@ -1,4 +1,4 @@
-"""Delta's jars, fetched once by the Ivy that is among pyspark's own jars, and checked against pinned hashes."""
+"""Delta's jars, and those of the tests' own Hadoop: fetched once by pyspark's own Ivy, and checked against pinned hashes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from console.setup.places import Places
 from console.setup.troubles import CannotInstall
 
 LIST = Path(__file__).with_name("jars.txt")
+# A small Hadoop cluster of the tests' own: neither run nor shipped.
+TEST_LIST = Path(__file__).with_name("test_jars.txt")
 
 
 @dataclass(frozen=True)
@@ -51,20 +53,31 @@ class Jars:
     places: Places
     name: str = "Delta's jars"
     needs: tuple[str, ...] = ("Python packages", "Java 17 or 21")
+    stamp: str = "jars"
+
+    @property
+    def listing(self) -> Path:
+        """What is fetched."""
+        return LIST
+
+    @property
+    def directory(self) -> Path:
+        """Where it lies."""
+        return self.places.jars
 
     def ready(self) -> bool:
         """By stamp and presence; the bytes are checked when they come, 28 MB at every start would be felt."""
-        there = all((self.places.jars / jar.file).is_file() for jar in pinned())
-        return there and stamps.holds(self.places.stamps, "jars", stamps.digest([LIST]))
+        there = all((self.directory / jar.file).is_file() for jar in pinned(self.listing))
+        return there and stamps.holds(self.places.stamps, self.stamp, stamps.digest([self.listing]))
 
     def install(self) -> None:
-        jars = pinned()
-        if wrong(self.places.jars, jars):
+        jars = pinned(self.listing)
+        if wrong(self.directory, jars):
             self._fetch(jars)
-        stamps.write(self.places.stamps, "jars", stamps.digest([LIST]))
+        stamps.write(self.places.stamps, self.stamp, stamps.digest([self.listing]))
 
     def _fetch(self, jars: list[Jar]) -> None:
-        part = self.places.tools / "jars.part"
+        part = self.places.tools / f"{self.stamp}.part"
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         self._retrieve(jars, part)
@@ -72,12 +85,12 @@ class Jars:
             raise CannotInstall(
                 self.name, f"{', '.join(bad)} did not arrive with the pinned bytes", "Nothing was kept; run again."
             )
-        shutil.rmtree(self.places.jars, ignore_errors=True)
-        part.rename(self.places.jars)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        part.rename(self.directory)
 
     def _retrieve(self, jars: list[Jar], part: Path) -> None:
         """One JVM for all of them. Some of them are published as bundles, which are jars as well."""
-        module = self.places.tools / "ivy.xml"
+        module = self.places.tools / f"{self.stamp}.xml"
         wanted = "".join(jar.dependency() for jar in jars)
         module.write_text(
             '<ivy-module version="2.0"><info organisation="levee" module="jars"/>'
@@ -85,7 +98,24 @@ class Jars:
         )
         pattern = f"{part}/[artifact]-[revision].[ext]"
         ivy = [str(java.find()), "-cp", str(self._ivy()), "org.apache.ivy.Main", "-ivy", str(module)]
-        run([*ivy, "-types", "jar", "bundle", "-retrieve", pattern, "-warn"], self.places.logs / "jars.log")
+        run([*ivy, "-types", "jar", "bundle", "-retrieve", pattern, "-warn"], self.places.logs / f"{self.stamp}.log")
 
     def _ivy(self) -> Path:
         return next(self.places.venv.glob("lib/python3*/site-packages/pyspark/jars/ivy-*.jar"))
+
+
+@dataclass(frozen=True)
+class HadoopJars(Jars):
+    """Those of the tests' own Hadoop, never beside Delta's: Spark takes all that lies there. After them, for two Ivys share a cache."""
+
+    name: str = "the tests' Hadoop"
+    needs: tuple[str, ...] = ("Delta's jars",)
+    stamp: str = "test-jars"
+
+    @property
+    def listing(self) -> Path:
+        return TEST_LIST
+
+    @property
+    def directory(self) -> Path:
+        return self.places.test_jars

@@ -12,8 +12,8 @@ from console.setup.places import HERE, Places
 from console.setup.troubles import CommandFailed
 from console.setup.venv import Wheel
 
-# In this order: dev.in and spark.in are bound to what web.txt chose.
-LOCKS = ("lock", "build", "web", "spark", "dev", "postgres", "redis", "node", "security")
+# In this order: cli.in and spark.in are bound to what web.txt chose, dev.in to all three.
+LOCKS = ("lock", "build", "web", "cli", "spark", "dev", "postgres", "redis", "node", "security")
 # One lock for every supported Python and machine.
 COMPILE = ["pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version", "3.11", "--generate-hashes"]
 SILENT = ["--no-emit-index-url", "--no-emit-find-links", "--no-header"]

@@ -29,6 +29,10 @@ class Places:
         return self.tools / "jars"
 
     @property
+    def test_jars(self) -> Path:
+        return self.tools / "test-jars"
+
+    @property
     def found(self) -> Path:
         """The JSON file that tells the rest of Levee where the programs are."""
         return self.tools / "found.json"

@@ -20,7 +20,7 @@ from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
 from console.supervisor.instance import Instance
 from console.supervisor.journal import say
-from console.supervisor.object_store import object_store_program
+from console.supervisor.object_store import STORE, object_store_program
 from console.supervisor.processes import Program, Supervisor
 from console.supervisor.programs import (
     ROOMY_CORES,
@@ -77,7 +77,7 @@ PARTS = (
     Part("spark-2", ("spark", "--name", "spark-2"), (*OF_EVERY_PART, *OF_DRIVERS)),
     Part("streams", ("streams",), (*OF_EVERY_PART, *OF_DRIVERS)),
 )
-SERVERS = ("postgres", "redis")  # not Levee's own programs
+SERVERS = ("postgres", "redis", STORE)  # not Levee's own programs
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class ClusterInstance(Instance):
         supervisor.aloud = True
         supervisor.add(*(program for program in programs if program.name != "web"))
         if importlib.util.find_spec("moto"):
-            supervisor.add(object_store_program(places.object_store, environment_of("object-store", home, java_home)))
+            supervisor.add(object_store_program(places.object_store, environment_of(STORE, home, java_home)))
 
     def _tell(self, places: Places) -> None:
         """Where the parts are that a person may want to look at; the Spark workers start after this."""

@@ -1,4 +1,7 @@
-"""An object store in memory for trials: moto's server, which the developers' packages have. It takes any key and keeps nothing."""
+"""The object store of `make cluster`, in memory and for trials: moto's server, which the developers' packages have.
+
+It takes any key and keeps nothing. The one of docker-compose.yml knows its key and keeps what it is given; both have the same bucket.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,21 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from console.supervisor.processes import Program
-from console.supervisor.programs import SERVER_LIMIT_S, page_answers
+from console.supervisor.programs import SERVER_LIMIT_S, page_answers, server_silence
 
-BUCKET = "lake"
+STORE, BUCKET = "store", "lake"
 
 
 def object_store_program(port: int, environment: Mapping[str, str]) -> Program:
     """The server on 127.0.0.1, ready once it has its bucket."""
     return Program(
-        "object-store",
+        STORE,
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         environment,
         lambda _pid: has_bucket(port),
         SERVER_LIMIT_S,
+        sign=lambda _pid: has_bucket(port),
+        silence=server_silence(),
     )
 
 

@@ -20,6 +20,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.base import zones
+
 register = template.Library()
 
 BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -212,22 +214,23 @@ def _distance(seconds: float, moment: datetime, now: datetime) -> str:
 
 
 def _date(moment: datetime, now: datetime) -> str:
-    day = f"{moment.day} {moment:%b}"
-    return day if moment.year == now.year else f"{day} {moment.year}"
+    here = zones.local(moment)
+    day = f"{here.day} {here:%b}"
+    return day if here.year == zones.local(now).year else f"{day} {here.year}"
 
 
 def _time_element(moment: datetime, text: str) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        f"{moment:%Y-%m-%d %H:%M:%S} UTC",
+        zones.in_full(moment),
         text,
     )
 
 
 @register.filter
 def ago(value: datetime | str | None) -> str:
-    """A relative time (`4 s ago`, `yesterday`, `3 Dec`) with the exact UTC time on hover and in `datetime`."""
+    """A relative time (`4 s ago`, `yesterday`, `3 Dec`) with the exact time, UTC beside it, on hover; UTC in `datetime`."""
     if value is None or value == "":
         return unknown()
     moment = _moment(value)
@@ -256,20 +259,36 @@ def since(value: datetime | str | None) -> str:
 
 @register.filter
 def clock(value: datetime | str | None) -> str:
-    """The time of day in UTC (`22:06:02`), for logs and timelines; the date is on hover."""
+    """The time of day in the person's zone (`22:06:02`), for logs and timelines; the date and UTC are on hover."""
     if value is None or value == "":
         return unknown()
     moment = _moment(value)
-    return _time_element(moment, f"{moment:%H:%M:%S}")
+    return _time_element(moment, f"{zones.local(moment):%H:%M:%S}")
 
 
 @register.filter
 def exact(value: datetime | str | None) -> str:
-    """The exact time in UTC, in full: `2026-11-20 22:06:02 UTC`. For detail pages, where a finger can't hover."""
+    """The exact time in full, UTC beside the person's zone. For detail pages, where a finger can't hover."""
     if value is None or value == "":
         return unknown()
     moment = _moment(value)
-    return _time_element(moment, f"{moment:%Y-%m-%d %H:%M:%S} UTC")
+    return _time_element(moment, zones.in_full(moment))
+
+
+@register.filter
+def day_and_clock(value: datetime | str | None) -> str:
+    """Day and time of day in the person's zone (`20 Nov 22:06:02`), for lists of many days."""
+    if value is None or value == "":
+        return unknown()
+    moment = _moment(value)
+    here = zones.local(moment)
+    return _time_element(moment, f"{here.day} {here:%b %H:%M:%S}")
+
+
+@register.simple_tag
+def zone() -> str:
+    """The zone in which times are shown, for the head of a column of them: `UTC`, `Europe/Berlin`."""
+    return zones.shown()
 
 
 @register.filter

@@ -1,4 +1,4 @@
-// Menus made of <details class="lv-drop"> close on Escape and on a click elsewhere; data-hotkey names the key that goes to a field.
+// Menus made of <details class="lv-drop"> close on Escape and on a click elsewhere.
 const opened = () => document.querySelectorAll("details.lv-drop[open]");
 
 document.addEventListener("click", (event) => {
@@ -15,15 +15,5 @@ document.addEventListener("keydown", (event) => {
       menu.open = false;
       menu.querySelector("summary").focus();
     }
-    return;
-  }
-  const typing = event.target.closest("input, textarea, select, [contenteditable]");
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) {
-    return;
-  }
-  const field = document.querySelector(`[data-hotkey="${CSS.escape(event.key)}"]`);
-  if (field && field.checkVisibility()) {
-    event.preventDefault();
-    field.focus();
   }
 });

@@ -3,6 +3,8 @@ import "htmx.org";
 import "./announce.js";
 import "./copy.js";
 import "./drop.js";
+import "./keys.js";
+import "./lists.js";
 import "./live.js";
 import "./log.js";
 import "./narrow.js";

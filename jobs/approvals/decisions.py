@@ -121,7 +121,8 @@ def _rewrite(actor: Actor, job: Job, edited: Edited, reason: str) -> None:
         actor, Action.JOB_EDIT, ObjectKind.JOB, job.pk, str(job),
         reason=reason, before=before, after=after, job=job.pk, digest=job.digest,
     )  # fmt: skip
-    Edit.objects.create(job=job, person=require_person(actor), revision=job.revision, before=before, after=after)
+    left = {**before, "preview": job.preview}  # a review shows the figures of both revisions
+    Edit.objects.create(job=job, person=require_person(actor), revision=job.revision, before=left, after=after)
     job.decisions.filter(voided_at=None).update(voided_at=Now())
     parameters = command_to_json(edited.command)
     move(

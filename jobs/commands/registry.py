@@ -15,6 +15,10 @@ from jobs.commands.delete import comparison as delete_comparison
 from jobs.commands.delete import wording as delete_wording
 from jobs.commands.delete.handling import DeleteHandling
 from jobs.commands.delete.rules import Delete
+from jobs.commands.optimize import comparison as optimize_comparison
+from jobs.commands.optimize import wording as optimize_wording
+from jobs.commands.optimize.handling import OptimizeHandling
+from jobs.commands.optimize.rules import Optimize
 from jobs.commands.restore import comparison as restore_comparison
 from jobs.commands.restore import wording as restore_wording
 from jobs.commands.restore.handling import RestoreHandling
@@ -87,6 +91,14 @@ ROWS: dict[str, Row] = {
             compare=restore_comparison.compare,
         ),
         Row(
+            Optimize,
+            optimize_wording,
+            OptimizeHandling(),
+            web="jobs.web.commands.optimize",
+            compare=optimize_comparison.compare,
+            is_always_reviewed=False,
+        ),
+        Row(
             StreamRound,
             stream_round_wording,
             StreamRoundHandling(),
@@ -155,10 +167,10 @@ def heading_of(job: Job) -> str:
     return row.wording.heading(job.table.name, job.parameters or {}, job.preview or {}) if row else title_of(job)
 
 
-def figures_of(job: Job) -> Sequence[Figure]:
-    """The numbers of its preview."""
+def figures_of(job: Job, preview: Mapping[str, Any] | None = None) -> Sequence[Figure]:
+    """The numbers of its preview, or of one that it had before."""
     row = ROWS.get(job.command)
-    return row.wording.figures(job.preview or {}) if row else ()
+    return row.wording.figures(preview or job.preview or {}) if row else ()
 
 
 def outcome_of(job: Job, result: Result) -> Sequence[Figure]:

@@ -16,6 +16,7 @@ from console.audit.services import record
 from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.registry import clean_up, queue_of
+from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
@@ -93,11 +94,11 @@ def _decide(pk: uuid.UUID) -> bool:
     try:
         result = endings.committed(job)
     except endings.Unreadable as error:
-        log.warning("history_unreadable", job=str(pk), error=str(error))
-        return _stale_in_time(job, attempt, endings.UNREADABLE)
+        return _wait_for_log(job, dead, str(error))
+    unread_logs.tell_end(job, WHO)
     if result is not None:
         return _succeed(job, result)
-    return _without_commit(job, attempt) if dead else _stale_in_time(job, attempt, endings.UNPROVEN)
+    return _without_commit(job, attempt) if dead else _stale_after(timing().unproven, job, endings.UNPROVEN)
 
 
 def _last_run(job: Job) -> Attempt | None:
@@ -159,9 +160,20 @@ def _try_again(job: Job) -> None:
     wakeups.wake(queue_of(job.command))
 
 
-def _stale_in_time(job: Job, attempt: Attempt, error: dict[str, object]) -> bool:
-    """Ends a job without proof (a process on another host, an unreadable log) as stale, after `unproven` s of the database's clock."""
-    long_ago = Now() - timedelta(seconds=timing().unproven)
+def _wait_for_log(job: Job, dead: bool | None, why: str) -> bool:
+    """A log that can't be read proves nothing: the job keeps its table's lease until it can be, so that nothing else writes there.
+
+    Somebody who cancels it waits no longer, and neither does a job whose worker may be alive elsewhere.
+    """
+    if not dead or job.state == State.CANCELLING:
+        return _stale_after(timing().unproven, job, endings.UNREADABLE)
+    unread_logs.tell(job, WHO, why)
+    return _stale_after(timing().unreadable, job, endings.UNREADABLE)
+
+
+def _stale_after(seconds: float, job: Job, error: dict[str, object]) -> bool:
+    """Ends a job without proof (a process on another host, an unreadable log) as stale, after so long by the database's clock."""
+    long_ago = Now() - timedelta(seconds=seconds)
     last = JobEvent.objects.filter(job=job, target=job.state).order_by("-id").first()
     waited = last is None or JobEvent.objects.filter(pk=last.pk, at__lt=long_ago).exists()
     lapsed = Job.objects.filter(Q(lease_until=None) | Q(lease_until__lt=long_ago), pk=job.pk).exists()

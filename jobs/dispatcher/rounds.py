@@ -25,12 +25,14 @@ from jobs.lifecycle import wakeups
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import DispatcherRound, Job, Read
+from jobs.sample.growth import grow
 from jobs.streams.thinning import thin
 from jobs.worker import read_executor
 from tables.catalog.due import syncs_due
 
 LONGEST_BACK_OFF = 300.0  # seconds
 STREAMS_LOOK = 2.0  # seconds: whoever has started a stream waits for its batches on the page
+SAMPLE_LOOK = 20.0  # seconds: a file of the sample lake arrives a minute after the last one
 ENOUGH = 16  # wake-ups waiting in a queue: more would wake no further worker
 
 
@@ -85,6 +87,7 @@ ROUNDS = (
     Round("late_commits", lambda: timing().reconcile, find_late_commits),
     Round("streams", lambda: min(timing().wake, STREAMS_LOOK), streams.look),
     Round("explain", lambda: timing().wake, explain_commits),
+    Round("sample", lambda: SAMPLE_LOOK, grow),
     Round("tidy", lambda: timing().housekeeping, tidy),
 )
 

@@ -1,6 +1,6 @@
 """Lists directories and reads the ends of files, in the driver and in Spark's Python workers.
 
-It reads canonical local paths through the operating system, `s3://` URIs through obstore.
+It reads canonical local paths through the operating system, `s3://` URIs through obstore, `hdfs://` URIs through hdfs-native.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tables.deltalog.read.hdfs import NameNode, Refused, user_name
 from tables.deltalog.read.places import Held, mode
 from tables.deltalog.read.places import file as opened_file
 from tables.deltalog.read.places import opened as opened_directory
@@ -88,11 +89,19 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 
 class Unreachable(Exception):
-    """An object store that doesn't answer or refuses what Levee asks; the message names the place. Says nothing about what is there."""
+    """An object store or HDFS that doesn't answer, or refuses; the message names the place. Says nothing about what is there."""
 
 
 class Denied(Unreachable):
-    """The object store answers that this key may not do that."""
+    """The storage answers that this key or user may not do that."""
+
+
+@dataclass(frozen=True)
+class HdfsUser:
+    """How HDFS is reached, for the tasks that list it: the name node, and whom Levee is there."""
+
+    authority: str
+    user: str
 
 
 @dataclass(frozen=True)
@@ -149,13 +158,8 @@ class Remote:
         """The lines of a text object, one at a time. Raises FileNotFoundError, Unreachable."""
         import obstore
 
-        rest = b""
         with _answering(self.root):
-            for chunk in obstore.get(self._store, self._prefix(relative)).stream():
-                *lines, rest = (rest + bytes(chunk)).split(b"\n")
-                yield from (line + b"\n" for line in lines)
-        if rest:
-            yield rest
+            yield from _lines(map(bytes, obstore.get(self._store, self._prefix(relative)).stream()))
 
     def missing(self, places: Iterable[str]) -> list[str]:
         """Which of these full URIs are no longer objects, in their order. Raises Unreachable."""
@@ -176,6 +180,71 @@ class Remote:
         except FileNotFoundError:
             return False
         return True
+
+
+class Hdfs:
+    """Files below an `hdfs://` directory. Links are left to HDFS, which has them switched off."""
+
+    def __init__(self, root: str, node: NameNode, path: str) -> None:
+        self.root = root.rstrip("/")
+        self._node, self._top = node, path.rstrip("/")
+
+    def _path(self, relative: str) -> str:
+        return f"{self._top}/{relative}" if relative else self._top or "/"
+
+    def entries(self, relative: str) -> Iterator[tuple[str, str, Any]]:
+        """(name, kind, handle) of a directory. Raises FileNotFoundError, NotADirectoryError, Unreachable."""
+        with _hdfs_answering(self.root):
+            for page in self._node.pages(self._path(relative)):
+                for row in page:
+                    yield row.path.rpartition("/")[2], DIRECTORY if row.isdir else FILE, row
+
+    def stat(self, handle: Any) -> tuple[int, int]:
+        """(size, changed_ns) of a file's handle. HDFS tells times in milliseconds."""
+        return int(handle.length), int(handle.modification_time) * 1_000_000
+
+    def tail(self, relative: str, length: int) -> bytes:
+        """The last `length` bytes of a file, or all of it. Raises FileNotFoundError, Unreachable."""
+        with _hdfs_answering(self.root):
+            file = self._node.open(self._path(relative))
+            return file.range(max(0, file.size - length), length)
+
+    def lines(self, relative: str) -> Iterator[bytes]:
+        """The lines of a text file, one at a time. Raises FileNotFoundError, Unreachable."""
+        with _hdfs_answering(self.root):
+            yield from _lines(self._node.open(self._path(relative)).chunks())
+
+    def missing(self, places: Iterable[str]) -> list[str]:
+        """Which of these full URIs are no longer files, in their order. Raises Unreachable."""
+        wanted = list(places)
+        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+            there = list(pool.map(self._is_file, wanted))
+        return [place for place, is_there in zip(wanted, there, strict=True) if not is_there]
+
+    def _is_file(self, place: str) -> bool:
+        top = f"{self.root}/"
+        try:
+            with _hdfs_answering(self.root):
+                return place.startswith(top) and not self._node.status(self._path(place.removeprefix(top))).isdir
+        except FileNotFoundError:
+            return False
+
+
+@contextmanager
+def _hdfs_answering(place: str) -> Iterator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise (Denied if refused.denied else Unreachable)(f"{place} can't be read: {refused}") from None
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest
 
 
 @contextmanager
@@ -201,13 +270,20 @@ def _unreadable(place: str, error: Exception) -> str:
     return f"{place} can't be read: {refusal(error)}"
 
 
-Storage = Local | Remote
+Storage = Local | Remote | Hdfs
+Reached = Bucket | HdfsUser
 
 
-def opened(path: str, bucket: Bucket | None = None) -> Storage:
+def opened(path: str, bucket: Reached | None = None) -> Storage:
     """The storage whose root is `path`. Tasks are given the `bucket`; the driver finds it by the path. Raises Unreachable."""
     if "://" not in path:
         return Local(path)
+    if isinstance(bucket, HdfsUser):
+        return Hdfs(path, NameNode(bucket.authority, bucket.user), path.removeprefix(f"hdfs://{bucket.authority}"))
+    if path.startswith("hdfs://"):
+        from tables.deltalog.read import name_nodes
+
+        return Hdfs(path, *_described(name_nodes.opened, path))
     from obstore.store import S3Store
 
     if bucket is None:
@@ -218,10 +294,12 @@ def opened(path: str, bucket: Bucket | None = None) -> Storage:
     return Remote(path, S3Store(bucket.name, **bucket.settings), key)
 
 
-def bucket_of(path: str) -> Bucket | None:
-    """How tasks reach the bucket that a path lies in; None for a local path. Raises Unreachable."""
+def bucket_of(path: str) -> Reached | None:
+    """How tasks reach the bucket or HDFS that a path lies in; None for a local path. Raises Unreachable."""
     if "://" not in path:
         return None
+    if path.startswith("hdfs://"):
+        return HdfsUser(path.split("/")[2], user_name())
     from tables.deltalog.read import object_stores
 
     options = _described(object_stores.options_of, path)

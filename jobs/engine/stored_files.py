@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import uuid
 from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from jobs.engine import storage
-from jobs.engine.inside import VECTOR_ID
 from jobs.engine.measuring import local
+from tables.deltalog.read.vector_files import vector_file
 
-# Delta encodes the id of a vector's file in Z85; Python's base85 is the same code with other letters.
-Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-LETTERS = str.maketrans(Z85, B85)
 INLINE, ABSOLUTE = "i", "p"
 
 
@@ -44,10 +38,3 @@ def _files(path: str, row: Row) -> Iterable[str]:
 
 def _absolute(path: str, file: str) -> str:
     return file if file.startswith("/") or "://" in file else f"{path}/{file}"
-
-
-def vector_file(stored: str) -> str:
-    """The file of a deletion vector from its name in the log: an optional directory, then 20 characters of a UUID."""
-    prefix, code = stored[:-VECTOR_ID], stored[-VECTOR_ID:]
-    name = f"deletion_vector_{uuid.UUID(bytes=base64.b85decode(code.translate(LETTERS)))}.bin"
-    return f"{prefix}/{name}" if prefix else name

@@ -14,10 +14,10 @@ from jobs.engine import storage, walk
 from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
-from tables.deltalog.read import places
+from tables.deltalog.read import hdfs, places
 
 # Executors need no copy of Levee: the code that runs there travels with the task.
-for _module in (partition_values, places, storage, walk):
+for _module in (partition_values, hdfs, places, storage, walk):
     cloudpickle.register_pickle_by_value(_module)
 
 # A Python task costs about 20 ms; one per few hundred files keeps cores busy and progress visible.

@@ -1,7 +1,8 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
-Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and for an object store obstore: this
-module, storage and jobs.domain.partition_values travel to them by value. A task's answer is bounded, however many files it saw.
+Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
+an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, and jobs.domain.partition_values travel
+to them by value. A task's answer is bounded, however many files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -13,7 +14,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
-from jobs.engine.storage import DIRECTORY, FILE, LINK, Bucket, Storage, opened
+from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 
 DELTA_LOG = "_delta_log"
@@ -31,14 +32,14 @@ DIGEST_RANGE = 1 << 256
 
 
 class Order(NamedTuple):
-    """The instructions for every task. `fields` are (name, type) of a given partition schema; `bucket` says how an object store is reached,
-    None for a local directory."""
+    """The instructions for every task. `fields` are (name, type) of a given partition schema; `bucket` says how an object store or
+    HDFS is reached, None for a local directory."""
 
     root: str
     footers: bool
     fields: tuple[tuple[str, str], ...]
     lines: int = LINES
-    bucket: Bucket | None = None
+    bucket: Reached | None = None
 
 
 class Share(NamedTuple):

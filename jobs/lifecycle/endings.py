@@ -12,7 +12,7 @@ from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refu
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.storage_causes import cause_led_by
 from jobs.models import Job, StreamRound
-from tables.deltalog.read import object_stores
+from tables.deltalog.read import remote
 from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.storage import StorageError
 from tables.sync import log_access
@@ -190,7 +190,7 @@ def _readable(job: Job) -> Iterator[None]:
     if job.location.startswith("/") and not Path(job.location).is_dir():
         raise Unreadable(f"{job.location} is not there now.")
     try:
-        if object_stores.is_object_store(job.location) and not _may_be_empty(job):
+        if remote.is_remote(job.location) and not _may_be_empty(job):
             _require_keys(job.location)
         yield
     except (StorageError, OSError) as error:
@@ -205,8 +205,8 @@ def _may_be_empty(job: Job) -> bool:
 
 
 def _require_keys(location: str) -> None:
-    """An empty prefix proves nothing: the bucket's description may lead to another store by now. Raises Unreadable, StorageError."""
-    if not object_stores.holds_key(location):
+    """An empty prefix, or a directory that is gone, proves nothing: the name may lead elsewhere by now. Raises Unreadable, StorageError."""
+    if not remote.is_there(location):
         raise Unreadable(f"Nothing lies below {location} now.")
 
 

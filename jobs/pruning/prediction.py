@@ -19,6 +19,7 @@ from jobs.domain.predicates.tree import Node, columns
 from jobs.pruning.matching import DataColumn, Files, everything, match
 from jobs.pruning.outcomes import Outcome
 from jobs.pruning.partitions import PartitionColumn
+from jobs.pruning.spread import Spread, spread_of
 from jobs.pruning.statistics import LONGEST_TEXT
 from tables.deltalog.rules.schema import Column, Struct
 from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of
@@ -38,6 +39,7 @@ class Prediction:
     `files_matched` may hold matching rows (at most so many), `files_whole` certainly match with every row; `rows_matched` is an upper
     bound unless `rows_matched_exact`, `rows_least` a lower one. `kind` is `whole_table` or `ordinary`; `branch` is `metadata_only`,
     `deletion_vectors`, `rewrite` or `nothing`, `why` its reason. `files_to_rewrite` and `bytes_to_rewrite` are upper bounds too.
+    `by_partition` is as `spread.spread_of` has it.
     """
 
     version: int
@@ -55,6 +57,7 @@ class Prediction:
     rows_least: int | None
     partitions: int | None
     notes: tuple[str, ...] = ()
+    by_partition: Spread | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The preview as the API has it."""
@@ -189,6 +192,7 @@ def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | Non
         rows_least=least,
         partitions=_partitions(matched, files),
         notes=_notes(files, matched, all_whole),
+        by_partition=spread_of(files.table, files.partitions, outcome),
     )
 
 

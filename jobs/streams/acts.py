@@ -216,6 +216,11 @@ def remove(actor: Actor, stream: Stream) -> None:
     Raises Problem 403, 409 `wrong_state`.
     """
     require_operator(actor, stream, Action.STREAM_DELETE)
+    take_away(actor, stream)
+
+
+def take_away(actor: Actor, stream: Stream) -> None:
+    """As `remove`, for an act on the stream's root, whose own permission was checked. Raises Problem 409 `wrong_state`."""
     with transaction.atomic():
         locked = locked_row(stream)
         if locked.state in {Stream.State.RUNNING, Stream.State.STOPPING} or rounds.open_round(locked):

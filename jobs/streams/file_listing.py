@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
-from tables.deltalog.read import object_stores
+from tables.deltalog.read import remote
 from tables.rules import folders
 from tables.rules.folders import Entry
 
@@ -119,8 +119,8 @@ def query_id(checkpoint: str) -> str | None:
 
 
 def _root(path: str) -> str:
-    """The source's directory: an `s3://` URI, or a local path. Raises _Unknown for any other place."""
-    return path if object_stores.is_object_store(path) else _local(path)
+    """The source's directory: an `s3://` or `hdfs://` URI, or a local path. Raises _Unknown for any other place."""
+    return path if remote.is_remote(path) else _local(path)
 
 
 def _local(path: str) -> str:
@@ -150,7 +150,7 @@ def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str,
 
 
 def _is_there(path: str) -> bool:
-    if object_stores.is_object_store(path):
+    if remote.is_remote(path):
         return folders.of(path).is_directory(path)
     return os.path.lexists(path)
 
@@ -183,7 +183,7 @@ def _walked(root: str, most: int) -> tuple[dict[str, Entry], bool]:
 
 def _entries(directory: str, *, required: bool) -> Iterator[Entry]:
     try:
-        if object_stores.is_object_store(directory):
+        if remote.is_remote(directory):
             yield from folders.of(directory).entries(directory)
         else:
             with os.scandir(directory) as entries:
@@ -291,7 +291,7 @@ class _File:
 
 def _stat(path: str, entry: Entry) -> _File | None:
     """None for a file that has gone meanwhile. Of an object, its listing has told all."""
-    if object_stores.is_object_store(path):
+    if remote.is_remote(path):
         told = entry.stat()
         return _File(told.st_size, told.st_mtime, round(told.st_mtime * 1000))
     try:
@@ -334,7 +334,7 @@ def _taken(checkpoint: str) -> tuple[dict[str, int], dict[str, int]]:
 
 def _path_of(uri: str) -> str:
     """The path that an entry of the log names: a URI with its escapes."""
-    match = re.fullmatch(r"file:(?://)?(/.*)|(s3://.*)", uri, re.DOTALL)
+    match = re.fullmatch(r"file:(?://)?(/.*)|((?:s3|hdfs)://.*)", uri, re.DOTALL)
     return unquote(match[1] or match[2]) if match else uri
 
 

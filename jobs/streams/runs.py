@@ -103,6 +103,11 @@ def stop(actor: Actor, stream: Stream) -> Stream:
     Raises Problem 403, 409 `wrong_state`.
     """
     require_operator(actor, stream, Action.STREAM_STOP)
+    return halt(actor, stream)
+
+
+def halt(actor: Actor, stream: Stream) -> Stream:
+    """As `stop`, for an act on the stream's root, whose own permission was checked. Raises Problem 409 `wrong_state`."""
     with transaction.atomic():
         locked = locked_row(stream)
         if locked.state != Stream.State.RUNNING:

@@ -174,7 +174,14 @@ def checkpoint_of_query(
 
 
 def _refuse_stored_checkpoint(path: str) -> None:
-    """Spark makes a checkpoint's files whole by renaming them, which an object store can't do. Raises Problem 400."""
+    """Spark makes a checkpoint's files whole by renaming them, which an object store can't do; Levee reads them on a disk.
+
+    Raises Problem 400.
+    """
+    if path.startswith("hdfs://"):
+        raise invalid(
+            "checkpoint", "Levee reads checkpoints on a disk, not on HDFS: leave it empty for Levee’s own place."
+        )
     if "://" in path:
         text = "A checkpoint can’t lie in an object store, which can’t rename a file: leave it empty for Levee’s own place."
         raise invalid("checkpoint", text)

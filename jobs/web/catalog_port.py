@@ -54,6 +54,12 @@ class KnownJobs:
         jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
         return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
 
+    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[ports.Act]:
+        """One query."""
+        jobs = visible_to(person).filter(table=table, folded=False).select_related("table", "requested_by", "undoes")
+        newest = jobs.defer("preview", "undoes__preview").order_by("-requested_at", "-id")[:most]
+        return [_act(job) for job in reversed(newest)]
+
     def streams_of(self, person: Person, table: Table) -> Sequence[ports.Stream]:
         """One query; MOST_STREAMS at most."""
         streams = visible_streams(person).filter(Q(table=table) | Q(source_table=table)).order_by("name")
@@ -109,6 +115,22 @@ def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
         state=stream.state,
         query_id=stream.query_id or "",
         writes=table is None or stream.table_id == table.pk,
+    )
+
+
+def _act(job: Job) -> ports.Act:
+    return ports.Act(
+        id=job.pk,
+        url=reverse("jobs:detail", args=[job.pk]),
+        title=title_of(job),
+        asked_by=job.requested_by.name,
+        asked_at=job.requested_at,
+        began_at=job.claimed_at,
+        ended_at=job.finished_at,
+        state=job.state,
+        version=job.version,
+        undoes=job.undoes_id,
+        undoes_version=job.undoes.version if job.undoes else None,
     )
 
 

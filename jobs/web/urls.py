@@ -6,6 +6,7 @@ from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import delta_table_views, row_views
+from jobs.web.sample import urls as sample_urls
 from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
 
@@ -32,6 +33,7 @@ urlpatterns = [
     path("reads/<uuid:read_id>/", delta_table_views.live_answer, name="live_answer"),
     *parts.pages(),
     *metastore_urls.urlpatterns,
+    *sample_urls.urlpatterns,
     *stream_urls.urlpatterns,
     path("workers/", worker_views.workers, name="workers"),
     path("workers/now/", worker_views.workers_now, name="workers_now"),

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.commands.convert.spark import run as convert
 from jobs.commands.delete import spark as delete
+from jobs.commands.optimize import spark as optimize
 from jobs.commands.restore import spark as restore
 from jobs.commands.stream_round.spark import run as stream_round
 from jobs.domain.engine import Report
@@ -22,6 +23,7 @@ from jobs.engine.table_v2 import read_table
 RUNNERS: dict[str, Runner] = {
     "convert": convert.RUNNER,
     "delete": delete.RUNNER,
+    "optimize": optimize.RUNNER,
     "restore": restore.RUNNER,
     "stream_round": stream_round.RUNNER,
 }

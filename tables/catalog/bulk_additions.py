@@ -1,12 +1,12 @@
 """Adding all that the scans of a root have found new: requested once, worked off by the light worker in batches.
 
-A batch is one transaction: after a crash the findings that still wait are all that is left to do. What lies on the disk is looked at
-before the first event of a batch, so that a slow disk keeps no written event waiting for its act.
+A batch is one transaction: after a crash the findings that still wait are all that is left to do. What lies there is looked at before
+the transaction, so that a slow disk or a store that hangs keeps neither a row nor a written event waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from console.audit.services import record, record_each
 from console.base.errors import Problem
 from tables.catalog.additions import enter, kind_at, name_of, refuse_inside_table
 from tables.catalog.rights import locked, person_of, refuse_paused, require_below
-from tables.deltalog.read import object_stores
+from tables.deltalog.read import remote
 from tables.models import Addition, Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules.discovery import Kind
@@ -103,22 +103,29 @@ def done_of(addition: Addition) -> int:
 def work_next() -> bool:
     """One batch of the addition that was requested first; False when none can be worked on now.
 
-    Its root is held as well, and neither is waited for: a removal of the root, which ends its additions, can't cross it.
+    What lies there is looked at without a lock, as long as its store takes. Then its root is held as well as itself, and neither is
+    waited for: a removal of the root, which ends its additions, can't cross it.
     """
     stalled: list[Addition] = []
     while True:
+        waiting = _waiting().exclude(pk__in=[each.pk for each in stalled]).order_by("requested_at")
+        addition = waiting.first()
+        if addition is None:
+            return False
+        looked = _look_at_batch(addition)
         with transaction.atomic():
-            free = Addition.objects.select_for_update(of=("self", "root"), skip_locked=True, no_key=True)
-            waiting = free.select_related("root", "requested_by").filter(ended_at=None, root__paused_at=None)
-            addition = waiting.exclude(pk__in=[each.pk for each in stalled]).order_by("requested_at").first()
-            if addition is None:
-                return False
-            done = _work(addition)
-            if addition.ended_at is not None:
-                open_automatic(addition.root)  # what was found meanwhile
+            free = _waiting().select_for_update(of=("self", "root"), skip_locked=True, no_key=True)
+            fresh = free.filter(pk=addition.pk).first()
+            done = fresh is not None and _work(fresh, looked)
+            if fresh is not None and fresh.ended_at is not None:
+                open_automatic(fresh.root)  # what was found meanwhile
         if done:
             return True
-        stalled.append(addition)  # its store is away: it keeps no other root waiting
+        stalled.append(addition)  # its store is away, or another worker has it: it keeps no other root waiting
+
+
+def _waiting() -> QuerySet[Addition]:
+    return Addition.objects.select_related("root", "requested_by").filter(ended_at=None, root__paused_at=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,37 +136,53 @@ class _Seen:
     kind: Kind
 
 
-def _work(addition: Addition) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was looked at of a batch: the findings that can be added, and why the others can't, by their ids."""
+
+    seen: Mapping[int, _Seen]
+    refused: Mapping[int, str]
+
+
+def _look_at_batch(addition: Addition) -> _Looked:
+    """Looks at the next findings, as far as their store answers. Holds no lock, whatever that takes."""
+    seen, refused = dict[int, _Seen](), dict[int, str]()
+    roots = list(Root.objects.all())
+    for finding in Finding.objects.filter(addition=addition).order_by("path")[:BATCH]:
+        try:
+            seen[finding.pk] = _look(finding.path, addition.root, roots)
+        except (LocationError, Problem) as error:
+            if _is_away(finding.path, error):  # that says nothing of this finding, nor of those after it
+                break
+            refused[finding.pk] = str(error)
+    return _Looked(seen, refused)
+
+
+def _work(addition: Addition, looked: _Looked) -> bool:
     """One batch; False where an object store that is away let nothing of it be looked at, and it waits."""
     actor = Actor.system("light worker") if addition.is_automatic else Actor.acting_for(addition.requested_by)
     if why := _why_stopped(addition):
         Finding.objects.filter(addition=addition).update(addition=None)
         _end(addition, why)
         return True
-    batch = list(Finding.objects.filter(addition=addition).order_by("path")[:BATCH])
-    roots = list(Root.objects.all())
-    seen = []
-    refused = []
-    for number, finding in enumerate(batch):
-        try:
-            seen.append(_look(finding.path, addition.root, roots))
-        except (LocationError, Problem) as error:
-            if _is_away(finding.path, error):  # that says nothing of this finding, nor of those after it
-                batch = batch[:number]
-                break
-            finding.refusal = str(error)
-            refused.append(finding)
+    wanted = Finding.objects.filter(addition=addition, pk__in=[*looked.seen, *looked.refused]).order_by("path")
+    batch = list(wanted)  # without what another worker has done, or an inner root has taken over, meanwhile
+    seen = [looked.seen[finding.pk] for finding in batch if finding.pk in looked.seen]
+    refused = [finding for finding in batch if finding.pk in looked.refused]
+    for finding in refused:
+        finding.refusal = looked.refused[finding.pk]
     added = _enter_all(actor, addition, seen)
     Finding.objects.bulk_update(refused, ["refusal"])
     Finding.objects.filter(pk__in=[finding.pk for finding in batch]).update(addition=None)
     Addition.objects.filter(pk=addition.pk).update(added=F("added") + added, refused=F("refused") + len(refused))
     if not Finding.objects.filter(addition=addition).exists():
         _end(addition, "")
+        return True
     return bool(batch)
 
 
 def _is_away(path: str, error: LocationError | Problem) -> bool:
-    return error.code == "unreadable" and object_stores.is_object_store(path) and object_stores.is_away(path)
+    return error.code == "unreadable" and remote.is_remote(path) and remote.is_away(path)
 
 
 def _why_stopped(addition: Addition) -> str:

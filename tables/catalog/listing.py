@@ -243,6 +243,26 @@ def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table
     return cut(_in_rank(rows[: limit + 1]), BEST, limit, cursor)
 
 
+def beside_their_names(person: Person, q: str, limit: int) -> list[Table]:
+    """Tables that a search finds by something else than their name, by name, with their columns; at most so many."""
+    wanted = Filter(q=q)
+    if not terms(q):
+        return []
+    ((condition, tier),) = _by_the_rest(wanted)
+    rows = _first_of([part.filter(condition).annotate(tier=tier) for part in _parts(person)], limit, "")
+    return _with_columns([pk for _, _, pk in rows[:limit]])
+
+
+def with_columns(tables: Iterable[Table]) -> list[Table]:
+    """The same tables with their columns, in their order."""
+    return _with_columns([table.pk for table in tables])
+
+
+def _with_columns(ids: Sequence[uuid.UUID]) -> list[Table]:
+    found = Table.objects.select_related("schema").only("name", "catalog_name", "schema__columns").in_bulk(ids)
+    return [found[pk] for pk in ids]
+
+
 BEST = (Key("tier"), Key("name"), Key("id"))
 
 

@@ -95,7 +95,7 @@ def _is_endpoint(text: str) -> bool:
 
 
 def bucket_of(uri: str) -> str | None:
-    """The bucket that a canonical place lies in; None for a directory of this machine."""
+    """The bucket that a canonical place lies in; None for a directory of this machine or on HDFS."""
     return object_stores.split(uri)[0] if object_stores.is_object_store(uri) else None
 
 
@@ -309,7 +309,11 @@ def wanted(root: Root, given: Description) -> ObjectStoreOptions:
 def _require_bucket(root: Root) -> str:
     bucket = bucket_of(root.uri)
     if bucket is None:
-        raise Problem(409, "not_in_storage", f"The root {root.name} is a directory of this machine: it has no storage.")
+        raise Problem(
+            409,
+            "not_in_storage",
+            f"The root {root.name} is no prefix of an object store: it has no storage to describe.",
+        )
     return bucket
 
 

@@ -1,4 +1,4 @@
-"""What stands for and against a directory or prefix as a root, checked before anything is registered."""
+"""What stands for and against a directory, prefix or directory on HDFS as a root, checked before anything is registered."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from tables.catalog import object_stores, store_places
 from tables.catalog.object_stores import Description
 from tables.catalog.rights import require_everywhere
 from tables.catalog.store_places import Prefix
+from tables.deltalog.read import name_nodes
 from tables.models import Root, Table
-from tables.rules import sample_lake
+from tables.rules import hdfs_places, sample_lake
 from tables.rules.locations import InvalidRoot, OutsideRoots, canonical, refuse_home, refuse_system, root_uri
 
 LOOKED_AT = 1_000  # names that the check of listing reads at most
@@ -43,6 +44,8 @@ def checked_uri(text: str, given: Description | None = None) -> str:
         if given is not None:
             raise InvalidRoot(f"{uri} is a directory of this machine: it has no storage to describe.")
         refuse_home(uri, str(settings.ENV.home), sample_lake.DIRECTORY)
+    elif name_nodes.is_hdfs(uri):
+        _on_hdfs(uri, given)
     else:
         store_places.listable(_prefix(uri, given))
     return uri
@@ -50,6 +53,15 @@ def checked_uri(text: str, given: Description | None = None) -> str:
 
 def _prefix(uri: str, given: Description | None) -> Prefix:
     return Prefix.of(uri, object_stores.described(object_stores.bucket_of(uri) or "", given))
+
+
+def _on_hdfs(uri: str, given: Description | None) -> None:
+    """Raises InvalidRoot for what is no directory that Levee can list, and for a description: HDFS takes none."""
+    if given is not None:
+        raise InvalidRoot(f"{uri} lies on HDFS, which takes no key: leave the storage’s fields empty.")
+    directory = hdfs_places.Directory(uri)
+    hdfs_places.there(directory)
+    hdfs_places.listable(directory)
 
 
 def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[Check]:
@@ -60,6 +72,10 @@ def examine(actor: Actor, text: str, given: Description | None = None, *, writes
     require_everywhere(actor, Permission.ROOT_MANAGE)
     checks: list[Check] = []
     place = _asked(checks, _QUESTIONS[0][0], lambda: _path(text))
+    if place and name_nodes.is_hdfs(place):
+        checks[0] = Check(checks[0].name, True, f"{place} is a place on HDFS.")
+        _examine_hdfs(checks, place, given, writes=writes)
+        return checks
     if place and not place.startswith("/"):
         checks[0] = Check(checks[0].name, True, f"{place} is a place in an object store.")
         _examine_prefix(checks, place, given, writes=writes)
@@ -82,6 +98,15 @@ def examine_storage(actor: Actor, root: Root, given: Description, *, writes: boo
     for name, look in (*store_places.LOOKS, *(store_places.WRITES if writes else ())):
         _asked(checks, name, partial(look, prefix))
     return checks
+
+
+def _examine_hdfs(checks: list[Check], place: str, given: Description | None, *, writes: bool) -> None:
+    directory = hdfs_places.Directory(place)
+    for name, look in (*hdfs_places.LOOKS, *(hdfs_places.WRITES if writes else ())):
+        _asked(checks, name, partial(look, directory))
+    if given is not None:
+        checks.append(Check("Storage", False, "HDFS takes no key: leave the storage’s fields empty."))
+    _asked(checks, "Other roots", partial(_overlap, place))
 
 
 def _examine_prefix(checks: list[Check], place: str, given: Description | None, *, writes: bool) -> None:

@@ -145,8 +145,10 @@ def _at_or_below(place: str) -> Q:
 
 def ensure_sample(home: Path, person: Person | None = None) -> tuple[Root, bool]:
     """The root of the sample lake, written and registered at the first call. The flag says that this call did it."""
+    known = Root.ever.filter(name=sample_lake.ROOT_NAME).first()
+    if known is not None and known.removed_at is not None:  # it stays so, and its files aren't written again
+        return known, False
     lake = sample_lake.write_lake(home)
-    known = Root.ever.filter(name=sample_lake.ROOT_NAME).first()  # removed, it stays so
     if known is not None:
         return known, False
     actor = Actor.acting_for(person) if person else Actor.system("up")

@@ -67,6 +67,7 @@ class Commit(models.Model):
                 condition=models.Q(files_removed__gt=0),
             ),
             models.Index(fields=["-committed_at"], name="commit_destruction", condition=DESTRUCTIVE),
+            models.Index(fields=["-committed_at", "table", "incarnation", "-version"], name="commit_by_moment"),
             models.Index(
                 fields=["table", "incarnation", "-version"], name="commit_destruction_of", condition=DESTRUCTIVE
             ),
@@ -97,7 +98,11 @@ class Baseline(models.Model):
 
 
 class TableDay(models.Model):
-    """What the commits of one day (UTC) made of a table; None where one of them doesn't tell."""
+    """What the commits of one day (UTC) made of a table; None where one of them doesn't tell.
+
+    `…_in` and `…_out` are sums over the commits by which the table grew, and over those by which it shrank; a commit that doesn't tell
+    is in `untold` instead.
+    """
 
     pk = models.CompositePrimaryKey("table_id", "incarnation", "day")
     table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -106,6 +111,15 @@ class TableDay(models.Model):
     commits = models.BigIntegerField()
     bytes_grown = models.BigIntegerField(null=True)
     rows_grown = models.BigIntegerField(null=True)
+    appends = models.BigIntegerField(db_default=0)  # by tables/rules/commit_kinds.py; the rest of `commits` are others
+    changes = models.BigIntegerField(db_default=0)
+    removals = models.BigIntegerField(db_default=0)
+    upkeeps = models.BigIntegerField(db_default=0)
+    rows_in = models.BigIntegerField(db_default=0)
+    rows_out = models.BigIntegerField(db_default=0)
+    bytes_in = models.BigIntegerField(db_default=0)
+    bytes_out = models.BigIntegerField(db_default=0)
+    untold = models.BigIntegerField(db_default=0)
 
     def __str__(self) -> str:
         return f"{self.day}"

@@ -51,6 +51,8 @@ class Root(models.Model):
     removed_at = models.DateTimeField(null=True)
     facets = models.JSONField(null=True)  # counts of its tables by what lists are narrowed by, for large roots
     facets_at = models.DateTimeField(null=True)
+    days = models.JSONField(null=True)  # what happened to its tables on each of the last days, for large roots
+    days_at = models.DateTimeField(null=True)
 
     objects = RegisteredRoots()
     ever = models.Manager["Root"]()

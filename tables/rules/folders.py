@@ -1,19 +1,21 @@
-"""The names in directories, of this machine or of an object store, for walks that judge by names alone."""
+"""The names in directories, of this machine, of an object store or of HDFS, for walks that judge by names alone."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
 import obstore
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, InvalidPathError
 
-from tables.deltalog.read import object_stores, places
+from tables.deltalog.read import name_nodes, object_stores, places
 from tables.deltalog.read.filenames import LOG
+from tables.deltalog.read.hdfs import Refused
 from tables.deltalog.read.storage import StorageError
 
 PAGE = 1_000  # keys that a store names in one answer
@@ -21,7 +23,7 @@ _LAST = "\U0010ffff"  # sorts after all that a key may go on with
 
 
 class StoreRefused(OSError):
-    """An object store doesn't tell what lies in a directory. `everywhere`: nor would it tell of any other."""
+    """An object store or HDFS doesn't tell what lies in a directory. `everywhere`: nor would it tell of any other."""
 
     def __init__(self, text: str, *, everywhere: bool) -> None:
         super().__init__(text)
@@ -55,6 +57,8 @@ class Folders(Protocol):
 
 def of(path: str) -> Folders:
     """The directories of the place where a canonical path lies."""
+    if name_nodes.is_hdfs(path):
+        return HdfsFolders()
     return StoredFolders() if object_stores.is_object_store(path) else LocalFolders()
 
 
@@ -82,6 +86,61 @@ class LocalFolders:
             self._top = (path.removesuffix(f"/{LOG}"), places.Held(path.removesuffix(f"/{LOG}"), listed=False))
         start, held = self._top
         return held.descriptor, path.removeprefix(start).removeprefix("/")
+
+
+class HdfsFolders:
+    """Those of HDFS. It has no links."""
+
+    steps = 1
+
+    def is_directory(self, path: str) -> bool:
+        with _telling():
+            node, place = name_nodes.opened(path)
+            try:
+                return bool(node.status(place).isdir)
+            except FileNotFoundError:
+                return False
+
+    def entries(self, path: str) -> Generator[Entry]:
+        with _telling():
+            node, place = name_nodes.opened(path)
+            for page in node.pages(place):
+                for row in page:
+                    name = row.path.rpartition("/")[2]
+                    yield _Named(name, row.isdir, int(row.length), row.modification_time / 1000)
+
+    def exists(self, path: str) -> bool:
+        return True
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Raises what HDFS refuses, and a name node that is away, as StoreRefused."""
+    try:
+        yield
+    except Refused as refused:
+        raise StoreRefused(str(refused), everywhere=refused.everywhere) from None
+    except StorageError as error:
+        raise StoreRefused(str(error), everywhere=True) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A directory or file of HDFS."""
+
+    name: str
+    directory: bool
+    size: int
+    modified: float
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return self.directory
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        return not self.directory
+
+    def stat(self, *, follow_symlinks: bool = True) -> Any:
+        return SimpleNamespace(st_size=self.size, st_mtime=self.modified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +179,10 @@ class StoredFolders:
 
     def is_directory(self, path: str) -> bool:
         pages = self._pages(path)
-        first = next(pages, None)
+        try:
+            first = next(pages, None)
+        except _EmptyPart:
+            return True  # a key lies there
         if not first:
             return False
         self._ahead = (path, _again(first, pages))
@@ -132,35 +194,68 @@ class StoredFolders:
     def entries(self, path: str) -> Generator[Entry]:
         begun, self._ahead = self._ahead, None
         pages = begun[1] if begun is not None and begun[0] == path else self._pages(path)
-        prefix, last = _prefix(path), ""
+        prefix, last, key = _prefix(path), "", ""
         while True:
             inside = False
-            for page in pages:
-                for meta in page:
-                    name, inside = _name(str(meta["path"]), prefix)
-                    if inside and name != last:
-                        last = name
-                        yield _Key(name, holds_keys=True)
-                    elif name and not inside:
-                        yield _Key(name, int(meta["size"]), meta["last_modified"].timestamp())
-                if inside and len(page) >= PAGE:
-                    break
-                inside = False
+            try:
+                for page in pages:
+                    for meta in page:
+                        key = str(meta["path"])
+                        name, inside = _name(key, prefix)
+                        if inside and name != last:
+                            last = name
+                            yield _Key(name, holds_keys=True)
+                        elif name and not inside:
+                            yield _of(name, meta)
+                    if inside and len(page) >= PAGE:
+                        break
+                    inside = False
+            except _EmptyPart:
+                yield from self._direct(path, prefix, key)
+                return
             if not inside:
                 return
             pages = self._pages(path, after=f"{prefix}{last}/{_LAST}")
 
+    def _direct(self, path: str, prefix: str, seen: str) -> Generator[Entry]:
+        """What lies directly in a directory behind a key, without a look at what lies deeper. Raises StoreRefused."""
+        with _asking(path) as store:
+            found = obstore.list_with_delimiter(store, prefix or None)
+        for below in sorted(str(each).rstrip("/") for each in found["common_prefixes"]):
+            if f"{below}/" > seen:
+                yield _Key(below.removeprefix(prefix), holds_keys=True)
+        for meta in cast(list[dict[str, Any]], found["objects"]):
+            name = str(meta["path"]).removeprefix(prefix)
+            if name and str(meta["path"]) > seen:
+                yield _of(name, meta)
+
     def _pages(self, path: str, after: str | None = None) -> Pages:
-        try:
-            store, key = object_stores.opened(path)
-        except StorageError as error:
-            raise StoreRefused(str(error), everywhere=True) from None
-        try:
-            for page in obstore.list(store, f"{key}/" if key else None, offset=after, chunk_size=PAGE):
+        with _asking(path) as store:
+            for page in obstore.list(store, _prefix(path) or None, offset=after, chunk_size=PAGE):
                 yield cast(list[dict[str, Any]], page)
-        except BaseError as error:
-            refused = object_stores.refused(store, error)
-            raise StoreRefused(str(refused), everywhere=refused.everywhere) from None
+
+
+class _EmptyPart(StoreRefused):
+    """A key on the page has an empty part, as `a//b` has: obstore then tells nothing of the page."""
+
+
+@contextmanager
+def _asking(path: str) -> Iterator[Any]:
+    """The store of a place; what it refuses is raised as StoreRefused."""
+    try:
+        store, _ = object_stores.opened(path)
+    except StorageError as error:
+        raise StoreRefused(str(error), everywhere=True) from None
+    try:
+        yield store
+    except BaseError as error:
+        refused = object_stores.refused(store, error)
+        kind = _EmptyPart if isinstance(error, InvalidPathError) else StoreRefused
+        raise kind(str(refused), everywhere=refused.everywhere) from None
+
+
+def _of(name: str, meta: dict[str, Any]) -> _Key:
+    return _Key(name, int(meta["size"]), meta["last_modified"].timestamp())
 
 
 def _again(first: list[dict[str, Any]], pages: Pages) -> Pages:

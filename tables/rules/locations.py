@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from tables.deltalog.read import object_stores, places
+from tables.deltalog.read import name_nodes, places, remote
 from tables.deltalog.read.storage import StorageError
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
@@ -26,6 +26,7 @@ _OF_THE_SYSTEM = ("/proc", "/sys", "/dev")
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_NAME_NODE = re.compile(r"hdfs://[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
 # Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
 NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -135,6 +136,7 @@ def _without_scheme(text: str) -> tuple[str, str]:
     if not authority or "@" in authority:
         raise OutsideRoots("A URI needs a bucket or host, and must not carry credentials.")
     scheme = match[1].lower()
+    authority = authority.lower() if scheme == "hdfs" else authority  # a host's name
     return f"{'s3' if scheme == 's3a' else scheme}://{authority}", slash + path if slash else "/"
 
 
@@ -152,7 +154,7 @@ def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda
     elif GLOB_CHARACTERS & set(text):
         raise OutsideRoots(f"{text} is a pattern; enter one directory.")
     else:
-        _require_key(location, text)
+        _require_stored(location, text)
     return location
 
 
@@ -200,11 +202,12 @@ def _require_directory(location: Location[R], text: str) -> None:
         raise NoSuchDirectory(f"There is no directory {text}.") from None
 
 
-def _require_key(location: Location[R], text: str) -> None:
-    """A prefix is there as long as a key lies below it."""
+def _require_stored(location: Location[R], text: str) -> None:
+    """A prefix is there as long as a key lies below it; HDFS has directories."""
     try:
-        if not object_stores.holds_key(location.path):
-            raise NoSuchDirectory(f"Nothing lies below {text}.")
+        if not remote.is_there(location.path):
+            is_hdfs = name_nodes.is_hdfs(location.path)
+            raise NoSuchDirectory(f"There is no directory {text}." if is_hdfs else f"Nothing lies below {text}.")
     except StorageError as error:
         raise Unreadable(f"Levee can’t read {text} right now: {error}.") from None
 
@@ -229,14 +232,17 @@ def root_uri(text: str) -> str:
 
 
 def _prefix(uri: str) -> str:
-    """A prefix in an object store, as a root may be one. Raises InvalidRoot."""
+    """A prefix in an object store or a directory on HDFS, as a root may be one. Raises InvalidRoot."""
     bucket = "/".join(uri.split("/")[:3])
-    if not uri.startswith("s3://"):
-        raise InvalidRoot("Levee reads directories of this machine and s3:// prefixes.")
-    if not _BUCKET.fullmatch(bucket):
+    if not remote.is_remote(uri):
+        raise InvalidRoot("Levee reads directories of this machine, s3:// prefixes and hdfs:// directories.")
+    if name_nodes.is_hdfs(uri):
+        if not _NAME_NODE.fullmatch(bucket):
+            raise InvalidRoot(f"{bucket} names no name node: it takes a host and a port, as hdfs://namenode:8020.")
+    elif not _BUCKET.fullmatch(bucket):
         raise InvalidRoot(f"{bucket.removeprefix('s3://')} can’t be the name of a bucket.")
     if GLOB_CHARACTERS & set(uri):
-        raise InvalidRoot(f"{uri} is a pattern; enter one prefix.")
+        raise InvalidRoot(f"{uri} is a pattern; enter one place.")
     return uri
 
 

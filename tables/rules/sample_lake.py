@@ -2,11 +2,14 @@
 
 The same rows every time; the Delta tables' times count back from that start. `CONVERSIONS` are turned into Delta tables by ordinary
 jobs of the first person; the rest of the directories waits to be found and converted by hand, `returns` with two mistakes in it that
-a conversion has to refuse.
+a conversion has to refuse. While a stream reads `page_views`, an hour more of them arrives each minute, as from a pipeline that works.
+
+What was written is on record beside the lake (`WRITTEN`), so that exactly this can be deleted.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from tables.rules.sample_tables import features, sales
 
 ROOT_NAME = "sample"
 DIRECTORY = "lake"
+WRITTEN = "lake.files"  # beside the lake: what was written into it, a line for each file
 FIRST_DAY = date(2026, 10, 1)
 COUNTRIES = ("AT", "DE", "FR", "IT", "PL")
 
@@ -65,7 +69,19 @@ SAMPLE_STREAM = SampleStream(
     reason="Sample lake: a stream to start and watch",
 )
 
+MOST_HOURS = 500  # of page views: then the directory grows no more
+ARRIVES_EVERY = timedelta(minutes=1)
+
 Files = Iterator[tuple[str, pa.Table]]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that this module wrote: its path below the lake, its size in bytes and its time, by which it is known again."""
+
+    path: str
+    size: int
+    modified_ns: int
 
 
 DELTA_TABLES = ("sales", *(writer.__name__ for writer in features.TABLES))
@@ -91,8 +107,61 @@ def write_lake(home: Path, now: datetime | None = None) -> Path:
     )
     (partial / "orders" / "_SUCCESS").touch()
     _write_delta_tables(partial, now or datetime.now(UTC))
+    _record(home, partial)
     partial.rename(lake)
     return lake
+
+
+def _record(home: Path, lake: Path) -> None:
+    """Writes down all files of a lake that is about to appear."""
+    files = sorted(file for file in lake.rglob("*") if file.is_file())
+    text = "".join(_line(file, str(file.relative_to(lake))) for file in files)
+    (home / WRITTEN).write_text(text, encoding="utf-8")
+
+
+def _line(file: Path, path: str) -> str:
+    state = file.lstat()
+    return f"{json.dumps([path, state.st_size, state.st_mtime_ns])}\n"
+
+
+def is_sample(home: Path, uri: str) -> bool:
+    """Whether a root's place is the lake that was written into this home."""
+    return (home / WRITTEN).is_file() and uri == str((home / DIRECTORY).resolve())
+
+
+def written(home: Path) -> list[WrittenFile]:
+    """What this module wrote into the lake of a home; empty where nothing is on record. A line that was cut counts as none."""
+    try:
+        lines = (home / WRITTEN).read_text(encoding="utf-8").splitlines(keepends=True)
+    except FileNotFoundError:
+        return []
+    return [WrittenFile(*json.loads(line)) for line in lines if line.endswith("\n")]
+
+
+def grow(home: Path, now: datetime) -> bool:
+    """Adds the next hour of page views, if the newest is ARRIVES_EVERY old or older; False if it isn't time, or there are enough.
+
+    A directory that was converted to Delta or taken away grows no more. The file appears whole.
+    """
+    directory = home / DIRECTORY / SAMPLE_STREAM.source
+    hours = sorted(directory.glob("hour=*")) if not (directory / "_delta_log").exists() else []
+    if not hours or hours[-1].stat().st_mtime > (now - ARRIVES_EVERY).timestamp():
+        return False
+    try:
+        start = datetime.strptime(hours[-1].name, f"hour={HOUR}").replace(tzinfo=UTC) + timedelta(hours=1)
+    except ValueError:  # a directory of somebody else's
+        return False
+    number = int((start - _first_hour()) / timedelta(hours=1))
+    if number >= MOST_HOURS:
+        return False
+    target = directory / f"hour={start:{HOUR}}" / "part-00000.snappy.parquet"
+    arriving = directory / ".arriving.parquet"
+    pq.write_table(_views(Random(1_000 + number), start), arriving, compression="snappy")  # nosec B311  # noqa: S311
+    with (home / WRITTEN).open("a", encoding="utf-8") as record:  # before it appears: what is there is on record
+        record.write(_line(arriving, str(target.relative_to(home / DIRECTORY))))
+    target.parent.mkdir()
+    arriving.replace(target)
+    return True
 
 
 def _write_delta_tables(lake: Path, now: datetime) -> None:
@@ -171,17 +240,29 @@ def _shipments(dice: Random) -> Files:
             })  # fmt: skip
 
 
+HOUR = "%Y-%m-%d %H%%3A%M%%3A%S"  # escaped in a directory's name as Spark does it
+
+
+def _first_hour() -> datetime:
+    return datetime(FIRST_DAY.year, FIRST_DAY.month, FIRST_DAY.day, tzinfo=UTC)
+
+
 def _page_views(dice: Random) -> Files:
-    """Partitioned by a timestamp, escaped in the directory's name as Spark does it."""
+    """Partitioned by a timestamp."""
     for hour in range(24):
-        start = datetime(2026, 10, 1, hour, tzinfo=UTC)
-        moments = sorted(start + timedelta(seconds=dice.uniform(0, 3_600)) for _ in range(dice.randint(50, 400)))
-        yield f"hour={start:%Y-%m-%d %H%%3A%M%%3A%S}/part-00000.snappy.parquet", pa.table({
-            "viewed_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
-            "path": [dice.choice(("/", "/cart", "/search", f"/p/{_sku(dice)}")) for _ in moments],
-            "visitor": [f"{dice.getrandbits(64):016x}" for _ in moments],
-            "took_ms": pa.array([dice.randint(4, 900) for _ in moments], pa.int32()),
-        })  # fmt: skip
+        start = _first_hour() + timedelta(hours=hour)
+        yield f"hour={start:{HOUR}}/part-00000.snappy.parquet", _views(dice, start)
+
+
+def _views(dice: Random, start: datetime) -> pa.Table:
+    """The views of one hour."""
+    moments = sorted(start + timedelta(seconds=dice.uniform(0, 3_600)) for _ in range(dice.randint(50, 400)))
+    return pa.table({
+        "viewed_at": pa.array(moments, pa.timestamp("us", tz="UTC")),
+        "path": [dice.choice(("/", "/cart", "/search", f"/p/{_sku(dice)}")) for _ in moments],
+        "visitor": [f"{dice.getrandbits(64):016x}" for _ in moments],
+        "took_ms": pa.array([dice.randint(4, 900) for _ in moments], pa.int32()),
+    })  # fmt: skip
 
 
 def _products(dice: Random) -> Files:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from console.templatetags.levee import number, size
+from tables.history.growth import Point
 from tables.history.operations import Destructive
 from tables.history.queries import Day
 from tables.history.reachability import Span
@@ -209,6 +210,33 @@ def _over_time(
     return Line([path], grid, below, marks=marks)
 
 
+def sizes_over_versions(points: Sequence[Point]) -> Line | None:
+    """Bytes by version. None when fewer than two are known."""
+    known = [(point.version, point.size_bytes) for point in points if point.size_bytes is not None]
+    return _over_versions(known, byte_steps(max((value for _, value in known), default=0)), size)
+
+
+def rows_over_versions(points: Sequence[Point]) -> Line | None:
+    """Rows by version. None when fewer than two are known."""
+    known = [(point.version, point.num_records) for point in points if point.num_records is not None]
+    return _over_versions(known, nice_steps(max((value for _, value in known), default=0), 2, least=1), number)
+
+
+def _over_versions(known: Sequence[tuple[int, int]], steps: list[float], text: Callable[[int], object]) -> Line | None:
+    """Steps, as over time: a version is what it is until the next one."""
+    if len(known) < 2:
+        return None
+    start, end = known[0][0], known[-1][0]
+    scale = _scale(max(steps[-1], max(value for _, value in known), 1))
+    points = [
+        (round(LEFT + (version - start) / (end - start) * (WIDTH - LEFT - 4), 1), round(BOTTOM - value * scale, 1))
+        for version, value in known
+    ]
+    path = f"M{points[0][0]} {points[0][1]}" + "".join(f"H{right}V{y}" for right, y in points[1:])
+    grid = [Tick(round(BOTTOM - step * scale, 1), str(text(int(step)))) for step in steps]
+    return Line([path], grid, [Tick(points[0][0], f"v{start:,}", ""), Tick(points[-1][0], f"v{end:,}", "end")])
+
+
 def _day_of(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -228,6 +256,27 @@ def commits_by_day(days: Sequence[Day]) -> Days | None:
     grid = [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps]
     first, last = Tick(places[0], f"{start:%-d %b}"), Tick(WIDTH, f"{days[-1].at:%-d %b}", "end")
     return Days("".join(bars), grid, first, last)
+
+
+SPARK_WIDTH, SPARK_HEIGHT, SPARK_BINS = 104, 20, 26
+
+
+def spark(times: Sequence[datetime | None]) -> str:
+    """When things happened, from the first to the last, as a path of bars: equal parts of the time, each as high as it has of them.
+
+    Empty where the times aren't known or are all the same.
+    """
+    known = sorted(at for at in times if at is not None)
+    if len(known) < len(times) or not known or known[0] == known[-1]:
+        return ""
+    counts = [0] * SPARK_BINS
+    for at in known:
+        counts[min(SPARK_BINS - 1, int((at - known[0]) / (known[-1] - known[0]) * SPARK_BINS))] += 1
+    slot, top = SPARK_WIDTH / SPARK_BINS, max(counts)
+    heights = [(place, max(2.0, round(count / top * SPARK_HEIGHT, 1))) for place, count in enumerate(counts) if count]
+    return "".join(
+        f"M{place * slot:g} {SPARK_HEIGHT}v{-height:g}h{slot - 1:g}v{height:g}z" for place, height in heights
+    )
 
 
 STRIP_LEFT, STRIP_RIGHT = 150.0, 1226.0
@@ -317,7 +366,7 @@ def strip(spans: Sequence[Span], destructive: Sequence[Destructive] = ()) -> Str
     places = _beside([scale.x(d.version, d.at) for d in destructive])
     diamonds = [Diamond(x, _named(d), not d.is_approved) for x, d in zip(places, destructive, strict=True)]
     names = _named_apart(diamonds, destructive)
-    return Strip(boxes, _apart(marks, 110), diamonds, names, _dates(scale, spans[-1].last_at))
+    return Strip(boxes, _apart(marks, 110), diamonds, names, dates_on(scale, spans[-1].last_at))
 
 
 def _begins(span: Span) -> str:
@@ -362,7 +411,7 @@ def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) ->
 _STEPS = (60, 300, 900, 3_600, 10_800, 43_200, *(86_400 * days for days in (1, 2, 5, 10, 30, 90, 180, 365, 1_825)))
 
 
-def _dates(scale: Scale, end: datetime | None) -> list[Tick]:
+def dates_on(scale: Scale, end: datetime | None) -> list[Tick]:
     """Up to eight round times on the axis."""
     if scale.start is None or end is None:
         return []

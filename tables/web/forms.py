@@ -7,7 +7,13 @@ from django import forms
 from tables.models import Table
 from tables.rules import health
 
-ORDERS = [("", "name"), ("-size", "largest first"), ("-changed", "last changed first"), ("-files", "most files first")]
+ORDERS = [
+    ("", "as usual"),
+    ("name", "by name"),
+    ("-size", "largest first"),
+    ("-changed", "last changed first"),
+    ("-files", "most files first"),
+]
 
 
 class PathForm(forms.Form):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from tables.web.list import views
+from tables.web.list import commit_views, views
 from tables.web.table import attribution_views, change_views, history_views, layout_views, overview_views, schema_views
 
 app_name = "tables"
@@ -9,6 +9,7 @@ urlpatterns = [
     path("", views.table_list, name="list"),
     path("values/", views.values, name="values"),
     path("add/", views.add, name="add"),
+    path("commits/", commit_views.commits, name="commits"),
     path("roots/<uuid:root_id>/", views.findings, name="findings"),
     path("roots/<uuid:root_id>/add-all/", views.add_all, name="add_all"),
     path("roots/<uuid:root_id>/scan/", views.scan, name="scan"),

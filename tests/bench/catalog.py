@@ -176,12 +176,12 @@ def load(size: Size) -> dict[str, Any]:
     for root in roots[:4]:
         factories.GrantFactory(person=person, role=Role.VIEWER, root=root)
     with connections["admin"].cursor() as cursor:
-        _copy(cursor, "tables_table", TABLE_COLUMNS, table_rows(size, [root.pk for root in roots], schema.pk))
-        _copy(cursor, "tables_commit", COMMIT_COLUMNS, commit_rows(size, schema.pk))
+        copy_rows(cursor, "tables_table", TABLE_COLUMNS, table_rows(size, [root.pk for root in roots], schema.pk))
+        copy_rows(cursor, "tables_commit", COMMIT_COLUMNS, commit_rows(size, schema.pk))
         cursor.execute("update tables_table set version = %s where id = %s", [size.deep - 1, uuid.UUID(int=1)])
         cursor.execute("update tables_synctimes set synced_at = %s", [NOW])
     with connections["admin"].cursor() as cursor:
-        cursor.execute(import_module("tables.migrations.0005_table_days").COUNTED)
+        cursor.execute(import_module("tables.migrations.0022_kinds_of_days").COUNTED)
         cursor.execute("vacuum analyze tables_tableday")
         cursor.execute("vacuum analyze tables_table")
         cursor.execute("vacuum analyze tables_synctimes")
@@ -191,7 +191,7 @@ def load(size: Size) -> dict[str, Any]:
     return {"person": person, "deep": uuid.UUID(int=1)}
 
 
-def _copy(cursor: Any, table: str, columns: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
+def copy_rows(cursor: Any, table: str, columns: list[str], rows: Iterator[tuple[Any, ...]]) -> None:
     with cursor.copy(f"copy {table} ({', '.join(columns)}) from stdin") as copy:
         for row in rows:
             copy.write_row(row)

@@ -77,7 +77,8 @@ class Store:
         files: list[str] = []
         folders: dict[str, None] = {}
         last = ""
-        for key in self.keys[max(bisect.bisect_left(self.keys, prefix), bisect.bisect_right(self.keys, after)) :]:
+        first = max(bisect.bisect_left(self.keys, prefix), bisect.bisect_right(self.keys, after))
+        for key in (self.keys[at] for at in range(first, len(self.keys))):
             if not key.startswith(prefix) or len(files) + len(folders) == most:
                 break
             last, cut = key, key.find(delimiter, len(prefix)) if delimiter else -1

@@ -1,10 +1,8 @@
 """Levee's workers on a real Spark cluster: master, workers and executors are processes of their own, and each of them dies here."""
 
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,69 +11,19 @@ from deltalake import DeltaTable
 from console.supervisor.tools import PROJECT
 from jobs.lifecycle.fault_points import Point
 from tests.cluster import changes, standalone
-from tests.cluster.standalone import Standalone
+from tests.cluster.asked import LIMIT_S, TIMING, append, ends, settings
 from tests.factories import lakes
 from tests.jobs import truth
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
 
-TIMING = {
-    **{"lease": 10.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5},
-    **{"cancel_grace": 20.0, "unproven": 3.0, "no_executors": 3.0, "hung": 60.0},
-}
-LIMIT_S = 300.0  # of what takes 10 s on a machine that has nothing else to do
 NOTES = "select text from jobs_jobevent where job_id = %s and kind = 'note' order by id"
-
-
-@pytest.fixture(scope="module")
-def folder():
-    made = Path(tempfile.mkdtemp(prefix="levee-cluster-"))
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def cluster(folder):
-    (folder / "cluster").mkdir()
-    with standalone.running(folder / "cluster") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def instance(folder, cluster):
-    (folder / "instance").mkdir()
-    with opened(folder / "instance", TIMING, engine="spark") as made:
-        made.add_dispatcher()
-        made.add_worker(**settings(cluster))
-        made.wait_ready(limit=LIMIT_S)
-        yield made
-
-
-def settings(cluster: Standalone, **changed: str) -> dict[str, str]:
-    return {
-        "LEVEE_SPARK_MASTER": cluster.address,
-        "LEVEE_SPARK_SECRET": cluster.secret,
-        "LEVEE_SPARK_EXECUTOR_MEMORY": "512m",
-        "LEVEE_SPARK_EXECUTOR_CORES": "1",
-        "LEVEE_SPARK_CORES_MAX": "1",
-        **changed,
-    }
 
 
 @pytest.fixture
 def table(instance, request):
     return instance.table("".join(c if c.isalnum() else "_" for c in request.node.name))
-
-
-def append(instance: Instance, table: Path, **values: float) -> str:
-    return str(instance.ask("append", path=str(table), **{"rows": 3} | values)["job"])
-
-
-def ends(instance: Instance, job: str, state: str) -> dict:
-    ended = instance.wait_state(job, limit=LIMIT_S)
-    assert ended["state"] == state, (instance.error(job), instance.story(job))
-    return ended
 
 
 def progress(instance: Instance, job: str) -> dict:

@@ -1,6 +1,7 @@
 """`make cluster` and docker-compose.yml run the same: one table says what, and both are held to it."""
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -14,10 +15,11 @@ import redis
 import yaml
 
 from console.base.env import Env
-from console.supervisor import alive, cluster, serve, spark_daemons, tools
+from console.supervisor import alive, cluster, object_store, serve, spark_daemons, tools
 from console.supervisor.cluster import PARTS, Part
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, open_home
+from console.supervisor.programs import page_answers
 from console.supervisor.spark_daemons import Daemon
 from jobs.engine.config import Cluster, spark_conf
 from tests.jobs.instance import wait_for
@@ -83,6 +85,25 @@ def test_both_ask_the_same_whether_a_part_lives(part: Part, programs):
     assert SERVICES[part.name]["healthcheck"]["test"][-1] == part.kind
     assert part.kind in alive.PARTS
     assert programs[part.name].sign is not None
+
+
+def test_both_have_an_object_store_that_is_asked_whether_it_works():
+    """One in memory stands for the one that keeps what it is given: it answers with the same bucket."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        port = asked.getsockname()[1]
+    program = object_store.object_store_program(port, {**os.environ})
+    assert program.name in cluster.SERVERS
+    assert SERVICES[program.name]["healthcheck"]["test"]
+    assert program.sign is not None
+    with subprocess.Popen(program.command, env=program.environment, stderr=subprocess.DEVNULL) as server:
+        try:
+            wait_for(lambda: program.ready(server.pid), 60)
+            assert page_answers(port, 2, f"/{object_store.BUCKET}", "HEAD")
+            assert program.sign(server.pid)
+        finally:
+            server.kill()
+    assert not program.sign(server.pid)
 
 
 def test_secrets_stay_and_a_port_that_is_taken_changes(home):

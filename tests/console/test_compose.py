@@ -12,13 +12,14 @@ from console.base.env import Env
 from console.setup.compose_secrets import NAMES, main
 from console.supervisor import cluster, serve, spark_daemons
 from console.supervisor.command_lines import WITH_A_JVM
+from console.supervisor.object_store import BUCKET
 from console.supervisor.programs import WorkerProbe, part_programs
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-PARTS = {name: service for name, service in SERVICES.items() if name not in ("postgres", "redis")}
+PARTS = {name: service for name, service in SERVICES.items() if name not in cluster.SERVERS}
 DAEMONS = {name for name, service in PARTS.items() if service["command"][1] in spark_daemons.DAEMONS}
 LEVEES = {name: service for name, service in PARTS.items() if name not in DAEMONS}
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -67,7 +68,7 @@ def test_no_secret_has_a_value_or_a_default():
 
 def test_every_part_is_built_here_and_never_pulled():
     """A service without its own build would be asked for at the registry of images first."""
-    for service in PARTS.values():
+    for service in (*PARTS.values(), SERVICES["store"]):
         assert service["build"] == {"context": ".", "target": service["image"].removeprefix("levee-")}
 
 
@@ -95,7 +96,8 @@ def test_a_service_comes_back_and_says_whether_it_works(name):
 
 def test_no_service_is_root():
     assert {SERVICES[name]["user"] for name in ("postgres", "redis")} == {"postgres", "redis"}
-    assert all("user" not in service for service in PARTS.values())
+    assert all("user" not in service for service in (*PARTS.values(), SERVICES["store"]))
+    assert re.findall(r"^USER (\S+)$", STAGES["store"], re.M) == ["10001:10001"]
     for stage in ("web", "spark"):
         assert re.findall(r"^USER (\S+)$", lines_of(stage), re.M) == ["levee"]
 
@@ -133,7 +135,7 @@ def test_postgres_is_healthy_once_levee_can_sign_in_by_password():
 
 def test_what_comes_from_a_checkout_can_be_read_whatever_its_modes():
     for stage in ("pages", "code"):
-        assert re.search(r"chmod -R u=rwX,go=rX \S+\s*\Z", STAGES[stage])
+        assert re.search(r"chmod -R u=rwX,go=rX [^&\n]+\s*\Z", STAGES[stage])
 
 
 def test_only_prepare_knows_the_role_that_migrates():
@@ -179,6 +181,21 @@ def test_redis_keeps_every_message_it_can():
         assert words in script
 
 
+def test_the_store_has_the_bucket_of_make_cluster_and_its_check_asks_the_store():
+    store = SERVICES["store"]
+    (script,) = store["command"]
+    assert script.startswith(f"mkdir -p /data/{BUCKET} && exec ")
+    assert store["volumes"] == ["store:/data"], "the bucket is there until the volume goes"
+    port, path = re.findall(r"--port :(\d+) --health (\S+) posix /data$", script)[0]
+    assert store["healthcheck"]["test"][-1] == f"http://127.0.0.1:{port}{path}"
+    assert store["environment"]["ROOT_SECRET_ACCESS_KEY"].startswith("${LEVEE_STORE_SECRET:?")
+
+
+def test_only_the_store_knows_its_secret():
+    """People enter it with the root; from then on it is encrypted in the database."""
+    assert {name for name, service in SERVICES.items() if "LEVEE_STORE_SECRET" in str(service)} == {"store"}
+
+
 def test_the_web_image_has_neither_java_nor_spark():
     assert not re.search(r"java|jdk|jre|spark", lines_of("web"), re.I)
     copied = set(re.findall(r"--from=(\S+)", lines_of("web")))
@@ -207,6 +224,25 @@ def test_the_secrets_are_random_and_for_their_owner_alone(tmp_path, capsys):
     assert all(re.fullmatch(r"[0-9a-f]{64}", value) for value in values.values())
     assert file.stat().st_mode & 0o777 == 0o600
     before = file.read_text()
-    assert main(tmp_path) == 1, "volumes hold data under the old ones"
-    assert file.read_text() == before
+    assert main(tmp_path) == 0
+    assert file.read_text() == before, "volumes hold data under them"
     assert not any(value in "".join(capsys.readouterr()) for value in values.values())
+
+
+def test_a_secret_that_a_newer_composition_wants_is_added_to_those_that_are_there(tmp_path, capsys):
+    file = tmp_path / ".env"
+    file.write_text("LEVEE_PORT=8100\nLEVEE_SECRET_KEY=mine\n# LEVEE_REDIS_PASSWORD=no\nLEVEE_PUBLIC_URL=")
+    assert main(tmp_path) == 0
+    lines = file.read_text().splitlines()
+    assert lines[:4] == ["LEVEE_PORT=8100", "LEVEE_SECRET_KEY=mine", "# LEVEE_REDIS_PASSWORD=no", "LEVEE_PUBLIC_URL="]
+    assert [line.split("=")[0] for line in lines[4:]] == [name for name in NAMES if name != "LEVEE_SECRET_KEY"]
+    assert "LEVEE_SECRET_KEY" not in capsys.readouterr().out
+
+
+def test_a_secret_without_a_value_is_yours_to_settle(tmp_path, capsys):
+    """The volumes may know one under that name; a new one would lock them."""
+    file = tmp_path / ".env"
+    file.write_text("LEVEE_DB_APP_PASSWORD=\n")
+    assert main(tmp_path) == 1
+    assert file.read_text() == "LEVEE_DB_APP_PASSWORD=\n"
+    assert "LEVEE_DB_APP_PASSWORD has no value" in capsys.readouterr().err

@@ -75,7 +75,7 @@ def test_another_fault_is_still_500(signed_in: Client, monkeypatch):
     def broken(*_: object) -> None:
         raise KeyError("nobody thought of it")
 
-    monkeypatch.setattr("jobs.web.jobs.queries.unended", broken)
+    monkeypatch.setattr("jobs.web.jobs.queries.running", broken)
     assert signed_in.get("/").status_code == http.HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.test import Client
 
 from console.accounts import services
 from console.accounts.models import Grant, Person
@@ -34,21 +33,6 @@ def test_everybody_is_listed_with_roles_tokens_and_account():
     row = re.search(rf">{eve.name}</a>.*?</tr>", page, re.S)
     assert row
     assert 'data-label="Tokens">1<' in row[0]
-
-
-def test_a_first_password_is_shown_once_and_must_be_changed():
-    _, client = admin()
-    answer = client.post("/people/add/", {"name": "eve"})
-    password = answer.context["first_password"]
-    assert answer.status_code == 200
-    assert password in answer.content.decode()
-    assert "no-store" in answer["Cache-Control"]
-    eve = Person.objects.get(name="eve")
-    assert password not in client.get(f"/people/{eve.pk}/").content.decode()
-    assert not any(password in str(vars(event)) for event in Event.objects.all())
-    own = Client()
-    assert own.post("/sign-in/", {"username": "eve", "password": password}).status_code == 302
-    assert own.get("/tables/")["Location"] == "/account/password/"
 
 
 @pytest.mark.parametrize("name", ["a b", "<b>", "", "x" * 65])

@@ -2,14 +2,14 @@
 
     python3 tests/containers/bring_up.py [--keep DIRECTORY] [--leave-running] [--source DIRECTORY]
 
-Needs root, podman, runc, netavark, aardvark-dns and debootstrap, and a network for packages; 6 GB and, on two cores, about half
-an hour the first time. By hand only: pytest collects nothing here. tests/containers/podman.py says what stands in for the base images.
+Needs root, podman, runc, netavark, aardvark-dns, catatonit, debootstrap and Go 1.25, and a network for packages; 8 GB and, on two
+cores, about half an hour the first time. By hand only: pytest collects nothing here. tests/containers/podman.py says what stands in
+for the base images.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -21,14 +21,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.containers.journeys import Console, delete_by_two, first_sign_in, still_there, stream_of_rows, taken_over
+from console.setup.compose_secrets import NAMES
+from tests.containers.backups import back_up, restore
+from tests.containers.hold import PARTS, PROJECT, SERVERS, SERVICES, clustered, safe, web_is_lean
+from tests.containers.journeys import (
+    Console,
+    delete_by_two,
+    first_sign_in,
+    people,
+    still_there,
+    stream_of_rows,
+    taken_over,
+)
 from tests.containers.podman import REPOSITORY, Failed, Podman, say
 
-PROJECT = "levee"
-PARTS = ("web", "light", "dispatcher", "interactive", "spark", "streams")
-OF_SPARK = ("spark-2", "spark-master", "spark-worker-1", "spark-worker-2")  # /health/ready knows kinds, and no daemons
-SERVICES = ("postgres", "redis", *PARTS, *OF_SPARK)
 HEALTHY_LIMIT_S = 900.0
+WAITING_S = 20.0  # in which a part that didn't wait would have ended
 PORT = 18000
 
 
@@ -49,11 +57,24 @@ class Composition:
     def manage(self, *words: str, given: str | None = None) -> str:
         return self.run("web", "python", "manage.py", *words, given=given)
 
+    def secrets(self) -> dict[str, str]:
+        """What `.env` says."""
+        lines = (self.source / ".env").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
     def logs(self, service: str) -> str:
         done = subprocess.run(
             ["podman", "logs", f"{PROJECT}_{service}_1"], env=self.podman.environment, capture_output=True, text=True
         )
         return done.stdout + done.stderr
+
+    def await_postgres(self) -> None:
+        """PostgreSQL's health check holds."""
+        until = time.monotonic() + HEALTHY_LIMIT_S
+        while not self._is_healthy("postgres"):
+            if time.monotonic() > until:
+                raise Failed(f"PostgreSQL isn't healthy: {self.logs('postgres')[-1500:]}")
+            time.sleep(2)
 
     def await_healthy(self) -> None:
         """Every health check of the file holds. Without systemd nothing runs them by itself, so this does."""
@@ -72,47 +93,67 @@ class Composition:
 
 def prove(there: Composition) -> None:
     """The journeys, a restart of every service, and what must still be there."""
+    needs_each_secret(there)
     begin = time.monotonic()
     there.compose("up", "up", "-d", "--no-build")
     console = Console(f"http://127.0.0.1:{PORT}", there.manage, there.run)
     console.await_ready(PARTS)
     say(f"every part is ready {time.monotonic() - begin:.0f} s after `up`")
     there.await_healthy()
-    _hold_safe(there)
+    safe(there.podman, there.run)
+    web_is_lean(there.podman)
     first_sign_in(console, there.logs("prepare"))
-    known = taken_over(console)
-    known = delete_by_two(console, known)
+    people(console)
+    known = taken_over(console, there.secrets()["LEVEE_STORE_SECRET"])
+    delete_by_two(console, known, "FR")
+    clustered(there.run)
     stream_of_rows(console, known)
-    begin = time.monotonic()
-    there.compose("restart", "restart", *SERVICES)
-    console.await_ready(PARTS)
-    say(f"every part is ready {time.monotonic() - begin:.0f} s after a restart of every service")
-    still_there(console, known)
+    restart_out_of_order(there, console)
+    still_there(console, known, "DE")
     there.await_healthy()
+    back_up(there.podman, there.compose, there.podman.directory)
+    restore(there.podman, there.compose, there.podman.directory, there.await_postgres)
+    console.await_ready(PARTS)
+    still_there(console, known, "IT")
 
 
-def _hold_safe(there: Composition) -> None:
-    """What the file promises of each container, asked of the containers themselves."""
-    for service in SERVICES:
-        described = json.loads(there.podman.run("inspect", f"{PROJECT}_{service}_1"))[0]
-        if there.run(service, "id", "-u").strip() == "0":
-            raise Failed(f"{service} runs as root")
-        status = there.run(service, "cat", "/proc/1/status")
-        rights = [
-            line.split()[1] for line in status.splitlines() if line.startswith(("CapEff", "CapBnd", "NoNewPrivs"))
-        ]
-        if [int(text, 16) for text in rights] != [0, 0, 1]:
-            raise Failed(f"{service} has rights: {rights}")
-        if not described["HostConfig"]["ReadonlyRootfs"]:
-            raise Failed(f"{service} may write to its own image")
-    for secret in ("LEVEE_DATABASE_ADMIN_URL", "LEVEE_DB_MIGRATE_PASSWORD"):
-        if secret in "".join(there.run(part, "env") for part in (*PARTS, *OF_SPARK)):
-            raise Failed(f"a part other than prepare knows {secret}")
-    if "java" in there.podman.run(
-        "run", "--rm", "--entrypoint", "sh", "localhost/levee-web", "-c", "ls /usr/lib/jvm || true"
-    ):
-        raise Failed("the web image has a Java")
-    say("no service is root, has a capability, may gain one, or writes to its image; only prepare may migrate")
+def needs_each_secret(there: Composition) -> None:
+    """Without one of its secrets, the composition says which and starts nothing."""
+    file = there.source / ".env"
+    whole = file.read_text()
+    try:
+        for name in NAMES:
+            file.write_text("".join(line for line in whole.splitlines(True) if not line.startswith(f"{name}=")))
+            done = subprocess.run(
+                ["podman-compose", "-p", PROJECT, "config"],
+                env=there.podman.environment, cwd=there.source, capture_output=True, text=True,
+            )  # fmt: skip
+            last = (done.stderr.strip().splitlines() or [""])[-1]
+            if done.returncode == 0 or name not in last or "make compose-secrets" not in last:
+                raise Failed(f"without {name}: {done.returncode}, {last}")
+    finally:
+        file.write_text(whole)
+    say(f"without any one of its {len(NAMES)} secrets it starts nothing, and says which")
+
+
+def restart_out_of_order(there: Composition, console: Console) -> None:
+    """Every service is stopped; the parts are started first, find nothing that they need, and wait for it."""
+    begin = time.monotonic()
+    first = (*SERVERS, "spark-master")
+    there.compose("stop", "stop", *SERVICES)
+    parts = [service for service in SERVICES if service not in first]
+    there.compose("start-parts", "start", *parts)
+    time.sleep(WAITING_S)
+    waiting = there.podman.run("ps", "--format", "{{.Names}}").split()
+    if ended := [part for part in parts if f"{PROJECT}_{part}_1" not in waiting]:
+        raise Failed(
+            f"without PostgreSQL and Redis these don't wait: {ended}\n" + "\n".join(map(there.logs, ended))[-3000:]
+        )
+    there.compose("start-servers", "start", *first)
+    console.await_ready(PARTS)
+    say(
+        f"every part is ready {time.monotonic() - begin:.0f} s after a stop of every service, {len(parts)} started before their servers"
+    )
 
 
 def main() -> int:
@@ -121,9 +162,10 @@ def main() -> int:
         "--keep", type=Path, metavar="DIRECTORY", help="work there, and leave images and packages behind"
     )
     parser.add_argument("--source", type=Path, default=REPOSITORY, help="the clone to build (this one unless told)")
+    parser.add_argument("--built", action="store_true", help="take the images that an earlier run has left in --keep")
     parser.add_argument("--leave-running", action="store_true", help="don't take it down at the end; needs --keep")
     options = parser.parse_args()
-    lacking = [program for program in ("podman", "runc", "debootstrap") if not shutil.which(program)]
+    lacking = [program for program in ("podman", "runc", "debootstrap", "go") if not shutil.which(program)]
     if os.geteuid() != 0 or lacking:
         print(f"containers: needs root{' and ' + ', '.join(lacking) if lacking else ''}", file=sys.stderr)
         return 2
@@ -135,8 +177,9 @@ def main() -> int:
         podman.prepare()
         podman.make_bases()
         podman.install_compose()
-        for target in ("web", "spark"):
-            podman.build(target, there.source)
+        for target in ("web", "spark", "store"):
+            if not (options.built and podman.has(f"localhost/levee-{target}")):
+                podman.build(target, there.source)
         prove(there)
         say("all of it holds")
     except (Failed, AssertionError) as failure:

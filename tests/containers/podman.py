@@ -1,12 +1,14 @@
 """Podman with storage, networks and settings of its own below one directory, and stand-ins of the base images.
 
 The stand-ins are made of Debian's packages, with the entry point, user, port and environment that docker-compose.yml relies
-on: a machine that reaches no registry of images can build and run everything all the same.
+on: a machine that reaches no registry of images can build and run everything all the same. The object store isn't one of those
+packages: it is the program itself, built by Go from its own module.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 STANDINS = Path(__file__).with_name("standins")
 BASES = {"python": "python:3.11-slim-bookworm", "postgres": "postgres:15", "redis": "redis:7"}
+STORE = "versitygw"  # of the image and of its program
+STORE_MODULE = "github.com/versity/versitygw/cmd/versitygw"
 # The host's trust, where its network signs TLS itself: for the build alone, and taken out of what is built.
 TRUST = {
     Path("/etc/ssl/certs/ca-certificates.crt"): "/etc/ssl/outer-ca.crt",
@@ -108,6 +112,24 @@ class Podman:
         for name, image in BASES.items():
             if not self.has(f"localhost/{image}"):
                 self.logged(name, *_BUILD, "-t", f"localhost/{image}", str(STANDINS / name))
+        self._make_store()
+
+    def _make_store(self) -> None:
+        """The object store of the version that the Dockerfile names."""
+        found = re.search(r"^FROM (versity/versitygw:(v\S+)) AS store$", (REPOSITORY / "Dockerfile").read_text(), re.M)
+        if found is None:
+            raise Failed("the Dockerfile has no stage `store`")
+        if self.has(f"localhost/{found[1]}"):
+            return
+        place = self.directory / STORE / found[2]
+        if not (place / STORE).is_file():
+            wanted = f"{STORE_MODULE}@{found[2]}"
+            settings = (f"GOBIN={place}", "CGO_ENABLED=0", f"GOMODCACHE={self.directory / 'go'}")
+            self.logged(
+                f"go-{STORE}", "env", *settings, "go", "install", "-modcacherw", "-trimpath", "-ldflags=-s -w", wanted
+            )
+        shutil.copy(STANDINS / STORE / "Dockerfile", place)
+        self.logged(STORE, *_BUILD, "-t", f"localhost/{found[1]}", str(place))
 
     def _debian(self) -> Path:
         base = self.directory / "base"

@@ -22,6 +22,7 @@ TEMPLATES = ROOT / "frontend" / "templates"
 FILLED_IN = {
     "convert": {"location", "declared_schema", "declared_partitions"},
     "delete": {"path", "tree"},
+    "optimize": {"path", "tree"},
     "restore": {"path", "undoes", "accepted_commits"},
 }
 # Tests register commands of their own; these are the ones that ship.
@@ -48,6 +49,9 @@ ALLOWED = {
     "tables/history/destructive_effects.py": "Delta's operations, whoever committed them",
     "tables/web/table/": "a table's page leads to the pages that change it, where they are there",
     "console/base/setting_values.py": "the first parts of Levee's addresses, which a path in front of them can't have",
+    "console/cli/": "the command line, which asks for each by its name over the API",
+    "console/pages/find/places.py": "the palette leads to the pages that are no table's",
+    "console/pages/home/": "the guided first story, which takes one of each",
     "console/management/commands/prepare.py": "asks for the two conversions of the sample lake as a person would",
     "frontend/templates/parts/nav.html": "pages under Tables, which keep it marked as the current one",
     "jobs/models/stream.py": "the row of a stream's round has the name of the command that runs it",

@@ -17,9 +17,10 @@ from tests.clients import browser, caller
 pytestmark = pytest.mark.django_db
 
 PAGES = {
-    "/": 24,
+    "/": 32,
+    "/tables/commits/": 12,
     "/approvals/": 16,
-    "/audit/": 15,
+    "/audit/": 17,  # two for how the person has the list
     "/jobs/": 12,
     "/tables/": 20,
     "/people/": 10,
@@ -27,7 +28,7 @@ PAGES = {
     "/workers/": 14,
     "/account/tokens/": 10,
     "/tables/{watched}/": 20,
-    "/tables/{watched}/history/": 23,
+    "/tables/{watched}/history/": 27,
 }
 CALLS = {
     "/jobs": 8,

@@ -56,7 +56,15 @@ def test_every_address_declares_what_it_asks(address, view):
 
 def test_nothing_is_public_by_chance():
     public = {r.address for r in routes() if r.is_public}
-    assert public == {"/sign-in/", "/health/live", "/health/ready", "/api/v1/schema/"}
+    assert public == {
+        "/sign-in/",
+        "/first-sign-in/",
+        "/health/live",
+        "/health/ready",
+        "/api/v1/schema/",
+        "/help/",
+        "/help/<path:name>/",
+    }
 
 
 @pytest.fixture
@@ -85,6 +93,7 @@ def things(tmp_path):
             "grant_id": Grant.objects.get(person=other).pk,
             "version": 0,
             "database": "shop",
+            "name": "concepts",
         }  # fmt: skip
 
     return of

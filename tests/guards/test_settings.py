@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from console.base.known_settings import NAMES, OF_TESTS, SETTINGS
+from console.base.known_settings import NAMES, OF_TESTS, OF_THE_COMMAND_LINE, SETTINGS
 from tests.guards.settings_page import render
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def read_by_code():
 
 
 def test_the_code_reads_every_setting_of_the_table_and_no_other():
-    assert read_by_code() == set(NAMES)
+    assert read_by_code() == {*NAMES, *OF_THE_COMMAND_LINE}
 
 
 def test_a_setting_has_one_row_and_none_is_a_tests_own():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -190,11 +190,12 @@ class Instance:
     def add_dispatcher(self, name: str = "dispatcher", **more: str) -> None:
         self.add(Part(name, [sys.executable, "manage.py", "dispatcher"], self.environment(**more), code=self.code))
 
-    def add_worker(self, name: str = "spark", **more: str) -> None:
-        """A worker of the queue that its name begins with; returns when it is ready."""
+    def add_worker(self, name: str = "spark", around: Sequence[str] = (), **more: str) -> None:
+        """A worker of the queue that its name begins with. `around` is a program that runs it, in a namespace for example."""
         queue = name.split("-")[0]
         pool = ("-P", "prefork", "-c", "1") if queue in {"spark", "streams"} else ("-P", "threads", "-c", "2")
         command = [
+            *around,
             *(sys.executable, "-m", "celery", "-A", "tests.jobs.worker_app", "worker", "-Q", queue, *pool),
             *(
                 "-n",

@@ -29,6 +29,8 @@ from jobs.policy.evaluate import policy_of
 from jobs.requests import asking
 from jobs.streams import acts as stream_acts
 from jobs.streams import runs as stream_runs
+from tables.catalog import roots
+from tables.catalog.object_stores import Description
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append
@@ -113,6 +115,16 @@ def do_stream(name: str, source: str, target: str, interval: str) -> dict:
 def do_start_stream(stream: str) -> dict:
     """Starts it again."""
     return {"job": str(stream_runs.start(actor(), Stream.objects.select_related("table").get(pk=stream)).pk)}
+
+
+def do_stored_table(bucket: str, path: str, storage: dict) -> dict:
+    """The entry of a table in an object store, below a root that is its bucket."""
+    ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
+    root = Root.objects.filter(uri=bucket).first() or roots.add_root(
+        ines, "store", bucket, storage=Description.of(storage)
+    )
+    factories.TableFactory(root=root, name=path.removeprefix(f"{bucket}/"), path=path)
+    return {}
 
 
 def do_convert(path: str) -> dict:

@@ -1,6 +1,5 @@
 """A browser that reports what a person would not see: violations of the content security policy, script errors, axe's findings."""
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from django.test.testcases import LiveServerThread
 from playwright.sync_api import BrowserContext, Page
 
-from console.setup.chromium import find
+from tests.chromium import QUIET_CHROMIUM, chromium
 from tests.journeys.sample_server import serving
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
@@ -19,27 +18,8 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-QUIET_CHROMIUM = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 REPORT_CSP = """document.addEventListener('securitypolicyviolation', (event) =>
   reportFault(`CSP ${event.effectiveDirective}: ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber}`))"""
-
-
-def chromium() -> str:
-    """The browser that set-up recorded, else the one that it would find."""
-    found = ROOT / ".tools" / "found.json"
-    recorded = json.loads(found.read_text()).get("chromium") if found.exists() else None
-    path = recorded or find()
-    if not path:
-        pytest.fail("no Chromium: `make setup` installs it or says why it can't")
-    return str(path)
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,14 @@ from tests.journeys.samples import PAGES
 from tests.journeys.samples_accounts import Someone
 
 DIST = Path(settings.BASE_DIR) / "frontend" / "dist"
-SIGNED_OUT = {"sign-in", "sign-in-refused", "sign-in-closed", "error-500", "error-503"}
+SIGNED_OUT = {
+    *("sign-in", "sign-in-refused", "sign-in-closed", "error-500", "error-503"),
+    *("first-sign-in", "first-sign-in-refused", "first-sign-in-too-late"),
+}
 CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 # The route that a page of this template stands at, for the navigation's mark.
 ROUTES = {
-    "home.html": "home",
+    "home/home.html": "home",
     "jobs/jobs/list.html": "jobs:list",
     "jobs/jobs/job.html": "jobs:detail",
     "jobs/convert/page.html": "jobs:convert",

@@ -11,7 +11,15 @@ from django import forms
 from console.templatetags.levee import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.reads import row_cells
-from tests.journeys import samples_accounts, samples_audit, samples_delete, samples_metastore, samples_review
+from tests.journeys import (
+    samples_accounts,
+    samples_audit,
+    samples_delete,
+    samples_home,
+    samples_lists,
+    samples_metastore,
+    samples_review,
+)
 
 NOW = datetime.now(UTC)
 JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
@@ -513,14 +521,17 @@ def problem(status: int, code: str, detail: str) -> dict[str, Any]:
 
 # name → (template, context); the name is also the address in the test's server.
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "home": ("home.html", HOME),
-    "home-first": ("home.html", FIRST_HOME),
-    "home-notices": ("home.html", HOME | {"notices": samples_accounts.NOTICES}),
-    "home-waiting": ("home.html", HOME | {"waiting": [job("awaiting_approval")], "banners": REDIS_DOWN}),
-    "home-disk": ("home.html", HOME | {"banners": DISK_FULL}),
+    "home": ("home/home.html", HOME | {"lake": samples_home.QUIET_LAKE}),
+    "home-first": ("home/home.html", FIRST_HOME),
+    **{f"home-story-{name}": ("home/home.html", FIRST_HOME | {"story": s}) for name, s in samples_home.STORIES.items()},
+    "home-notices": ("home/home.html", HOME | {"notices": samples_accounts.NOTICES}),
+    "home-waiting": ("home/home.html", HOME | samples_home.MOVED | {"banners": REDIS_DOWN}),
+    **samples_home.PAGES,
+    "home-disk": ("home/home.html", HOME | {"banners": DISK_FULL}),
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
     **samples_delete.PAGES,
+    **samples_lists.PAGES,
     **samples_metastore.PAGES,
     **samples_review.PAGES,
     "jobs": (
@@ -533,6 +544,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
                 "text": "the newest 7",
             },
             "filters": JobFilters(),
+            "listing": samples_lists.JOBS,
+            "turned_url": "?order=oldest",
         },
     ),
     "jobs-none": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JobFilters()}),

@@ -10,7 +10,14 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 
 from console.accounts.roles import Permission
-from console.pages.people.forms import ChangePasswordForm, ConfirmForm, GrantForm, NewPersonForm, TokenForm
+from console.pages.people.forms import (
+    ChangePasswordForm,
+    ConfirmForm,
+    FirstPasswordForm,
+    GrantForm,
+    NewPersonForm,
+    TokenForm,
+)
 from jobs.policy.services import Terms
 from jobs.web.policies.forms import NewRuleForm, form_of
 
@@ -33,6 +40,7 @@ class Someone:
     created_at = before(days=40)
     live_tokens = 0
     nav = NAV
+    density, time_zone, shortcuts = "compact", "UTC", True
 
     def __init__(self, name: str = "ines", theme: str = "auto", **facts: Any) -> None:
         self.id = uuid.uuid4()
@@ -159,6 +167,7 @@ DOUBT = "Your confirmation doesn’t count here: admin gave ines the role admin.
 TERMS = Terms("A delete is seen by a second person", 1, min_share=0.125, refuses_tokens=True)
 CLOSED = {"detail": "Too many wrong passwords from here. Try again in 12 minutes, at 14:07:31 UTC."}
 SIGN_IN = "accounts/sign_in.html"
+FIRST_SIGN_IN = "accounts/first_sign_in.html"
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "sign-in": (SIGN_IN, {"form": AuthenticationForm(), "next": "/"}),
     "sign-in-refused": (
@@ -188,7 +197,17 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "people": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": True}),
     "people-of-a-root": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": False}),
     "person": person_page(INES),
-    "person-new": person_page(EVE, first_password="pX3-9vQm_1aZk0Lw"),
+    "person-new": person_page(EVE, first_link=f"https://levee.example.org/first-sign-in/?link={'pX3-9vQm' * 5}"),
+    "person-without-password": person_page(EVE, may_link=True),
+    "first-sign-in": (FIRST_SIGN_IN, {"form": FirstPasswordForm(initial={"link": "x"}), "person": EVE}),
+    "first-sign-in-refused": (
+        FIRST_SIGN_IN,
+        {
+            "form": refused(FirstPasswordForm({"link": "x"}), "new_password", "This password is too short."),
+            "person": EVE,
+        },
+    ),
+    "first-sign-in-too-late": (FIRST_SIGN_IN, {}),
     "person-refused": person_page(
         PEOPLE[0],
         refused="This is the last admin of everything; give another person that role first. Nothing was changed.",

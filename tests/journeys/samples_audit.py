@@ -11,6 +11,7 @@ from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.models import Event, Seal, Verification
 from console.pages.audit.forms import AuditForm
 from tests.journeys.samples_accounts import LONG_PATH, before
+from tests.journeys.samples_lists import listing
 
 JOB = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
 TABLE = uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11")
@@ -57,7 +58,7 @@ CHAIN = {
 }  # fmt: skip
 LIST = {
     "lines": presenters.lines(EVENTS), "form": AuditForm({}), "about": "", "is_narrowed": False, "query": "",
-    "page": {"previous_url": None, "next_url": "?cursor=x", "text": "newest first"},
+    "page": {"previous_url": None, "next_url": "?cursor=x", "text": "newest first"}, "listing": listing("audit"),
 }  # fmt: skip
 VERIFICATION = {
     "run": {"problem_count": 0, "finished_at": before(minutes=1), "problems": [], "first_wrong": None},

@@ -22,6 +22,7 @@ from jobs.web.commands.delete.edit import EditForm
 from jobs.web.parts import parts_of
 from tables.models import Commit, Table
 from tests.journeys.samples_accounts import NOW, before
+from tests.journeys.samples_lists import listing
 
 DIGEST = "9f2c41d7b80e4d6a91c3f7e2a05b8c4d1e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b"
 TABLE = Table(id=uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11"), name="sales.orders", version=1_482)
@@ -214,7 +215,13 @@ TABS = [
 
 
 def approvals(shown: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    return "jobs/approvals/approvals.html", {"shown": shown, "tabs": TABS, "counts": {"waiting": 3, "mine": 1}, **more}
+    return "jobs/approvals/approvals.html", {
+        "shown": shown,
+        "tabs": TABS,
+        "counts": {"waiting": 3, "mine": 1},
+        "listing": listing("approvals"),
+        **more,
+    }
 
 
 METRICS = {

@@ -63,8 +63,17 @@ def test_rules_and_text_follow_each_other_while_somebody_types(page: Page, fault
     expect(page.locator("#text")).to_be_focused()
     expect(page.locator("#text")).to_have_value("n > 15 AND country IN ('DE', 'FR')")
 
+    answered(page)
+    before = page.locator("#delete-preview").bounding_box()
     page.locator("#text").press_sequentially(" OR", delay=20)
     expect(page.locator("#delete-said")).to_contain_text("Position")
+    after = page.locator("#delete-preview").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["height"] == pytest.approx(
+        before["height"], abs=1
+    )  # the page doesn't jump while a condition is half typed
+    assert page.locator("[aria-busy]").count() == 0
     expect(page.locator("#delete-rules")).to_contain_text("come back when the text is valid")
     page.locator("#rule-clear").press("Enter")
     expect(page.locator("#rule-1-column")).to_have_value("")

@@ -46,14 +46,14 @@ def test_the_phone_menu_holds_the_navigation_and_closes_on_a_tap_elsewhere(
     expect(navigation).to_be_hidden()
 
 
-def test_the_slash_key_goes_to_the_search_but_not_while_typing(page: Page, sample_pages: str) -> None:
+def test_the_slash_key_opens_the_palette_but_not_while_typing(page: Page, sample_pages: str) -> None:
     page.goto(f"{sample_pages}/light/convert")
     page.locator("#path").fill("")
     page.locator("#path").press("/")
     expect(page.locator("#path")).to_have_value("/")
     page.locator("#path").blur()
     page.keyboard.press("/")
-    expect(page.get_by_role("searchbox", name="Find a table")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Find anything")).to_be_focused()
 
 
 def test_a_command_is_copied(page: Page, context: BrowserContext, sample_pages: str) -> None:

@@ -93,14 +93,15 @@ def test_a_person_converts_the_sample_orders(up, first_password, page: Page, fau
     page.get_by_label("Confirm the new password").fill(PASSWORD)
     page.get_by_role("button", name="Change password").click()
 
-    expect(page.get_by_text("person add NAME")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your first story")).to_be_visible()
     check_page(page, axe_findings, faults)
 
     page.goto(f"{base}/tables/add/")
     expect(page.get_by_text("/lake/orders").first).to_be_visible()
     check_page(page, axe_findings, faults)
 
-    page.goto(f"{base}/convert/?path={up.home}/lake/orders")
+    page.get_by_role("link", name="Home").first.click()
+    page.get_by_role("link", name="Convert", exact=True).click()
     expect(page.get_by_label("Type of day")).to_be_visible(timeout=WARM_MS)
     assert page.get_by_label("Type of day").input_value() == "date"
     assert page.get_by_label("Type of country").input_value() == "string"
@@ -122,7 +123,9 @@ def test_a_person_converts_the_sample_orders(up, first_password, page: Page, fau
     expect(page.locator("#live-capabilities")).to_contain_text("ACCEPT_ANY_SCHEMA", timeout=WARM_MS)
     expect(page.locator("#live-capabilities")).to_contain_text("delta.minReaderVersion")
     check_page(page, axe_findings, faults)
-    page.get_by_role("link", name="History").first.click()
+    page.get_by_role("link", name="Home").first.click()
+    expect(page.locator("#story [aria-current] h3")).to_have_text("Look at its history")
+    page.get_by_role("link", name="Open the history").click()
     expect(page.get_by_role("row").filter(has_text="CONVERT").first).to_be_visible()
     check_page(page, axe_findings, faults)
 

@@ -94,6 +94,9 @@ def test_every_address_of_the_pages_lies_below_the_path_and_is_there(public: str
     seen = {address for address in ADDRESS.findall(page) if address}
     for path in ("", "jobs/", "streams/", "audit/", "people/", "roots/"):
         seen |= {address for address in ADDRESS.findall(visitor.get(path)[1]) if address}
+    for path in ("help/", "help/guide/delete/"):  # its pages link each other relatively
+        found = ADDRESS.findall(visitor.get(path)[1])
+        seen |= {urllib.parse.urljoin(f"{PREFIX}/{path}", address) for address in found if address}
     local = {address.replace("&amp;", "&") for address in seen if not address.startswith(("?", "https://", "data:"))}
     assert len(local) > 20
     assert [address for address in local if not address.startswith(f"{PREFIX}/")] == []

@@ -30,6 +30,8 @@ PAGES = (
     "/tables/?q=nothing-like-this",
     "/tables/values/?facet=feature",
     "/tables/add/",
+    "/help/concepts/",
+    "/help/?q=quorum",
     "/tables/roots/{root}/",
     "/roots/",
     "/roots/add/",

@@ -50,6 +50,8 @@ def _sample() -> None:
         return
     person = Person.objects.earliest("created_at")
     root, _ = ensure_sample(settings.ENV.home, person)
+    if root.removed_at is not None:
+        return
     _add_tables(person, Path(root.uri))
     for conversion in CONVERSIONS:
         key = f"sample {conversion.directory}"

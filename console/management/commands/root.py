@@ -25,7 +25,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add = parser.add_subparsers(dest="act", required=True).add_parser("add", help=self.help)
         add.add_argument("name", metavar="NAME")
-        add.add_argument("uri", metavar="URI", help="an absolute path, or s3://BUCKET/PREFIX")
+        add.add_argument(
+            "uri", metavar="URI", help="an absolute path, s3://BUCKET/PREFIX, or hdfs://NAMENODE:PORT/PATH"
+        )
         pause = "shortest pause between syncs of a table, in seconds (300 unless told); never: by hand only"
         add.add_argument("--sync", metavar="SECONDS", help=pause)
         add.add_argument("--endpoint", metavar="URL", help="of the object store; AWS unless told")

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from console.accounts.lists import listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -17,9 +18,8 @@ from console.audit.queries import Filter
 from console.audit.readings import chain_context, record_reading
 from console.base.pagination import pager
 from console.pages.audit.forms import AuditForm
+from console.pages.audit.kind import AUDIT
 from tables.models import Table
-
-ROWS = 50
 
 
 @requires(Permission.AUDIT_READ, Permission.TABLE_READ)
@@ -29,10 +29,12 @@ def event_list(request: HttpRequest) -> HttpResponse:
     person, form = person_of(request), AuditForm(request.GET)
     wanted = form.wanted()
     record_reading(Actor.of(request), wanted)
-    page = queries.event_page(person, wanted, ROWS, request.GET.get("cursor", ""))
+    arranged = listing_of(person, AUDIT, request.GET)
+    page = queries.event_page(person, wanted, arranged.rows, request.GET.get("cursor", ""))
     context = {
         "lines": presenters.lines(page.rows),
         "page": pager(request.GET, page, "Older", text="newest first"),
+        "listing": arranged,
         "form": form,
         "about": _about(person, wanted),
         "is_narrowed": bool(wanted.given()),

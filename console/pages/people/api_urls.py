@@ -1,8 +1,9 @@
 from django.urls import path
 
-from console.pages.people import api, notices_api
+from console.pages.people import api, me_api, notices_api
 
 urlpatterns = [
+    path("me", me_api.Me.as_view(), name="api_me"),
     path("tokens", api.Tokens.as_view(), name="api_tokens"),
     path("tokens/<uuid:token_id>", api.TokenDetail.as_view(), name="api_token"),
     path("people", api.People.as_view(), name="api_people"),

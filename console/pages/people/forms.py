@@ -54,13 +54,39 @@ class TokenForm(forms.Form):
     )
 
 
+class FirstPasswordForm(forms.Form):
+    """The first password of a person who opened their link, twice."""
+
+    link = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    new_password = forms.CharField(
+        strip=False,
+        label="Password",
+        help_text="At least 12 characters. Not a common password, not digits only, not a few characters repeated.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "autofocus": True}),
+    )
+    new_password_again = forms.CharField(
+        strip=False, label="Confirm the password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def clean_new_password_again(self) -> str:
+        again = str(self.cleaned_data["new_password_again"])
+        if again != self.cleaned_data.get("new_password"):
+            raise forms.ValidationError("The two passwords differ.")
+        return again
+
+
 class NewPersonForm(forms.Form):
-    """A new person; Levee creates their first password."""
+    """A new person; Levee makes a link with which they set their password."""
 
     name = forms.CharField(
         max_length=64,
         help_text="Letters, digits and . _ @ + -",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+    role = forms.ChoiceField(
+        label="Role on everything",
+        choices=[("", "none yet"), *((r.value, r.value) for r in Role)],
+        required=False,
     )
 
 

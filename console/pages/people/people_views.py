@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +10,13 @@ from django import forms
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from console.accounts import services
+from console.accounts import first_links, services
 from console.accounts.appointments import appointed_by, appointments_of
+from console.accounts.authority import EVERYTHING
 from console.accounts.models import Grant, Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission, Role
@@ -54,17 +55,38 @@ def _manages_everybody(request: HttpRequest) -> bool:
 @never_cache
 @require_POST
 def person_add(request: HttpRequest) -> HttpResponse:
-    """Adds a person. Only this response shows the first password; the person must change it at the first sign-in."""
+    """Adds a person, with a role if one was chosen. Only this response shows the link with which they set their password."""
     form = NewPersonForm(request.POST)
     if not form.is_valid():
         return _people_page(request, form, status=400)
-    password = secrets.token_urlsafe(12)
+    actor = Actor.of(request)
     try:
-        made = services.add_person(Actor.of(request), form.cleaned_data["name"], password, must_change_password=True)
+        made = services.add_person(actor, form.cleaned_data["name"], None)
+        if role := form.cleaned_data["role"]:
+            services.grant(actor, made, Role(role), EVERYTHING)
+        secret = first_links.make(actor, made)
     except Problem as problem:
         form.add_error("name", _shown(problem))
         return _people_page(request, form, status=problem.status)
-    return _person_page(request, made.pk, first_password=password)
+    return _person_page(request, made.pk, first_link=_first_link(request, secret))
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@never_cache
+@require_POST
+def first_link(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+    """Makes a new link for a person who hasn't set a password yet; the earlier one ends."""
+    target = get_object_or_404(Person, pk=person_id)
+    try:
+        secret = first_links.make(Actor.of(request), target)
+    except Problem as problem:
+        return _person_page(request, target.pk, status=problem.status, refused=_shown(problem))
+    return _person_page(request, target.pk, first_link=_first_link(request, secret))
+
+
+def _first_link(request: HttpRequest, secret: str) -> str:
+    """The address to hand over. The secret is in the query: Levee's log has the paths of requests alone."""
+    return request.build_absolute_uri(f"{reverse('accounts:first_sign_in')}?link={secret}")
 
 
 def _shown(problem: Problem) -> str:
@@ -90,6 +112,7 @@ def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, 
         "form": GrantForm(),
         "places": ["everything", *(f"root:{root.name}" for root in roots_of(manager, Permission.PEOPLE_MANAGE)[:MOST])],
         "may_close": _manages_everybody(request),
+        "may_link": _manages_everybody(request) and not first_links.why_not(manager, target),
         "appointed": appointed_by(appointments_of([target.pk])),
         **more,
     }

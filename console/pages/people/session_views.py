@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts import attempts, devices, services, step_up
+from console.accounts import attempts, devices, first_links, services, step_up
 from console.accounts.models import PasswordAttempt, Person
 from console.accounts.permissions import Open, person_of, requires
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
@@ -25,7 +25,7 @@ from console.audit.services import record
 from console.base.addresses import leads_into_levee
 from console.base.errors import Problem
 from console.base.logs import request_address, request_id
-from console.pages.people.forms import ChangePasswordForm, ConfirmForm
+from console.pages.people.forms import ChangePasswordForm, ConfirmForm, FirstPasswordForm
 
 GET_OR_POST = require_http_methods(["GET", "POST"])
 
@@ -59,13 +59,7 @@ class SignIn(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
         person = form.get_user()
         attempts.succeeded(self.attempt)  # whatever comes next: the password was right
-        with transaction.atomic():
-            record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
-            login(self.request, person)
-            step_up.confirm(self.request)
-        response = HttpResponseRedirect(self.get_success_url())
-        devices.remember(self.request, response, person)
-        return response
+        return _signed_in(self.request, person, self.get_success_url())
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         actor = Actor(ActorKind.SYSTEM, "sign-in", address=request_address.get(), request_id=request_id.get())
@@ -73,6 +67,41 @@ class SignIn(LoginView):
         name = _name_given(self.request)
         record(actor, Action.SIGN_IN, ObjectKind.PERSON, "unknown", name, outcome=Outcome.REFUSED, reason=reason)
         return super().form_invalid(form)
+
+
+def _signed_in(request: HttpRequest, person: Person, onward: str) -> HttpResponseRedirect:
+    """Records the sign-in, opens the session, and leads on."""
+    with transaction.atomic():
+        record(_signing_in(person), Action.SIGN_IN, ObjectKind.PERSON, person.id, person.name)
+        login(request, person)
+        step_up.confirm(request)
+    response = HttpResponseRedirect(onward)
+    devices.remember(request, response, person)
+    return response
+
+
+@requires(Open.PUBLIC)
+@never_cache
+@sensitive_post_parameters("link", "new_password", "new_password_again")
+@GET_OR_POST
+def first_sign_in(request: HttpRequest) -> HttpResponse:
+    """The page behind a first link: its person sets a password and is signed in."""
+    secret = (request.POST if request.method == "POST" else request.GET).get("link", "")
+    person = first_links.holder(secret[:100].replace("\x00", ""))
+    if person is None:
+        return render(request, "accounts/first_sign_in.html", status=404)
+    form = FirstPasswordForm(request.POST or None, initial={"link": secret})
+    if request.method == "POST" and form.is_valid():
+        try:
+            with transaction.atomic():
+                person = first_links.use(_signing_in(person), secret, form.cleaned_data["new_password"])
+                return _signed_in(request, person, reverse("home"))
+        except Problem as problem:
+            if problem.status not in {400, 409}:
+                raise
+            form.add_error("new_password", problem.detail)
+    context = {"form": form, "person": person}
+    return render(request, "accounts/first_sign_in.html", context, status=400 if form.errors else 200)
 
 
 def _name_given(request: HttpRequest) -> str:

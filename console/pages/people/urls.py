@@ -6,6 +6,7 @@ app_name = "accounts"
 
 urlpatterns = [
     path("sign-in/", session_views.SignIn.as_view(), name="sign_in"),
+    path("first-sign-in/", session_views.first_sign_in, name="first_sign_in"),
     path("sign-out/", session_views.sign_out, name="sign_out"),
     path("confirm/", session_views.confirm, name="confirm"),
     path("account/password/", session_views.change_password, name="change_password"),
@@ -16,6 +17,7 @@ urlpatterns = [
     path("people/", people_views.people, name="people"),
     path("people/add/", people_views.person_add, name="person_add"),
     path("people/<uuid:person_id>/", people_views.person, name="person"),
+    path("people/<uuid:person_id>/first-link/", people_views.first_link, name="first_link"),
     path("people/<uuid:person_id>/access/", people_views.person_access, name="person_access"),
     path("people/<uuid:person_id>/grants/", people_views.grant_add, name="grant_add"),
     path("people/<uuid:person_id>/grants/<uuid:grant_id>/remove/", people_views.grant_remove, name="grant_remove"),

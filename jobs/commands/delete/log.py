@@ -13,6 +13,7 @@ from jobs.commands.delete.rules import consequences_of
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
 from jobs.pruning.prediction import see
+from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
 from tables.deltalog.read.paths import canonical
@@ -68,6 +69,7 @@ def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[
         "rows_copied": _copied(touched, matched) if rewrites else 0,
         "rows_hash": matched.rows_hash,
         "partitions": _partitions(touched),
+        "by_partition": _by_partition(preview, subject.table.path, matched),
         "notes": [],
         "speed": "spark",
     }
@@ -83,6 +85,13 @@ def uncounted(preview: LogPreview, seconds: float) -> dict[str, Any]:
         " delete of the whole table: any newer version of the table before the run makes it stale."
     )
     return preview.values | {"class": "whole_table", "notes": [note, *preview.values["notes"]]}
+
+
+def _by_partition(preview: LogPreview, location: str, matched: Matched) -> dict[str, Any] | None:
+    """Spark's count by partition; None for a table without partitions."""
+    spread: dict[str, Any] | None = preview.values["by_partition"]
+    paths = [_absolute(path, location) for path in preview.files.column("path").to_pylist()]
+    return spread and counted(spread, preview.files, [matched.files.get(path, 0) for path in paths])
 
 
 def _touched(files: pa.Table, location: str, counted: Mapping[str, int]) -> pa.Table:

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.engine.storage import Unreachable
-from tables.deltalog.read import object_stores
+from tables.deltalog.read import name_nodes, object_stores
 from tables.deltalog.read.object_stores import ObjectStoreOptions
 from tables.deltalog.read.storage import StorageError
 
@@ -32,6 +32,13 @@ PATIENCE: Mapping[str, str] = {
     "retry.interval": "500ms",
     "connection.establish.timeout": "15s",  # the least that s3a takes
     "connection.timeout": f"{object_stores.PATIENT.answer_s:g}s",
+}
+# The same for HDFS, whose client would go on for a quarter of an hour as well.
+HDFS_PATIENCE: Mapping[str, str] = {
+    "ipc.client.connect.timeout": "15000",
+    "ipc.client.connect.max.retries": "3",
+    "ipc.client.connect.max.retries.on.timeouts": "2",
+    "ipc.client.rpc-timeout.ms": "60000",
 }
 # How long work under the old description may end before the connection that it uses is closed.
 GRACE_SECONDS = 20.0
@@ -72,13 +79,24 @@ class BucketSettings:
     @contextmanager
     def reaching(self, session: SparkSession, paths: Iterable[str]) -> Iterator[None]:
         """Spark reaches the buckets of these paths inside, as they are described now. Local paths need nothing. Raises Unreachable."""
+        wanted = list(paths)
+        if any(map(name_nodes.is_hdfs, wanted)):
+            self._be_patient(session)
         described = {
-            options.bucket: options for options in map(_options_of, filter(object_stores.is_object_store, paths))
+            options.bucket: options for options in map(_options_of, filter(object_stores.is_object_store, wanted))
         }
         with ExitStack() as stack:
             for options in described.values():
                 stack.enter_context(self._using(session, options))
             yield
+
+    def _be_patient(self, session: SparkSession) -> None:
+        """Once for each JVM, before its first file system on HDFS: that one keeps the settings it was opened with."""
+        with self._changed:
+            if "hdfs" not in self._applied:
+                for key, value in HDFS_PATIENCE.items():
+                    _configuration(session).set(key, value)
+                self._applied["hdfs"] = ""
 
     @contextmanager
     def _using(self, session: SparkSession, options: ObjectStoreOptions) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +25,11 @@ def figures_of(job: Job, undo: Undo | None) -> list[Shown]:
     """The preview's counts, and how long you could undo it; empty before there is a preview."""
     figures = [_shown(figure) for figure in registry.figures_of(job)]
     return figures if not figures or undo is None or undo.until is None else [*figures, _undo(undo)]
+
+
+def figures_at(job: Job, preview: Mapping[str, Any]) -> list[Shown]:
+    """The counts of a preview that the job has or had."""
+    return [_shown(figure) for figure in registry.figures_of(job, preview)]
 
 
 def outcome_of(job: Job, result: Result) -> list[Shown]:

@@ -41,21 +41,19 @@ def count_waiting(person: Person) -> int:
     return waiting_for(person).count() if person.may(Permission.JOB_DECIDE) else 0
 
 
-def waiting_rows(person: Person, limit: int = 20) -> list[dict[str, Any]]:
-    """The same as the home page lists them."""
-    if not person.may(Permission.JOB_DECIDE):
-        return []
-    return [queries.row(job) | {"title": heading_of(job)} for job in _loaded(waiting_for(person))[:limit]]
+def waiting_cards(person: Person, limit: int = 20) -> list[dict[str, Any]]:
+    """The same as the home page lists them; no query for a person who can't decide any."""
+    return _cards(_loaded(waiting_for(person))[:limit]) if person.may(Permission.JOB_DECIDE) else []
 
 
-def page_of(person: Person, shown: str) -> dict[str, Any]:
-    """One tab of the page of approvals."""
+def page_of(person: Person, shown: str, most: int = MOST) -> dict[str, Any]:
+    """One tab of the page of approvals, at most so many requests of each kind."""
     chosen = shown if shown in SHOWN else "waiting"
-    tab = {"waiting": _waiting_tab, "mine": _mine_tab, "decided": _decided_tab}[chosen](person)
+    tab = {"waiting": _waiting_tab, "mine": _mine_tab, "decided": _decided_tab}[chosen](person, most)
     mine = reviewed(Job.objects.filter(requested_by=person, state__in=OPEN)).count()
     counts = {"waiting": count_waiting(person), "mine": mine}
     # `waiting_count`: the navigation shows the same number, and asks no second time.
-    shared = {"counts": counts, "waiting_count": counts["waiting"], "most": MOST}
+    shared = {"counts": counts, "waiting_count": counts["waiting"], "most": most}
     return {"shown": chosen, "tabs": _tabs(chosen, counts), **shared, **tab}
 
 
@@ -66,9 +64,9 @@ def _tabs(chosen: str, counts: dict[str, int]) -> list[dict[str, Any]]:
     ]
 
 
-def _waiting_tab(person: Person) -> dict[str, Any]:
-    mine = list(_loaded(waiting_for(person))[:MOST])
-    visible = _loaded(visible_to(person) & _waiting()).order_by("-requested_at")[:MOST]
+def _waiting_tab(person: Person, most: int) -> dict[str, Any]:
+    mine = list(_loaded(waiting_for(person))[:most])
+    visible = _loaded(visible_to(person) & _waiting()).order_by("-requested_at")[:most]
     cards = _cards([*mine, *(job for job in visible if job not in mine)])
     return {"waiting": cards[: len(mine)], "others": _others(person, cards[len(mine) :])}
 
@@ -87,16 +85,16 @@ def _others(person: Person, cards: list[dict[str, Any]]) -> list[dict[str, Any]]
     return undecidable
 
 
-def _mine_tab(person: Person) -> dict[str, Any]:
+def _mine_tab(person: Person, most: int) -> dict[str, Any]:
     asked = reviewed(Job.objects.filter(requested_by=person))
-    return {"mine": _cards(_loaded(asked).order_by("-requested_at")[:MOST])}
+    return {"mine": _cards(_loaded(asked).order_by("-requested_at")[:most])}
 
 
-def _decided_tab(person: Person) -> dict[str, Any]:
+def _decided_tab(person: Person, most: int) -> dict[str, Any]:
     decisions = Decision.objects.filter(person=person).select_related("job__table", "job__requested_by")
     rows = [
         {"decision": decision, "title": heading_of(decision.job), **_row(decision.job)}
-        for decision in decisions.order_by("-decided_at")[:MOST]
+        for decision in decisions.order_by("-decided_at")[:most]
     ]
     return {"decided": rows}
 

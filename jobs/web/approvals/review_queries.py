@@ -17,6 +17,7 @@ from jobs.models import Decision, Edit, Job, JobEvent
 from jobs.policy.approvers import doubt_of, weights
 from jobs.policy.evaluate import approvals, policy_of, required
 from jobs.targets.undo_window import Undo, undo_to, version_before
+from jobs.web.approvals import revisions
 from jobs.web.approvals.figures import figures_of
 from jobs.web.jobs import queries
 from jobs.web.parts import parts_of
@@ -111,7 +112,7 @@ def review_of(person: Person, job: Job) -> dict[str, Any]:
         **_acts(person, job),
         "preview_text": queries.state_sentence(job),
         "decisions": [{"decision": d, "weight": None if d.voided_at else weighed.get(d.person_id)} for d in decisions],
-        "events": queries.events_of(job),
+        "events": revisions.told(job, queries.events_of(job)),
         "reasons": _reasons(job),
         "standing": standing(person, job, decisions, edited),
     }

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
+from console.accounts.lists import listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.accounts.step_up import confirm_url, is_recent, require_recent
@@ -31,6 +32,7 @@ from jobs.web.approvals import queries as approval_queries
 from jobs.web.approvals import review_queries
 from jobs.web.approvals import undo as undo_queries
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm, require_valid
+from jobs.web.kinds import APPROVALS
 from jobs.web.parts import parts_of
 from jobs.web.reads import row_views
 
@@ -79,7 +81,9 @@ def sample(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 def approvals(request: HttpRequest) -> HttpResponse:
     """The requests that wait for you, those you made, and those you decided."""
     person, shown = person_of(request), request.GET.get("show", "waiting")
-    return render(request, "jobs/approvals/approvals.html", approval_queries.page_of(person, shown))
+    arranged = listing_of(person, APPROVALS, request.GET)
+    context = approval_queries.page_of(person, shown, arranged.rows) | {"listing": arranged}
+    return render(request, "jobs/approvals/approvals.html", context)
 
 
 @requires(Permission.JOB_REQUEST)

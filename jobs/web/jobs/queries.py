@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -29,6 +29,7 @@ from tables.models import Commit, Explanation
 from tables.rules.destruction import DESTRUCTIVE
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
+OLDEST = (Key("requested_at"), Key("id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,12 @@ def _uuid(text: str) -> uuid.UUID:
         return uuid.UUID(int=0)
 
 
-def job_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Job]:
-    """Jobs, newest first."""
+def job_page(
+    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+) -> Page[Job]:
+    """Jobs, newest first unless told."""
     jobs = wanted.apply(visible_to(person)).select_related("table", "requested_by")
-    return page(jobs.defer("preview"), NEWEST, limit, cursor)  # it can be long, and a list doesn't need it
+    return page(jobs.defer("preview"), order, limit, cursor)  # it can be long, and a list doesn't need it
 
 
 def row(job: Job) -> dict[str, Any]:
@@ -86,10 +89,19 @@ def row(job: Job) -> dict[str, Any]:
     }
 
 
-def unended(person: Person, limit: int = 20) -> list[dict[str, Any]]:
-    """Jobs that haven't ended, newest first."""
-    jobs = visible_to(person).filter(state__in=OPEN).select_related("table", "requested_by")[:limit]
-    return [row(job) for job in jobs]
+def running(person: Person, limit: int = 20) -> list[dict[str, Any]]:
+    """Jobs that run, or will without anybody's decision, newest first."""
+    return _rows(person, OPEN - {State.AWAITING_APPROVAL}, limit)
+
+
+def awaiting_approval(person: Person, limit: int = 20) -> list[dict[str, Any]]:
+    """Jobs that wait for anybody's decision, newest first."""
+    return _rows(person, {State.AWAITING_APPROVAL}, limit)
+
+
+def _rows(person: Person, states: Collection[State], limit: int) -> list[dict[str, Any]]:
+    jobs = visible_to(person).filter(state__in=states).select_related("table", "requested_by").defer("preview")
+    return [row(job) for job in jobs.order_by("-requested_at", "-id")[:limit]]
 
 
 def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from console.accounts.lists import in_order, listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -16,21 +17,42 @@ from jobs.lifecycle import cancelling
 from jobs.targets.access import job_for
 from jobs.web.jobs import queries
 from jobs.web.jobs.forms import JobFilterForm
+from jobs.web.kinds import JOBS
 
-PAGE = 50
+ORDERS = {"newest": queries.NEWEST, "oldest": queries.OLDEST}
 
 
 @requires(Permission.TABLE_READ)
 @require_GET
 def job_list(request: HttpRequest) -> HttpResponse:
-    """Every job that you may see, newest first."""
-    form = JobFilterForm(request.GET)
+    """Every job that you may see, newest first unless you have it otherwise."""
+    person, form = person_of(request), JobFilterForm(request.GET)
     given = form.cleaned_data if form.is_valid() else {}
     wanted = queries.Filter(state=given.get("state", ""), by=given.get("by", ""), table=str(given.get("table") or ""))
-    listed = queries.job_page(person_of(request), wanted, PAGE, request.GET.get("cursor", ""))
+    arranged = listing_of(person, JOBS, request.GET)
+    order = request.GET.get("order") or arranged.order
+    is_oldest_first = order == "oldest"
+    keys = ORDERS.get(order, queries.NEWEST)
+    listed = queries.job_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), keys)
     jobs = [queries.row(job) for job in listed.rows]
-    page = {**pager(request.GET, listed, "Older"), "jobs": jobs, "filtered": bool(wanted)}
-    return render(request, "jobs/jobs/list.html", {"page": page, "filters": [form["state"], form["by"]]})
+    words = {"next_text": "Newer", "previous_text": "Older"} if is_oldest_first else {"next_text": "Older"}
+    page = {**pager(in_order(request.GET, order), listed, **words), "jobs": jobs, "filtered": bool(wanted)}
+    context = {
+        "page": page,
+        "filters": [form["state"], form["by"]],
+        "listing": arranged,
+        "is_oldest_first": is_oldest_first,
+        "turned_url": _turned(request, "newest" if is_oldest_first else "oldest"),
+    }
+    return render(request, "jobs/jobs/list.html", context)
+
+
+def _turned(request: HttpRequest, order: str) -> str:
+    """The same list in the other order, from its start."""
+    query = request.GET.copy()
+    query.pop("cursor", None)
+    query["order"] = order
+    return f"?{query.urlencode()}"
 
 
 @requires(Permission.JOB_REQUEST, Permission.JOB_CANCEL_ANY)

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.lists import listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -23,6 +24,7 @@ from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
+from jobs.web.kinds import STREAMS
 from jobs.web.streams import batch_rows, listing, rates, round_lines, states
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
@@ -39,8 +41,10 @@ SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 def streams(request: HttpRequest) -> HttpResponse:
     """Every stream into a table that you may see, by name."""
     person = person_of(request)
-    found = listing.listed(person, PAGE, request.GET.get("cursor", ""))
+    arranged = listing_of(person, STREAMS, request.GET)
+    found = listing.listed(person, arranged.rows, request.GET.get("cursor", ""))
     context = {
+        "listing": arranged,
         "rows": [listing.row(stream) for stream in found.rows],
         "page": pager(request.GET, found, "Next", previous_text="Previous"),
         "counted": listing.counted(person),  # by state, of all pages

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Self, cast
 
 import obstore
-from obstore.exceptions import BaseError
+from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import ObjectStore, from_url
 
 from tables.deltalog.read import object_stores
@@ -37,10 +37,17 @@ class ObjectStorage:
 
     def _listed(self, folder: str, after: str) -> Iterator[Entry]:
         prefix = f"{self._prefix}{folder}/"
-        offset = f"{prefix}{after}" if after else None
+        seen = f"{prefix}{after}" if after else ""
         try:
-            for batch in obstore.list(self._store, prefix, offset=offset):
-                yield from _direct_children(cast(list[dict[str, Any]], batch), prefix)
+            try:
+                for batch in obstore.list(self._store, prefix, offset=seen or None):
+                    page = cast(list[dict[str, Any]], batch)
+                    yield from _direct_children(page, prefix)
+                    seen = str(page[-1]["path"]) if page else seen
+            except InvalidPathError:  # a key like a//b somewhere below, for which obstore drops its page
+                found = obstore.list_with_delimiter(self._store, prefix)
+                direct = cast(list[dict[str, Any]], found["objects"])
+                yield from _direct_children([meta for meta in direct if str(meta["path"]) > seen], prefix)
         except FileNotFoundError:
             return
         except BaseError as error:

@@ -110,6 +110,11 @@ def be_brief() -> None:
     _patience = BRIEF
 
 
+def patience() -> Patience:
+    """How long this process waits for a store."""
+    return _patience
+
+
 def options_of(uri: str) -> ObjectStoreOptions:
     """The description of the bucket that a URI names. Raises StorageError when no root says how to reach it."""
     bucket, _ = split(uri)

@@ -16,7 +16,7 @@ from tables.deltalog.read.lines import parse_json, read_lines
 from tables.deltalog.read.parsing import parse_action, typed_actions
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.readahead import reading_ahead
-from tables.deltalog.read.storage import Entry, LocalStorage, Storage
+from tables.deltalog.read.storage import Entry, LocalStorage, Storage, StorageError
 from tables.deltalog.read.times import Clock, in_commit_timestamps
 from tables.deltalog.replay.rebuild import rebuild
 from tables.deltalog.replay.sync import Sync
@@ -101,12 +101,15 @@ class DeltaLog:
     def find_mark(self, job_id: str, since: int | None = None) -> Commit | None:
         """The first commit after `since` whose `userMetadata` is JSON with `"job": job_id`, None when there is none.
 
-        Lines without the id are not parsed.
+        Lines without the id are not parsed. Raises StorageError for a commit that can't be read: it may be the one.
         """
         return self._first_marked(job_id, self.listing(None if since is None else since + 1).commits)
 
     def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[Commit | None, int]:
-        """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at."""
+        """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at.
+
+        Raises StorageError as `find_mark` does.
+        """
         commits = self._next_commits(since, most)
         return self._first_marked(job_id, commits), max(commits, default=since)
 
@@ -114,9 +117,11 @@ class DeltaLog:
         needle = job_id.encode()
         with reading_ahead(self.storage, commits.values()) as storage:
             for version, entry in commits.items():
-                lines = read_lines(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems())
+                problems = Problems()
+                lines = read_lines(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems)
                 if any(needle in line and _marks(line, job_id) for _, line in lines):
                     return read_commit(storage, version, entry, Clock())
+                _require_read(problems)
         return None
 
     def _next_commits(self, since: int, most: int) -> dict[int, Entry]:
@@ -131,6 +136,13 @@ class DeltaLog:
         if commits or newest_checkpoint(self.storage) <= since:
             return commits
         return dict(islice(self.listing(since + 1).commits.items(), most))
+
+
+def _require_read(problems: Problems) -> None:
+    """Raises StorageError for a file that wasn't read to its end; damage in what was read is no matter here."""
+    for problem in problems.found():
+        if problem.code in (Code.MISSING, Code.UNREADABLE):
+            raise StorageError(f"{problem.file}: {problem.reason}")
 
 
 def job_of(user_metadata: str | None) -> str | None:
@@ -171,7 +183,7 @@ def _version(name: str) -> int | None:
 
 
 def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
-    """The log of the table at an absolute path, `file:` and an absolute path, or a URI of an object store.
+    """The log of the table at an absolute path, `file:` and an absolute path, or a URI of an object store or of HDFS.
 
     Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path. With a `storage` (`ObjectStorage.of` for an
     obstore store that is open already) the location is not looked at.
@@ -182,6 +194,10 @@ def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
         location = "/" + location.removeprefix("file:").lstrip("/")
     if location.startswith("/"):
         return DeltaLog(LocalStorage(location))
+    if location.startswith("hdfs://"):
+        from tables.deltalog.read.hdfs_storage import HdfsStorage
+
+        return DeltaLog(HdfsStorage(location))
     if _URI.match(location):
         from tables.deltalog.read.object_storage import ObjectStorage
 

@@ -56,7 +56,7 @@ class NewRoot(Body):
 
 
 class PlaceAsked(Body):
-    """A place to test before it is registered. With `writes`, Levee writes one empty object there, and deletes it."""
+    """A place to test before it is registered. With `writes`, Levee writes one empty object or file there, and deletes it."""
 
     uri = Text(max_length=4096)
     storage = StorageIn(required=False)

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.lists import Listing, in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -24,15 +25,12 @@ from tables.catalog import additions, bulk_additions, facets, listing, scans
 from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm
+from tables.web.kinds import TABLES
 from tables.web.table_state import state_of
 
-ROWS = 50
 FINDINGS = 200
 FRESH = 50
-HEADS = (
-    ("Table", "name"), ("Version", None), ("Size", "-size"), ("Files", "-files"), ("Rows", None), ("Last change", "-changed"),
-    ("Health", None),
-)  # fmt: skip
+ORDERED_BY = {"size": "-size", "files": "-files", "changed": "-changed"}  # column → the order that its head asks for
 MAX_VALUES = 100  # of one group
 
 
@@ -42,15 +40,17 @@ def table_list(request: HttpRequest) -> HttpResponse:
     """The filtered catalog; only the table for a swap while you type."""
     person = person_of(request)
     wanted = _filter(request)
-    order = request.GET.get("order", "") or ("best" if terms(wanted.q) else "name")
-    table_page = listing.table_page(person, wanted, order, ROWS, request.GET.get("cursor", ""))
+    arranged = listing_of(person, TABLES, request.GET)
+    order = request.GET.get("order", "") or ("best" if terms(wanted.q) else arranged.order or "name")
+    table_page = listing.table_page(person, wanted, order, arranged.rows, request.GET.get("cursor", ""))
     is_all = table_page.next is None and table_page.previous is None
     context = {
         "rows": [{"table": table, "state": state_of(table)} for table in table_page.rows],
-        "heads": _heads(request, order),
+        "listing": arranged,
+        "heads": _heads(request, order, arranged),
         "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
         "most_counted": listing.MOST_COUNTED,
-        "page": pager(request.GET, table_page, "Next", text=_order_text(order)),
+        "page": pager(in_order(request.GET, arranged.order and order), table_page, "Next", text=_order_text(order)),
         "wanted": wanted,
         "order": order,
         "may_convert": person.may(Permission.JOB_REQUEST),
@@ -74,14 +74,16 @@ def _values(request: HttpRequest, name: str) -> list[str]:
 
 
 def _order_text(order: str) -> str:
-    return {"best": "best match first", "name": "by name"}.get(order) or dict(ORDERS).get(order, "")
+    return "best match first" if order == "best" else dict(ORDERS).get(order, "")
 
 
-def _heads(request: HttpRequest, order: str) -> list[dict[str, Any]]:
-    """The list's columns, with the addresses that order it by them."""
+def _heads(request: HttpRequest, order: str, arranged: Listing) -> list[dict[str, Any]]:
+    """The columns that the person has, with the addresses that order the list by them."""
     heads: list[dict[str, Any]] = []
-    for text, by in HEADS:
-        head = {"text": text, "numeric": text not in ("Table", "Health"), "sorted": by == order}
+    shown_columns = [(name, text) for name, text in TABLES.columns if name in arranged.columns]
+    for name, text in (("table", "Table"), *shown_columns):
+        by = "name" if name == "table" else ORDERED_BY.get(name)
+        head = {"name": name, "text": text, "numeric": name not in ("table", "health"), "sorted": by == order}
         if by is not None:
             query = request.GET.copy()
             query.pop("cursor", None)

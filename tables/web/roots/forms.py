@@ -85,7 +85,7 @@ def _storage_fields() -> dict[str, forms.Field]:
             widget=hidden,
         ),
         "writes": forms.BooleanField(
-            required=False, label="Test writing too: Levee writes one empty object, and deletes it"
+            required=False, label="Test writing too: Levee writes one empty object or file, and deletes it"
         ),
     }
 
@@ -132,7 +132,8 @@ class NewRootForm(RootForm):
         max_length=4096,
         strip=False,
         label="Place",
-        help_text="A directory of the machine that runs Levee, such as /lake, or a prefix of an object store, such as s3://bucket/lake.",
+        help_text="A directory of the machine that runs Levee, such as /lake, a prefix of an object store, such as s3://bucket/lake, or "
+        "a directory on HDFS, such as hdfs://namenode:8020/lake.",
         widget=forms.TextInput(attrs=LITERAL),
     )
     field_order = ["name", "uri", "sync_seconds", "scan_hours", "adds_found"]

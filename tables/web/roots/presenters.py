@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import StateLook
 from tables.catalog import object_stores, root_figures
 from tables.catalog.root_figures import Figures
+from tables.deltalog.read.hdfs import user_name
+from tables.deltalog.read.name_nodes import is_hdfs
 from tables.models import Root, Table
+from tables.rules.sample_lake import is_sample
 from tables.web.table_state import state_of
 
 MOST_TROUBLED = 20
@@ -59,15 +64,16 @@ def details(person: Person, root: Root) -> dict[str, Any]:
         "most_troubled": MOST_TROUBLED,
         "may_scan": person.scopes(Permission.TABLE_ADD).covers_root(root.pk) and root.paused_at is None,
         "may_remove": person.scopes(Permission.ROOT_MANAGE).everything,
+        "is_sample": is_sample(settings.ENV.home, root.uri),
         **storage_of(root),
     }
 
 
 def storage_of(root: Root) -> dict[str, Any]:
-    """How the root's bucket is reached, and the other roots in it; None for a directory of this machine."""
+    """How the root's bucket is reached, and the other roots in it, or whom Levee is on HDFS; None for a directory of this machine."""
     store = object_stores.row_of(root)
     if store is None:
-        return {"store": None}
+        return {"store": None, "hdfs_user": user_name() if is_hdfs(root.uri) else None}
     others = [other for other in object_stores.roots_in(store.pk) if other != root]
     return {"store": store, "key": object_stores.ending(store.key_id), "sharing": others}
 

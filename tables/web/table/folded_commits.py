@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import groupby
 
 from tables.deltalog.rules.reachability import Reach
+from tables.web.charts import spark
 from tables.web.table.commit_lines import CommitRow, files_text, signed, signed_bytes
 
 SHORTEST = 5  # commits; fewer are shown one by one
@@ -17,7 +18,7 @@ SHORTEST = 5  # commits; fewer are shown one by one
 class Run:
     """Neighbouring commits of one operation by one writer, with nothing to review. Sums as texts; None is unknown.
 
-    `reach` is that of the oldest, the first to be lost.
+    `reach` is that of the oldest, the first to be lost. `times` draws when they were made, as a path; empty where that isn't known.
     """
 
     first: int
@@ -30,6 +31,7 @@ class Run:
     files: str
     bytes: str | None
     reach: Reach
+    times: str = ""
 
     @property
     def count(self) -> int:
@@ -78,6 +80,7 @@ def _run(rows: Sequence[CommitRow]) -> Run:
         files=files_text(_sum([c.files_added for c in commits]), _sum([c.files_removed for c in commits])),
         bytes=signed_bytes(_sum([c.bytes_added for c in commits]), _sum([c.bytes_removed for c in commits])),
         reach=oldest.reach,
+        times=spark([commit.committed_at for commit in commits]),
     )
 
 

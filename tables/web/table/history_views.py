@@ -12,23 +12,26 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from console.accounts.lists import listing_of
+from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.base.errors import Problem
 from console.base.pagination import Page, pager
 from tables import ports
-from tables.history import commit_files, explained, operations, payloads, queries, schemas
+from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
 from tables.history.reachability import Reach, joined
 from tables.models import Commit, Table
 from tables.web import charts
 from tables.web.forms import HistoryForm
+from tables.web.kinds import HISTORY
 from tables.web.list.views import shown
-from tables.web.table import commit_lines, folded_commits, page_header
+from tables.web.table import commit_lines, folded_commits, page_header, timelines
 from tables.web.table.shared import start_of, table_page
 
-COMMITS = 50
 MOST_COMMITS = 400  # on a page where most lie in runs
 FILES = 50
+ACTS = 15
 
 
 @requires(Permission.TABLE_READ)
@@ -42,8 +45,10 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     wanted = _history_filter(form) if form.is_valid() else queries.Filter()
     incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
     reach = Reach(table)
-    page, rows = _lines(request, table, wanted, incarnation, reach)
+    arranged = listing_of(person_of(request), HISTORY, request.GET)
+    page, rows = _lines(request, table, wanted, incarnation, reach, arranged.rows)
     context = {
+        "listing": arranged,
         "rows": rows,
         "is_unfolded": "unfold" in request.GET,
         "form": form,
@@ -53,14 +58,16 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     context |= {"operations": operations.names(table, incarnation), "groups": queries.GROUPS}
     context["commits_url"] = reverse("tables:commit", args=[table.pk, 0]).removesuffix("0/")
     if begins := wanted.before is None and not request.GET.get("cursor"):
-        context |= _drawn(reach)
+        context |= _drawn(reach) | _acts(person_of(request), table)
     return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, page))
 
 
 Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.Run]]
 
 
-def _lines(request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach) -> Lines:
+def _lines(
+    request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach, commits: int
+) -> Lines:
     """A page of the history, runs folded unless they are to be opened; where it folds to little, a longer one."""
     person, cursor = person_of(request), request.GET.get("cursor", "")
 
@@ -70,11 +77,11 @@ def _lines(request: HttpRequest, table: Table, wanted: queries.Filter, incarnati
         jobs = ports.jobs_of(person, page.rows)
         return page, commit_lines.commit_rows(page.rows, reach.over(page.rows), known, jobs)
 
-    page, rows = read(COMMITS)
+    page, rows = read(commits)
     if "unfold" in request.GET:
         return page, rows
     lines = folded_commits.folded(rows)
-    if len(lines) <= COMMITS // 2 and (page.next or page.previous):
+    if len(lines) <= commits // 2 and (page.next or page.previous):
         page, rows = read(MOST_COMMITS)
         lines = folded_commits.folded(rows)
     return page, lines
@@ -89,9 +96,23 @@ def _drawn(reach: Reach) -> dict[str, Any]:
 
 
 def _days(table: Table) -> dict[str, Any]:
-    """Commits and rows by day, and their drawings."""
+    """Commits and rows by day, size and rows by version, and their drawings."""
     days = queries.days_of(table, timezone.now()) if table.version is not None else []
-    return {"days": days, "commits_drawn": charts.commits_by_day(days), "rows_drawn": charts.rows_over_time(days)}
+    points = growth.by_version(table)
+    return {
+        "days": days,
+        "commits_drawn": charts.commits_by_day(days),
+        "rows_drawn": charts.rows_over_time(days),
+        "points": points[::-1],
+        "version_sizes": charts.sizes_over_versions(points),
+        "version_rows": charts.rows_over_versions(points),
+    }
+
+
+def _acts(person: Person, table: Table) -> dict[str, Any]:
+    """What Levee's jobs did to the table, as far as the person may see it, and its drawing."""
+    acts = ports.acts_on(person, table, ACTS)
+    return {"acts": acts[::-1], "acts_drawn": timelines.acts_over_time(acts, timezone.now())}
 
 
 def _history_filter(form: HistoryForm) -> queries.Filter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
 
@@ -37,6 +38,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "delete_url": _change_url("jobs:delete", person, table),
         "rows_url": _rows_url(person, table),
         "restore_url": _change_url("jobs:restore", person, table),
+        "optimize_url": _change_url("jobs:optimize", person, table),
         "moved_to": moved_to(person, table),
         "unexplained": sum(unexplained.values()),
         "unexplained_in": next(iter(unexplained), table.incarnation),
@@ -113,3 +115,22 @@ def _reversed(name: str, *args: object) -> str | None:
         return reverse(name, args=args)
     except NoReverseMatch:
         return None
+
+
+def places(person: Person, table: Table) -> list[tuple[str, str]]:
+    """The pages of a table that its header offers to the person, as names and addresses: the acts first, then the tabs."""
+    convert = _convert_url(person, table)
+    acts = [
+        ("Delete rows…", _change_url("jobs:delete", person, table)),
+        ("Restore…", _change_url("jobs:restore", person, table)),
+        ("Optimize…", _change_url("jobs:optimize", person, table)),
+        ("Convert…", f"{convert}?{urlencode({'path': table.path})}" if convert else None),
+        ("Describe…", reverse("tables:describe", args=[table.pk]) if may_describe(person, table) else None),
+    ]
+    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tab(table)
+    return [(text, url) for text, url in acts if url] + [(tab["text"], tab["url"]) for tab in tabs]
+
+
+def may_describe(person: Person, table: Table) -> bool:
+    """Whether the page of description, owner and tags has something to change for the person."""
+    return may(person, table, Permission.TABLE_ADD) or may(person, table, Permission.TAG_MANAGE)

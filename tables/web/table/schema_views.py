@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from console.accounts.permissions import person_of, requires
@@ -16,7 +17,7 @@ from tables.history import payloads, queries, schemas
 from tables.models import Table
 from tables.web.forms import CompareForm
 from tables.web.list.views import shown
-from tables.web.table import page_header, schema_pages, state_comparison
+from tables.web.table import page_header, schema_pages, state_comparison, timelines
 from tables.web.table.shared import start_of, table_page, version_asked
 
 
@@ -36,6 +37,7 @@ def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         table,
         "schema",
         changes=changes,
+        columns_drawn=timelines.columns_over_time(changes, timezone.now()),
         older_changes=page.next,
         all_changes=queries.schema_commits(table).count() if page.next or "changes" in request.GET else None,
         compared=_compared(request, table),

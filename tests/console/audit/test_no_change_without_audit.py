@@ -10,7 +10,8 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.utils import timezone
 
-from console.accounts.models import Grant, Notice, Person, Token
+from console.accounts import first_links
+from console.accounts.models import FirstLink, Grant, Notice, Person, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.supervisor import postgres
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 KEPT = (
     Person,
+    FirstLink,
     Notice,
     Grant,
     Root,
@@ -130,7 +132,13 @@ PAGE_ACTS = {
     "/people/<uuid:person_id>/access/": {"active": "false"},
     "/people/<uuid:person_id>/grants/": {"role": "operator", "on": "everything"},
     "/people/<uuid:person_id>/grants/<uuid:grant_id>/remove/": {},
-    "/people/add/": {"name": "eve", "password": "a much longer passphrase"},
+    "/people/add/": {"name": "eve"},
+    "/people/<uuid:unseen_id>/first-link/": {},
+    "/first-sign-in/": lambda t: {
+        "link": t["link"],
+        "new_password": "a much longer passphrase",
+        "new_password_again": "a much longer passphrase",
+    },
     "/policies/<uuid:policy_id>/remove/": {},
     "/policies/<uuid:policy_id>/switch/": {},
     "/notices/<uuid:notice_id>/acknowledge/": {},
@@ -181,6 +189,7 @@ PAGE_ACTS = {
     "/roots/<uuid:stored_id>/storage/": {"do": "save", "region": "eu-west-1"},
     "/roots/<uuid:paused_id>/resume/": {},
     "/roots/<uuid:empty_id>/remove/": {"name": "empty"},
+    "/roots/sample-lake/remove/": {"name": "sample"},
     "/workers/<uuid:worker_id>/drain/": {},
     "/workers/<uuid:worker_id>/restart/": {},
     "/tables/<uuid:table_id>/rows/": None,  # read by GET: rows are shown on record only
@@ -194,6 +203,10 @@ NO_ACTS = {
     "POST /previews": "measures from the log",
     "POST /roots/test": "looks at a place; of a test of writing nothing stays",
     "/account/theme/": "how the pages look",
+    "/home/story/dismiss/": "puts the first story away on one's own home",
+    "/account/preferences/": "how the pages look to oneself",
+    "/account/lists/": "how one has one’s lists",
+    "/account/filters/": "names for addresses of one’s own",
     "/tables/<uuid:table_id>/delete/preview/": "measures from the log",
     "/tables/<uuid:table_id>/delete/count/": "has Spark count, keeps the answer ten minutes for who asked",
     "/convert/again/": "inspects again",
@@ -212,7 +225,7 @@ def stream_asked(place, target):
 @pytest.fixture
 def things(tmp_path, settings):
     """One of everything, as the addresses name them."""
-    settings.ENV = replace(settings.ENV, metastore="thrift://localhost:9083")
+    settings.ENV = replace(settings.ENV, metastore="thrift://localhost:9083", home=tmp_path / "home")
     factories.WorkerFactory(kind="interactive")  # without it no addition from a metastore begins
     root = factories.RootFactory(uri=str(tmp_path))
     for name in ("sales", "new"):
@@ -232,6 +245,9 @@ def things(tmp_path, settings):
     Explanation.objects.create(table=table, incarnation=0, version=7, effects=["delete"], verdict="nobody")
     rule = factories.PolicyRuleFactory()
     (tmp_path / "landing").mkdir()
+    (tmp_path / "home" / "lake").mkdir(parents=True)
+    (tmp_path / "home" / "lake.files").touch()
+    factories.RootFactory(name="sample", uri=str(tmp_path / "home" / "lake"))
     streams = [
         acts.create(Actor.acting_for(Person.objects.get(pk=who.pk)), n, "why", stream_asked(tmp_path, n))
         for n in ("clicks", "more")
@@ -240,6 +256,8 @@ def things(tmp_path, settings):
     change = changes.ask(Actor.acting_for(factories.PersonFactory()), rule, terms, terms | {"enabled": False})
     for name in ("empty", "paused"):
         (tmp_path / name).mkdir()
+    unseen = factories.PersonFactory(created_by=who, password="!")
+    link = first_links.make(Actor.acting_for(Person.objects.get(pk=who.pk)), unseen)
     empty = factories.RootFactory(name="empty", uri=str(tmp_path / "empty"))
     paused = factories.RootFactory(name="paused", uri=str(tmp_path / "paused"), paused_at=timezone.now())
     ObjectStore.objects.create(bucket="lake", region="us-east-1", path_style=True)
@@ -254,7 +272,7 @@ def things(tmp_path, settings):
         "stream_id": streams[0].pk, "running_id": streams[1].pk, "stream": stream_asked(tmp_path, "two"),
         "change": change.pk, "notice_id": Notice.objects.get().pk,
         "token_id": factories.token_row(who).pk, "worker_id": factories.WorkerFactory().pk, "version": 7,
-        "event_id": factories.event(table).pk, "database": "shop",
+        "event_id": factories.event(table).pk, "database": "shop", "unseen_id": unseen.pk, "link": link,
     }  # fmt: skip
 
 
@@ -320,7 +338,7 @@ def test_the_api_changes_nothing_without_the_audit(act, things, audit_down, wake
 
 @pytest.mark.parametrize("address", PAGE_ACTS)
 def test_a_page_changes_nothing_without_the_audit(address, things, audit_down, wakes, redis_server):
-    client = Client() if address == "/sign-in/" else browser(things["who"])
+    client = Client() if address in ("/sign-in/", "/first-sign-in/") else browser(things["who"])
     body = body_of(PAGE_ACTS[address], things)
     _confirm(client)
     before = rows()
@@ -342,7 +360,12 @@ def _confirm(client):
 def test_every_address_that_changes_something_is_tried(things):
     client = browser(things["who"])
     acts = (act.partition("#")[0] for act in (*API_ACTS, *PAGE_ACTS, *NO_ACTS))
-    tried = {re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act).replace("running_id", "stream_id") for act in acts}
+    tried = {
+        re.sub("<uuid:(own|done)_id>", "<uuid:job_id>", act)
+        .replace("running_id", "stream_id")
+        .replace("unseen_id", "person_id")
+        for act in acts
+    }
     tried = {re.sub("<uuid:(empty|paused|stored)_id>", "<uuid:root_id>", act) for act in tried}
     missing = [act for act in map(_act, routes()) if act and act not in tried and _takes_post(client, act, things)]
     assert missing == []

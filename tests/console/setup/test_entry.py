@@ -38,7 +38,7 @@ def test_the_web_needs_no_pyspark():
 
 def test_no_lock_names_an_address():
     locks = [*HERE.requirements.glob("*.txt"), HERE.frontend / "package-lock.json"]
-    assert len(locks) == 10
+    assert len(locks) == 11
     assert [lock.name for lock in locks if "://" in lock.read_text()] == []
 
 

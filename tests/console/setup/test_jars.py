@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from console.setup import jars
-from console.setup.jars import Jar, Jars
+from console.setup.cli import PURPOSES, parts_for
+from console.setup.jars import HadoopJars, Jar, Jars
 from console.setup.places import HERE, Places
 from console.setup.troubles import CannotInstall, CommandFailed
 
@@ -21,7 +22,7 @@ def places(tmp_path, monkeypatch) -> Places:
     ivy.parent.mkdir(parents=True)
     ivy.touch()
     (tmp_path / "jars.txt").write_text(f"# comment\n{ONE.group} {ONE.artifact} {ONE.version} {ONE.sha256}\n")
-    monkeypatch.setattr(jars, "pinned", lambda: [ONE])
+    monkeypatch.setattr(jars, "pinned", lambda _listing: [ONE])
     monkeypatch.setattr(jars, "LIST", tmp_path / "jars.txt")
     return Places(tmp_path)
 
@@ -98,5 +99,15 @@ def test_hadoop_s_part_for_s3_has_the_version_of_spark_s_hadoop():
     assert len({jar.version for jar in listed if jar.group == "software.amazon.awssdk"}) == 1
 
 
+def test_the_tests_hadoop_has_the_version_of_spark_s_and_lies_where_spark_doesn_t_look():
+    (cluster,) = [jar for jar in jars.pinned(jars.TEST_LIST) if jar.group == "org.apache.hadoop"]
+    assert list(HERE.venv.glob(f"lib/python3*/site-packages/pyspark/jars/hadoop-client-api-{cluster.version}.jar"))
+    assert HadoopJars(HERE).directory != Jars(HERE).directory
+    for purpose in PURPOSES:
+        parts = [type(part) for part in parts_for(purpose, HERE)]
+        assert (HadoopJars in parts) == (purpose == "test")
+
+
 def test_the_fetched_jars_of_this_clone_have_the_pinned_bytes():
-    assert jars.wrong(HERE.jars, jars.pinned(HERE.root / "console" / "setup" / "jars.txt")) == []
+    for part in (Jars(HERE), HadoopJars(HERE)):
+        assert jars.wrong(part.directory, jars.pinned(part.listing)) == []

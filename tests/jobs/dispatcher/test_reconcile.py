@@ -284,7 +284,7 @@ def test_worker_and_jvm_are_ended_before_the_history_is_read(orders, olga, monke
 @pytest.mark.django_db
 def test_a_table_that_is_not_there_proves_nothing(orders, olga, timing):
     """An unmounted file system must not look like a run that committed nothing."""
-    timing(unproven=0.001)
+    timing(unreadable=0.001)
     job = factories.job_on(orders, olga)
     lost(job)
     Path(orders.path).rename(orders.path + ".away")

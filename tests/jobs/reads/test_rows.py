@@ -289,7 +289,7 @@ def test_a_sample_of_the_newest_version_without_being_told(table):
     assert "All columns" in shown
 
 
-@pytest.mark.parametrize("how", ["expired", "forbidden"])
+@pytest.mark.parametrize("how", ["expired", "forbidden", "no rows any more", "without any role"])
 def test_a_part_whose_answer_may_not_be_shown_any_more_stops_asking(table, how):
     person = factories.person_with("viewer")
     client = browser(person)
@@ -300,13 +300,16 @@ def test_a_part_whose_answer_may_not_be_shown_any_more_stops_asking(table, how):
         Read.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     else:
         person.grants.all().delete()
-        factories.GrantFactory(person=person, root=factories.RootFactory())
+        if how == "forbidden":
+            factories.GrantFactory(person=person, root=factories.RootFactory())
+        elif how == "no rows any more":
+            factories.GrantFactory(person=person, role="admin")
     asks = {"HX-Request": "true", "HX-Current-URL": f"http://testserver/tables/{table.pk}/rows/?limit=20"}
     part = client.get(address, headers=asks)
     assert part.status_code == 200
     assert f'href="/tables/{table.pk}/rows/?limit=20"' in part.content.decode()
     assert "hx-get" not in part.content.decode()
-    assert client.get(address).status_code == 404
+    assert client.get(address).status_code == (403 if how == "no rows any more" else 404)
 
 
 def test_of_a_wide_table_the_page_shows_the_first_columns_until_some_are_chosen(table):

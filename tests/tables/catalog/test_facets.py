@@ -200,7 +200,7 @@ def test_the_list_says_how_many_tables_there_are(
     web = browser(three)
     assert ">3 tables</p>" in web.get("/tables/").content.decode()
     assert ">1 table</p>" in web.get("/tables/?q=a&tag=gold").content.decode()
-    monkeypatch.setattr("tables.web.list.views.ROWS", 2)
+    monkeypatch.setattr("console.accounts.lists.USUAL_SIZE", 2)
     assert ">3 tables</p>" in web.get("/tables/").content.decode()
     monkeypatch.setattr(listing, "MOST_COUNTED", 2)
     assert "More than 2 tables</p>" in web.get("/tables/").content.decode()

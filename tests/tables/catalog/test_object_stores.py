@@ -25,8 +25,9 @@ from tables.catalog.object_stores import Description
 from tables.deltalog.read.object_stores import opened
 from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root, Table
+from tables.rules import discovery
 from tables.sync import table as syncing
-from tests.s3 import KEY_ID, SECRET, Store
+from tests.s3 import KEY_ID, SECRET, Store, put_raw
 
 pytestmark = pytest.mark.django_db
 SECOND = "AKIATESTSSECONDKEY45"
@@ -71,6 +72,19 @@ def test_a_prefix_is_tested_added_scanned_and_its_tables_are_read(
     assert table.commits.count() == 2
     others = additions.add_found(admin, root, [f"{root.uri}/deep/er/clicks"])
     assert syncing.sync(others[0].table.pk).version == 0
+
+
+def test_a_key_with_an_empty_part_hides_nothing_but_what_lies_beside_it(
+    admin: Actor, stored: Root, store: Store
+) -> None:
+    for key in ("deep/odd//x.parquet", "orders/_delta_log/deep//x", "zebra/a.parquet"):
+        put_raw(store.endpoint, f"{store.bucket}/sales/{key}", KEY_ID, b"x")
+    scan = discovery.scan(stored.uri)
+    assert {found.path for found in scan.found} == {f"{stored.uri}/orders", f"{stored.uri}/zebra"}
+    assert (scan.unreadable, scan.stopped) == ((f"{stored.uri}/deep/odd",), None)
+    table = additions.add_table(admin, f"{stored.uri}/orders").table
+    assert (table.sync_error, table.version) == ("", 0)
+    assert all(check.passed for check in root_places.examine(admin, f"{store.uri}/sales/deep", None))
 
 
 def test_a_table_that_grows_and_goes_is_followed(admin: Actor, stored: Root, store: Store) -> None:

@@ -18,7 +18,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
 from jobs.targets.places import check_place
-from tables.catalog import additions, bulk_additions, root_changes, root_removal, roots, scans
+from tables.catalog import additions, bulk_additions, renaming, root_changes, root_removal, roots, scans
 from tables.models import Addition, Finding, Root, SyncTimes, Table
 from tables.rules import discovery
 from tables.sync import table as syncing
@@ -82,6 +82,53 @@ def test_a_batch_and_a_removal_of_its_root_take_turns(
     assert Root.ever.get().removed_at is not None
     assert Table.objects.get().hidden_at is not None
     assert Addition.objects.get().ended_at is not None
+
+
+@in_threads
+@pytest.mark.parametrize("meanwhile", ["paused", "of an inner root"])
+def test_a_store_that_hangs_while_a_batch_looks_at_it_holds_up_no_change_of_the_root(
+    admin: Actor, found: Root, lake: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    bulk_additions.request(admin, found)
+    raised: list[BaseException] = []
+
+    def changed() -> None:
+        if meanwhile == "paused":
+            root_changes.pause(admin, found)
+        else:
+            roots.add_root(admin, "inner", f"{lake}/a")
+
+    def looks(*given: Any) -> Any:
+        raised.extend(beside(changed))
+        return look(*given)
+
+    look = discovery.kind_of
+    monkeypatch.setattr(discovery, "kind_of", looks)
+    done = bulk_additions.work_next()
+    assert not raised
+    assert not Table.objects.exists()
+    if meanwhile == "paused":
+        assert not done
+        assert Finding.objects.get().addition is not None, "it waits until the root is resumed"
+    else:
+        found_there = Finding.objects.get()
+        assert (found_there.root.name, found_there.addition) == ("inner", None)
+
+
+@in_threads
+def test_a_store_that_hangs_while_a_table_is_added_by_name_holds_up_no_change_of_its_root(
+    admin: Actor, found: Root, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[BaseException] = []
+
+    def looks(*given: Any) -> Any:
+        raised.extend(beside(lambda: root_changes.change(admin, found, {"adds_found": True})))
+        return look(*given)
+
+    look = discovery.kind_of
+    monkeypatch.setattr(discovery, "kind_of", looks)
+    assert renaming.add_named(admin, "shop.a", f"{lake}/a", "parquet").is_new
+    assert not raised
 
 
 @in_threads

@@ -4,6 +4,7 @@ import pytest
 
 from tables.deltalog.read.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
 from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import job_of
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
 
@@ -137,6 +138,27 @@ def test_a_mark_is_found_by_its_job(writer, log):
     assert found.version == 2
     assert log.find_mark("job-2", since=2) is None
     assert log.find_mark("job-3") is None
+
+
+def test_a_commit_that_can_not_be_read_may_hold_the_mark(writer, log, monkeypatch):
+    """To say that there is none would be a guess: the file was listed, and its store failed before it was read to its end."""
+    writer.create()
+    writer.commit(1, info(userMetadata='{"job": "job-1"}'))
+    writer.commit(2, info(userMetadata='{"job": "job-2"}'))
+    chunks = log.storage.chunks
+
+    def fails(path, size):
+        if "1.json" in path:
+            yield b'{"comm'
+            raise StorageError("the store is out of order")
+        yield from chunks(path, size)
+
+    monkeypatch.setattr(log.storage, "chunks", fails)
+    for look in (lambda job: log.find_mark(job), lambda job: log.look_for_mark(job, 0, 10)):
+        for job in ("job-1", "job-2", "job-3"):
+            with pytest.raises(StorageError, match="the store is out of order"):
+                look(job)
+    assert log.find_mark("job-2", since=1).version == 2
 
 
 def test_a_mark_in_a_file_name_is_no_mark(writer, log):

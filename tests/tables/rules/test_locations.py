@@ -278,10 +278,13 @@ def test_a_new_root_has_its_links_resolved(lake: Path, tmp_path: Path) -> None:
     assert root_uri(f"file:{tmp_path}/alias/") == str(lake)
     assert root_uri("s3a://bucket/lake/") == "s3://bucket/lake"
     assert root_uri("s3://bucket") == "s3://bucket" == canonical("s3a://bucket/")
+    assert root_uri("HDFS://Name-Node.example:8020//Lake/") == "hdfs://name-node.example:8020/Lake"
 
 
-@pytest.mark.parametrize("text", ["gs://bucket/lake", "hdfs://host/lake", "s3://Bucket/x", "s3://b", "s3://bucket/a*"])
-def test_what_is_no_prefix_of_s3_is_no_root(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["gs://bucket/lake", "s3://Bucket/x", "s3://b", "s3://bucket/a*", "hdfs://a b:1/x", "hdfs://nn:8020/a*"]
+)
+def test_what_is_no_prefix_of_s3_or_directory_on_hdfs_is_no_root(text: str) -> None:
     with pytest.raises(InvalidRoot):
         root_uri(text)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tables.history import growth
 from tables.history.operations import Destructive
 from tables.history.queries import Day
 from tables.history.reachability import Span
@@ -174,3 +175,22 @@ def test_hatching_stays_inside_its_box() -> None:
     path = charts.hatch(10, 20, 30, 14)
     points = [tuple(map(float, point.split())) for part in path.split("M")[1:] for point in part.split("L")]
     assert all(9.9 <= x <= 40.1 and 19.9 <= y <= 34.1 for x, y in points)
+
+
+def test_equal_commits_have_a_picture_of_when() -> None:
+    times: list[datetime | None] = [*[at_day(0)] * 4, at_day(9.9), at_day(10)]
+    path = charts.spark(times)
+    bars = re.findall(r"M([\d.]+) 20v-([\d.]+)h", path)
+    assert [float(height) for _, height in bars] == [20, 10]  # four, then two
+    assert (float(bars[0][0]), float(bars[1][0])) == (0, charts.SPARK_WIDTH - 4)
+    assert charts.spark([at_day(1)] * 5) == charts.spark([]) == charts.spark([at_day(1), None, at_day(2)]) == ""
+
+
+def test_size_over_versions_leaves_out_what_the_log_doesnt_tell() -> None:
+    points = [growth.Point(0, 1, None, 5), growth.Point(5, 5, 1024, 9), growth.Point(9, 4, 4096, 9)]
+    sizes, rows = charts.sizes_over_versions(points), charts.rows_over_versions(points)
+    assert sizes is not None
+    assert rows is not None
+    assert [tick.text for tick in sizes.below] == ["v5", "v9"]
+    assert [tick.text for tick in rows.below] == ["v0", "v9"]
+    assert charts.sizes_over_versions(points[:2]) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -25,6 +24,7 @@ from jobs.targets.subject import Subject, subject_of
 from tables.models import Table
 
 MATCHED = "matched"
+BY_PARTITION = "by_partition"  # for pages alone
 
 
 def preview(actor: Actor, table_id: uuid.UUID, text: str | None) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def preview(actor: Actor, table_id: uuid.UUID, text: str | None) -> dict[str, An
     `append_only`, `not_delta`, `unreadable`.
     """
     subject, node = _asked(table_with_rows(actor, table_id), text)
-    return _previewed(subject, node)
+    return {name: value for name, value in _previewed(subject, node).items() if name != BY_PARTITION}
 
 
 def preview_of(actor: Actor, subject: Subject, node: Node | None) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def ask_exact_of(actor: Actor, subject: Subject, node: Node | None) -> Read:
 
 def answered(read: Read) -> dict[str, Any]:
     """The log's preview with Spark's count in it, as the API has it."""
-    log: Mapping[str, Any] = read.question["preview"]
+    log = {name: value for name, value in read.question["preview"].items() if name != BY_PARTITION}
     answer = read.answer or {}
     whole = log["class"] == "whole_table" or answer["rows"] >= answer["rows_total"]
     rewrites = log["branch"] == "rewrite"

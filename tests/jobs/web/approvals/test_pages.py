@@ -262,6 +262,22 @@ def test_an_edit_voids_approvals_and_is_measured_again(olga, anna, sales):
     assert "0 of 2 approvals" in text
 
 
+def test_a_review_shows_what_each_edit_changed(olga, anna, sales):
+    job = asked(olga, sales)
+    for predicate, reason in (("p = 'FR' AND id < 3", "fewer"), ("p = 'FR' AND id < 3", "fewer, as the law says")):
+        act(olga, job, "edit", predicate=predicate, reason=reason)
+        work_on(claim_preview)
+    body = page(anna, job).content.decode()
+    first, second = re.findall(r'<table class="lv-diff">.*?</table>', body, re.DOTALL)
+    assert ("<del>5</del>" in first, "<ins>3</ins>" in first) == (True, True)
+    assert "id &lt; " in first  # what stays is read in both
+    assert re.search(r"Rows to delete</th>\s*<td>\d+</td>\s*<td>\d+</td>", first)
+    assert "Condition" not in second
+    assert "<ins>, as the law says</ins>" in second
+    assert "Revision 2" in second
+    assert "Revision 3" in second
+
+
 def test_a_refused_edit_says_where_and_keeps_what_was_typed(olga, sales):
     job = asked(olga, sales)
     answer = act(olga, job, "edit", predicate="id = (select 1)", reason="x")

@@ -109,7 +109,7 @@ def test_without_a_warm_worker_nobody_waits(table, person, monkeypatch):
     assert "hx-get" in browser(person).get(f"/tables/{table.pk}/live/").content.decode()
 
 
-@pytest.mark.parametrize("how", ["expired", "vanished", "forbidden", "somebody else's"])
+@pytest.mark.parametrize("how", ["expired", "vanished", "forbidden", "without any role", "somebody else's"])
 def test_an_answer_that_may_not_be_shown_any_more_is_asked_for_again_by_a_link(table, person, how):
     """The part is asked for by itself every two seconds: it must not go on asking for what never comes."""
     read = factories.read(person, kind="deltatable", table=table, state="answered", answer=answer())
@@ -121,6 +121,8 @@ def test_an_answer_that_may_not_be_shown_any_more_is_asked_for_again_by_a_link(t
     elif how == "forbidden":
         person.grants.all().delete()
         factories.GrantFactory(person=person, root=factories.RootFactory())
+    elif how == "without any role":
+        person.grants.all().delete()
     else:
         client = browser(factories.person_with("admin"))
     got = fragment(client, f"/reads/{read.pk}/", **{"HX-Current-URL": f"http://testserver{address}"})

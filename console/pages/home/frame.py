@@ -1,29 +1,22 @@
-"""The home page, the banners, and the frame of every page."""
+"""The frame of every page: what doesn't work now, and what waits for the person."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
-from django.views.decorators.http import require_GET
 
-from console.accounts import notices, step_up
+from console.accounts import step_up
 from console.accounts.models import Person
-from console.accounts.permissions import Open, person_of, requires
 from console.audit import chain
 from console.audit.readings import last_verification
 from console.base.disks import Room, disks, fullest
 from console.pages.health import redis_answers
-from jobs.domain.states import State
 from jobs.lifecycle.worker_states import DOWN, HUNG, worker_state
 from jobs.models import Worker
-from jobs.streams import queries as stream_queries
 from jobs.web.approvals import queries as approval_queries
-from jobs.web.jobs import queries
-from tables.catalog import attributions, facets
 
 SPARK_TROUBLES = {
     DOWN: {
@@ -35,36 +28,6 @@ SPARK_TROUBLES = {
         "text": "Levee replaces it within two minutes. Jobs are accepted and kept; tables and history can be read.",
     },
 }
-
-
-@requires(Open.SIGNED_IN)
-@require_GET
-def home(request: HttpRequest) -> HttpResponse:
-    """The decisions that wait for you, the running jobs, and the state of the catalog."""
-    person = person_of(request)
-    waiting, unended = approval_queries.waiting_rows(person), queries.unended(person)
-    mine = {job["id"] for job in waiting}
-    context = {
-        "waiting": waiting,
-        "running": [job for job in unended if job["state"] != State.AWAITING_APPROVAL],
-        "undecided": [job for job in unended if job["state"] == State.AWAITING_APPROVAL and job["id"] not in mine],
-        "recent": queries.ended_lately(person),
-        "streams": stream_queries.on_home(person),
-        "commits": queries.destructive_lately(person),
-        "notices": notices.rows_for(person),
-        "unexplained": attributions.open_lately(person),
-        "catalog": facets.totals_for(person),
-        "only_person": Person.objects.count() == 1,
-        "spark_state": worker_state(Worker.Kind.SPARK),
-    }
-    return render(request, "home.html", context)
-
-
-@requires(Open.SIGNED_IN)
-@require_GET
-def banners(request: HttpRequest) -> HttpResponse:
-    """Only the banners, which open pages poll."""
-    return render(request, "parts/banners.html")
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""Links with which a person who was added sets their first password: shown once, good once, and not for long."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from console.accounts.authority import require_admin_of_everything
+from console.accounts.models import FirstLink, Person
+from console.accounts.services import change_password
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.refusals import refusals_on_record
+from console.audit.services import record
+from console.base.errors import Problem
+
+LIFE = timedelta(hours=48)
+
+
+def why_not(maker: Person | None, person: Person) -> str:
+    """Why the maker may make no link for the person; empty if they may.
+
+    Whoever holds the link is that person until it is used. So only who added them makes one: a link by another admin would let
+    that admin approve as somebody whose chain of appointments doesn't lead to them. The database refuses the same.
+    """
+    if not person.is_active:
+        return "The account is closed."
+    if person.has_usable_password():
+        return f"{person.name} has a password already."
+    if person.created_by_id != (maker.pk if maker else None):
+        return f"Only the person who added {person.name} can make a link for them."
+    if person.appointments.filter(vouched_at__isnull=False).exists():
+        return f"A command on the machine vouched for {person.name}: nobody else can open their account now."
+    return ""
+
+
+def make(actor: Actor, person: Person) -> str:
+    """A new link's secret, to be shown once; an earlier link ends. It lives for LIFE.
+
+    Raises Problem 403 `forbidden`, 409 `wrong_state` with the reason of `why_not`.
+    """
+    secret = secrets.token_urlsafe(32)
+    until = timezone.now() + LIFE
+    with (
+        refusals_on_record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name),
+        transaction.atomic(),
+    ):
+        require_admin_of_everything(actor)
+        held = Person.objects.select_for_update().get(pk=person.pk)
+        if reason := why_not(actor.person, held):
+            raise Problem(409, "wrong_state", f"{reason} Nothing was changed.")
+        after = {"first_link_until": until.isoformat()}
+        record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, after=after)
+        FirstLink.objects.filter(person=person, ended_at=None).update(ended_at=Now())
+        FirstLink.objects.create(person=person, secret_sha256=_sha256(secret), made_by=actor.person, expires_at=until)
+    return secret
+
+
+def holder(secret: str) -> Person | None:
+    """Whose first password the secret may set now; None for a link that is unknown, used, replaced or too old."""
+    link = _open(secret).first()
+    return link.person if link else None
+
+
+def use(actor: Actor, secret: str, password: str) -> Person:
+    """Sets the first password of the link's person and ends the link.
+
+    Raises Problem 400 `invalid` for a weak password, 409 `wrong_state` for a link that isn't open.
+    """
+    with transaction.atomic():
+        link = _open(secret).select_for_update(of=("self", "person")).first()
+        if link is None:
+            raise Problem(409, "wrong_state", "This link was used, was replaced, or is too old. Nothing was changed.")
+        change_password(actor, link.person, password)
+        FirstLink.objects.filter(pk=link.pk).update(ended_at=Now())
+    return link.person
+
+
+def _open(secret: str) -> QuerySet[FirstLink]:
+    links = FirstLink.objects.select_related("person").filter(secret_sha256=_sha256(secret), ended_at=None)
+    return links.filter(expires_at__gt=Now(), person__is_active=True)
+
+
+def _sha256(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

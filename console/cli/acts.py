@@ -1,0 +1,117 @@
+"""How every command takes its common options."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from console.cli import profiles
+from console.cli.exits import CliError
+from console.cli.session import Session
+from console.cli.words import seconds
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def pass_session(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function gets the session before its options."""
+    return click.make_pass_decorator(Session)(function)
+
+
+def _server_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    try:
+        return [name for name in profiles.load().servers if name.startswith(incomplete)]
+    except CliError:
+        return []
+
+
+class LocalAct(click.Command):
+    """A command that takes --json. Its function gets the session first, by `@pass_session`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += self.common()
+
+    def common(self) -> list[click.Parameter]:
+        return [click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for programs.")]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        ctx.obj = Session(ctx.params.pop("as_json"), ctx.params.pop("server", None))
+        return super().invoke(ctx)
+
+
+class Act(LocalAct):
+    """A command that speaks to a server: --json and --server."""
+
+    def common(self) -> list[click.Parameter]:
+        server = click.Option(
+            ["--server"],
+            metavar="NAME",
+            help="A server that you are signed in to.",
+            shell_complete=_server_names,
+        )
+        return [server, *super().common()]
+
+
+class ListGroup(click.Group):
+    """A group that lists its objects when no command is named: `levee jobs --state open`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] != "--help"):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+class Duration(click.ParamType[float]):
+    """`90`, `90s`, `30m`, `2h` or `7d`, as seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(value) if isinstance(value, int | float) else seconds(value)
+        except ValueError:
+            self.fail(f"{value!r} is no duration. Write 90s, 30m, 2h or 7d.", param, ctx)
+
+
+def limited(function: F) -> F:
+    """--limit of a list; 0 is all."""
+    option = click.option(
+        "--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many; 0: all."
+    )
+    return option(function)
+
+
+def keyed(function: F) -> F:
+    """--idempotency-key of a request: one of its own unless told."""
+    text = "Repeating a request with the same key answers with the same job. Default: a new key."
+    return click.option("--idempotency-key", "key", metavar="KEY", default=lambda: str(uuid.uuid4()), help=text)(
+        function
+    )
+
+
+def reasoned(function: F) -> F:
+    """--reason, which every request has."""
+    return click.option("--reason", required=True, metavar="TEXT", help="Why; approvers and the audit log read it.")(
+        function
+    )
+
+
+def waiting(function: F) -> F:
+    """--wait, --timeout and --id of a request."""
+    wait = click.option("--wait", is_flag=True, help="Wait until the job has ended; the exit code says how.")
+    alone = click.option("--id", "id_alone", is_flag=True, help="Print the job's id alone, for scripts.")
+    return wait(timed(alone(function)))
+
+
+def timed(function: F) -> F:
+    """--timeout of a wait, in seconds."""
+    text = "Stop waiting after this time, with exit code 4: 90s, 30m, 2h, 7d."
+    return click.option("--timeout", type=Duration(), metavar="TIME", help=text)(function)
+
+
+def limit_of(limit: int) -> int | None:
+    return limit or None

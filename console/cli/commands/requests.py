@@ -1,0 +1,150 @@
+"""Requests: delete, convert, restore, undo. Each opens a job; a second person may have to approve it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import click
+
+from console.cli.acts import Act, keyed, pass_session, reasoned, waiting
+from console.cli.commands.jobs import wait_for
+from console.cli.commands.previews import of_rows, predicate
+from console.cli.following import has_ended
+from console.cli.lookup import find_tables, is_path, table_id
+from console.cli.reviews import summary
+from console.cli.session import Session, facts
+
+
+def _opened(
+    session: Session, path: str, body: dict[str, Any], key: str, wait: bool, timeout: float | None, id_alone: bool
+) -> int:
+    """Opens the job and shows it; with `wait`, once it has ended. The exit code."""
+    job = session.api.post(path, body, key=key)
+    if wait:
+        session.note(f"Requested as job {job['id']}.")
+        return wait_for(session, job, has_ended, timeout, id_alone)
+    session.show_job(job, lambda: facts(summary(job)), id_alone)
+    if not has_ended(job):
+        session.note(_next_step(job))
+    return 0
+
+
+def _next_step(job: dict[str, Any]) -> str:
+    follow = f"Wait for its end: levee wait {job['id']}"
+    if job["state"] == "awaiting_approval":
+        return f"It waits for approval by another person. {follow}"
+    if job["state"] == "previewing":
+        return f"Levee measures the table first; then the job waits for approval, if a rule asks for one. {follow}"
+    return follow
+
+
+@click.command(cls=Act)
+@click.argument("table")
+@of_rows
+@reasoned
+@keyed
+@waiting
+@pass_session
+def delete(
+    session: Session, table: str, where: str | None, whole_table: bool, reason: str, key: str, **how: Any
+) -> int:
+    """Request a delete of rows of TABLE (a name, a path or an id).
+
+    A delete waits until another person has approved it, unless your policy says otherwise. The command prints the
+    job and ends; with --wait it ends when the job has.
+
+    \b
+    Examples:
+      levee delete sales.orders --where "country = 'FR'" --reason "ticket 4711"
+      levee delete /lake/tmp --whole-table --reason "end of the trial" --wait --timeout 2h
+    """
+    text = predicate(where, whole_table)
+    body = {"command": "delete", "table": table_id(session.api, table), "predicate": text, "reason": reason}
+    return _opened(session, "/jobs", body, key, **how)
+
+
+@click.command(cls=Act)
+@click.argument("table")
+@click.option("--partitioned-by", "ddl", metavar="DDL", help='Partition columns: "day date, country string".')
+@click.option("--unpartitioned", is_flag=True, help="The directory has no partitions.")
+@click.option("--source-format", default="parquet", show_default=True, metavar="FORMAT")
+@click.option("--no-stats", is_flag=True, help="Don't collect statistics of the files.")
+@reasoned
+@keyed
+@waiting
+@pass_session
+def convert(
+    session: Session, table: str, ddl: str | None, unpartitioned: bool, source_format: str, no_stats: bool, reason: str,
+    key: str, **how: Any,
+) -> int:  # fmt: skip
+    """Request the conversion of a parquet directory to Delta. TABLE is its path, or a name of the catalog.
+
+    Partition columns are never guessed: `levee preview convert` proposes them, you decide.
+
+    \b
+    Examples:
+      levee convert /lake/orders --partitioned-by "day date" --reason "move orders to Delta" --wait
+      levee convert sales.events --unpartitioned --reason "move events to Delta"
+    """
+    if (ddl is None) != unpartitioned:
+        raise click.UsageError("Give either --partitioned-by DDL or --unpartitioned.")
+    body = {
+        "command": "convert",
+        **_place(session, table),
+        "source_format": source_format,
+        "partition_schema": ddl,
+        "collect_stats": not no_stats,
+        "reason": reason,
+    }
+    return _opened(session, "/jobs", body, key, **how)
+
+
+def _place(session: Session, table: str) -> dict[str, str]:
+    """A path, or a name of the catalog. Other names of known tables stand for their paths."""
+    if is_path(table):
+        return {"path": table}
+    found = find_tables(session.api, table)
+    if len(found) == 1 and found[0]["catalog_name"] != table:
+        return {"path": found[0]["path"]}
+    return {"name": table}
+
+
+@click.command(cls=Act)
+@click.argument("table")
+@click.argument("version", type=click.IntRange(min=0))
+@reasoned
+@keyed
+@waiting
+@pass_session
+def restore(session: Session, table: str, version: int, reason: str, key: str, **how: Any) -> int:
+    """Request that TABLE (a name, a path or an id) becomes as it was at VERSION.
+
+    \b
+    Example:
+      levee restore sales.orders 12 --reason "the import of Monday was wrong" --wait
+    """
+    body = {"command": "restore", "table": table_id(session.api, table), "version": version, "reason": reason}
+    return _opened(session, "/jobs", body, key, **how)
+
+
+@click.command(cls=Act)
+@click.argument("job", type=click.UUID)
+@click.option(
+    "--accept-commit", "commits", multiple=True, type=click.IntRange(min=0), metavar="VERSION",
+    help="A later commit that the undo may undo as well; repeat it for several.",
+)  # fmt: skip
+@reasoned
+@keyed
+@waiting
+@pass_session
+def undo(session: Session, job: uuid.UUID, commits: tuple[int, ...], reason: str, key: str, **how: Any) -> int:
+    """Request the undo of the finished JOB: a restore of the version before its commit, with its own review.
+
+    \b
+    Examples:
+      levee undo 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --reason "wrong customer"
+      levee undo 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --accept-commit 14 --reason "wrong customer"
+    """
+    body = {"reason": reason, "accept_commits": list(commits)}
+    return _opened(session, f"/jobs/{job}/undo", body, key, **how)

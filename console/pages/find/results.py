@@ -1,0 +1,220 @@
+"""What a search from any page finds, for one person: groups of links. Each source begins with the rows that the person may see."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.http import Http404
+from django.urls import Resolver404, resolve, reverse
+
+from console.accounts.lists import saved_filters
+from console.accounts.models import Person
+from console.accounts.roles import Permission
+from console.pages.find.places import places_for
+from console.pages.preferences.kinds import KINDS
+from jobs.commands.registry import title_of
+from jobs.models import Job
+from jobs.targets.access import visible_to as visible_jobs
+from tables import ports
+from tables.catalog import listing
+from tables.models import Table
+from tables.rules.search_index import terms
+from tables.web.table import page_header
+
+MOST = 6  # of a group
+TABLES = 8
+BESIDE = 3  # the rank of a table that a search finds by something else than its name
+CANDIDATES = 30  # tables that are looked through for the column that was meant
+JOBS_OF = 3  # tables
+RECENT = 8
+HEX = re.compile(r"[0-9a-f-]{4,36}")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A link of the results. `second` is what tells it from others of its name."""
+
+    text: str
+    url: str
+    second: str = ""
+    icon: str = "arrow-right"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    heading: str
+    options: Sequence[Option]
+
+
+def found(person: Person, q: str, at: str = "") -> list[Group]:
+    """The groups of a search. `at` is the path of the page that it is asked from: its table's pages and acts come first."""
+    tables = _tables(person, q)
+    groups = [
+        *_on_this_table(person, at, q),
+        Group("Pages", _pages(person, q)),
+        Group("Saved filters", _filters(person, q)),
+        Group("Tables", [_table(table) for table in tables]),
+        Group("Columns", _columns(person, q, tables)),
+        Group("Jobs", _jobs(person, q, tables)),
+        Group("Streams", _streams(person, q)),
+        Group("People", _people(person, q)),
+    ]
+    return [group for group in groups if group.options]
+
+
+def unasked(person: Person, at: str = "", recent: Iterable[str] = ()) -> list[Group]:
+    """What stands there before anything is typed: what the person last opened, this page's table, their filters, the pages."""
+    groups = [
+        Group("Last opened", _recent(person, list(recent)[:RECENT])),
+        *_on_this_table(person, at, ""),
+        Group("Saved filters", _filters(person, "", pinned_only=True)),
+        Group("Pages", _pages(person, "")),
+    ]
+    return [group for group in groups if group.options]
+
+
+def _matches(q: str, text: str) -> bool:
+    """Whether each word of the question begins one of the text's words."""
+    words = text.casefold().split()
+    return all(any(word.startswith(term) for word in words) for term in terms(q))
+
+
+def _on_this_table(person: Person, at: str, q: str) -> list[Group]:
+    table = _table_at(person, at)
+    if table is None:
+        return []
+    options = [Option(text, url, "on this table") for text, url in page_header.places(person, table)]
+    name = table.catalog_name or table.name
+    return [Group(f"On {name}", [option for option in options if _matches(q, option.text)])]
+
+
+def _table_at(person: Person, at: str) -> Table | None:
+    """The table that a page is about; None for a page about none, or about one that the person may not see."""
+    try:
+        about = resolve(at).kwargs
+    except Resolver404:
+        return None
+    if "job_id" in about:
+        job = visible_jobs(person).filter(pk=about["job_id"]).values_list("table_id", flat=True).first()
+        about = {"table_id": job}
+    try:
+        return listing.table_for(person, about["table_id"]) if about.get("table_id") else None
+    except Http404:
+        return None
+
+
+def _pages(person: Person, q: str) -> list[Option]:
+    return [
+        Option(place.text, place.url, f"g {place.key}" if place.key else "")
+        for place in places_for(person)
+        if _matches(q, f"{place.text} {place.words}")
+    ][: None if q else 12]
+
+
+def _filters(person: Person, q: str, *, pinned_only: bool = False) -> list[Option]:
+    saved = [each for each in saved_filters(person) if each.list in KINDS and KINDS[each.list].address]
+    return [
+        Option(each.name, f"{reverse(KINDS[each.list].address)}?{each.query}", KINDS[each.list].title, "bookmark")
+        for each in saved
+        if (each.pinned or not pinned_only) and _matches(q, f"{each.name} {each.list}")
+    ][:MOST]
+
+
+def _tables(person: Person, q: str) -> list[Table]:
+    if not person.may(Permission.TABLE_READ):
+        return []
+    return listing.table_page(person, listing.Filter(q=q), listing.SEARCH_ORDER, TABLES, "").rows
+
+
+def _table(table: Table) -> Option:
+    name = table.catalog_name or table.name
+    return Option(name, reverse("tables:overview", args=[table.pk]), table.path, "table")
+
+
+def _columns(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:
+    """Columns whose name holds the last word that was typed, each with its table.
+
+    A word in the names of more tables than are shown is looked for in the columns of those shown: thousands may be named so, and
+    each would have to be looked through before it is known that no other one has such a column.
+    """
+    term = terms(q)[-1]
+    are_named_so = len(tables) == TABLES and all(getattr(table, "tier", BESIDE) < BESIDE for table in tables)
+    candidates = listing.with_columns(tables) if are_named_so else listing.beside_their_names(person, q, CANDIDATES)
+    options = [
+        Option(
+            column,
+            reverse("tables:schema", args=[table.pk]),
+            f"column of {table.catalog_name or table.name}",
+            "columns-3",
+        )
+        for table in candidates
+        for column in (table.schema.columns if table.schema else ())
+        if term in column.casefold()
+    ]
+    return options[:MOST]
+
+
+def _jobs(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:
+    """The newest jobs of the first tables that were found, and the jobs whose id begins with what was typed."""
+    jobs = visible_jobs(person)
+    ids = {pk for table in tables[:JOBS_OF] for pk in _newest(jobs.filter(table=table, folded=False))}
+    if HEX.fullmatch(prefix := q.strip().casefold()) and (span := _ids(prefix)):
+        ids |= set(_newest(jobs.filter(pk__range=span)))
+    known = jobs.filter(pk__in=ids).select_related("table").defer("preview").order_by("-requested_at", "-id")
+    return [_job(job) for job in known[:MOST]] if ids else []
+
+
+def _newest(jobs: Iterable[Job]) -> list[uuid.UUID]:
+    return list(jobs.order_by("-requested_at").values_list("pk", flat=True)[:MOST])  # type: ignore[attr-defined]
+
+
+def _ids(prefix: str) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """The first and last id that begin so; None if none can."""
+    digits = prefix.replace("-", "")
+    if not digits or len(digits) > 32:
+        return None
+    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
+
+
+def _job(job: Job) -> Option:
+    state = job.state.replace("_", " ")
+    return Option(title_of(job), reverse("jobs:detail", args=[job.pk]), f"{str(job.pk)[:8]}, {state}", "clock")
+
+
+def _streams(person: Person, q: str) -> list[Option]:
+    streams = ports.streams_named(person, q)[:MOST] if person.may(Permission.TABLE_READ) else []
+    return [Option(each.name, each.url, f"{each.source} → {each.target}", "refresh") for each in streams]
+
+
+def _people(person: Person, q: str) -> list[Option]:
+    if not person.may(Permission.PEOPLE_MANAGE):
+        return []
+    people = Person.objects.all()
+    for term in terms(q):
+        people = people.filter(name__icontains=term)
+    return [
+        Option(each.name, reverse("accounts:person", args=[each.pk]), "person", "user-circle")
+        for each in people.order_by("name")[:MOST]
+    ]
+
+
+def _recent(person: Person, recent: Sequence[str]) -> list[Option]:
+    """What a browser remembers as `table:ID` and `job:ID`, as far as it is there and the person may see it."""
+    asked = [(kind, known) for kind, _, text in (each.partition(":") for each in recent) if (known := _uuid(text))]
+    tables = listing.visible_to(person).only("name", "catalog_name", "path")
+    jobs = visible_jobs(person).select_related("table").defer("preview")
+    rows = {
+        "table": {pk: _table(table) for pk, table in tables.in_bulk([i for k, i in asked if k == "table"]).items()},
+        "job": {pk: _job(job) for pk, job in jobs.in_bulk([i for k, i in asked if k == "job"]).items()},
+    }
+    return [option for kind, known in asked if (option := rows.get(kind, {}).get(known))]
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,32 @@
+// The keys a and r on a review open a question; only its answer decides, through the page's own form.
+const dialog = document.getElementById("decide");
+const comment = dialog?.querySelector("textarea");
+const now = document.getElementById("decide-now");
+let asked = "";
+
+const button = () => document.querySelector(`#decision form [name=act][value=${asked}]`);
+
+export function askFirst(act) {
+  asked = act;
+  const found = button();
+  if (!dialog || !found) {
+    // To approve, the password may be needed first: the link that leads there stands in the button's place.
+    document.getElementById(act === "approve" ? "confirm" : "")?.focus();
+    return;
+  }
+  dialog.querySelector("h2").textContent = dialog.dataset[act];
+  comment.value = found.form.elements.comment.value;
+  now.textContent = found.textContent.trim();
+  dialog.returnValue = "";
+  dialog.showModal();
+  comment.focus();
+}
+
+dialog?.addEventListener("close", () => {
+  // The form is of the page as it is now: it is gone if the request has changed meanwhile, and nothing is decided.
+  const found = button();
+  if (dialog.returnValue === "yes" && found) {
+    found.form.elements.comment.value = comment.value;
+    found.form.requestSubmit(found);
+  }
+});

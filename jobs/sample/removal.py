@@ -1,0 +1,121 @@
+"""Removing the sample lake: its streams, its tables, its root and the files that Levee wrote. Jobs and the audit stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from console.accounts.roles import Permission
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import record
+from console.base.errors import Problem
+from jobs.domain.states import OPEN
+from jobs.models import Job, PolicyRule, Stream
+from jobs.sample import files
+from jobs.sample.place import sample_root
+from jobs.streams import acts, runs
+from jobs.streams.rounds import open_round
+from tables.catalog import root_removal
+from tables.catalog.rights import require_everywhere
+from tables.models import Root, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Consequences:
+    """What a removal would do now. `jobs` and `rules` stand against it."""
+
+    tables: int
+    streams: list[Stream]
+    files: files.LakeFiles
+    jobs: int
+    rules: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What became of the files: how many were deleted, and how many stay."""
+
+    deleted: int
+    left: int
+
+
+def consequences_of(root: Root) -> Consequences:
+    """As things are now; reads the lake's directories."""
+    streams = list(_streams(root))
+    tables = Table.objects.filter(root=root, hidden_at=None).count()
+    return Consequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root))
+
+
+def remove(actor: Actor) -> Removed:
+    """Removes the sample lake for good: no start writes it again.
+
+    Streams are stopped first, and stay so if something stands against the rest. Raises Problem: 403 `forbidden`, 404 `not_found`
+    without a sample lake, 409 `in_use` while jobs of its tables are open, rules are on it or a round of its streams runs, 409
+    `sync_running` as `root_removal.remove`, 503 `audit_unavailable`.
+    """
+    require_everywhere(actor, Permission.ROOT_MANAGE)
+    root = sample_root()
+    if root is None:
+        raise Problem(404, "not_found", "There is no sample lake here.")
+    streams = list(_streams(root))
+    _refuse_used(root, streams)
+    _stop(actor, streams)
+    with transaction.atomic():
+        found = files.look(root)
+        record(
+            actor, Action.ROOT_DELETE_SAMPLE, ObjectKind.ROOT, root.pk, root.name,
+            before={"uri": root.uri, "files": len(found.own), "bytes": found.size_bytes, "other_files": found.others},
+        )  # fmt: skip
+        for stream in streams:
+            acts.take_away(actor, stream)
+        if root.removed_at is None:
+            root_removal.remove(actor, root)
+    # After the commit: files without an entry do no harm, entries without their files would.
+    return Removed(*files.delete(found))
+
+
+def _refuse_used(root: Root, streams: list[Stream]) -> None:
+    if jobs := _jobs(root, streams):
+        plural = jobs != 1
+        text = (
+            f"{jobs:,} job{'s' if plural else ''} of its tables {'are' if plural else 'is'} open."
+            f" Cancel {'them' if plural else 'it'} or wait for the end, then remove the sample lake. Nothing was changed."
+        )
+        raise Problem(409, "in_use", text, jobs=jobs)
+    if rules := _rules(root):
+        text = f"{rules:,} approval rule{' is' if rules == 1 else 's are'} on it. Remove what is on it first. Nothing was changed."
+        raise Problem(409, "in_use", text, rules=rules)
+
+
+def _stop(actor: Actor, streams: list[Stream]) -> None:
+    """Stops those that run. Raises Problem 409 `in_use` while one still ends its round."""
+    for stream in streams:
+        if stream.state == Stream.State.RUNNING:
+            runs.halt(actor, stream)
+    ending = [stream.name for stream in streams if open_round(stream)]
+    if ending:
+        text = (
+            f"{', '.join(ending)} {'is' if len(ending) == 1 else 'are'} stopped and still ending a round."
+            " Remove the sample lake again in about a minute; no file was deleted."
+        )
+        raise Problem(409, "in_use", text, streams=len(ending))
+
+
+def _streams(root: Root) -> QuerySet[Stream]:
+    """The streams that write there or read there."""
+    source = Q(definition__source__path=root.uri) | Q(definition__source__path__startswith=f"{root.uri}/")
+    there = Q(table__root=root) | Q(source_table__root=root) | source
+    return Stream.objects.filter(there, removed_at=None).select_related("table").order_by("name")
+
+
+def _jobs(root: Root, streams: list[Stream]) -> int:
+    """Open jobs of its tables, but for the rounds of the streams that would be stopped."""
+    rounds = Q(stream_round__stream__in=streams)
+    return Job.objects.filter(table__root=root, state__in=OPEN).exclude(rounds).count()
+
+
+def _rules(root: Root) -> int:
+    return PolicyRule.objects.filter(root=root, enabled=True, removed_at=None).count()

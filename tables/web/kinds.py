@@ -1,0 +1,41 @@
+"""The lists of the catalog that people may arrange."""
+
+from __future__ import annotations
+
+from console.accounts.lists import ListKind
+from tables.catalog import listing
+
+TABLES = ListKind(
+    name="tables",
+    title="Tables",
+    address="tables:list",
+    filters=frozenset({"q", "stale", *listing.GROUPS}),
+    columns=(
+        ("version", "Version"),
+        ("size", "Size"),
+        ("files", "Files"),
+        ("rows", "Rows"),
+        ("changed", "Last change"),
+        ("health", "Health"),
+    ),
+    orders=(
+        ("", "by name"),
+        ("-size", "largest first"),
+        ("-changed", "last changed first"),
+        ("-files", "most files first"),
+    ),
+)
+HISTORY = ListKind(
+    name="history",
+    title="Commits of a table",
+    filters=frozenset({"operation", "by", "since", "until", "job"}),
+    columns=(
+        ("when", "When"),
+        ("operation", "Operation"),
+        ("rows", "Rows"),
+        ("files", "Files"),
+        ("bytes", "Bytes"),
+        ("by", "By and reason"),
+        ("reach", "Reach"),
+    ),
+)

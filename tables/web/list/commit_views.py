@@ -1,0 +1,88 @@
+"""The commits of a day, of all tables."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.base.pagination import pager
+from console.templatetags.levee import number, unknown
+from tables.catalog.lately.commits import Filter, commit_page
+from tables.history.version_links import commit_url
+from tables.models import Commit
+from tables.rules.commit_kinds import TEXTS, Kind
+
+ROWS = 50
+DESTRUCTIVE = "destructive"  # no kind of its own: of several kinds, and over a week unless a day is asked for
+WEEK = timedelta(days=6)
+EARLIEST = date(1970, 1, 2)
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def commits(request: HttpRequest) -> HttpResponse:
+    """One day's commits, today's unless told, of any kind or of one."""
+    today = timezone.now().astimezone(UTC).date()
+    kind, day = request.GET.get("kind", ""), _day(request.GET.get("day", ""), today)
+    wanted = _filter(kind, day, today)
+    found = commit_page(person_of(request), wanted, ROWS, request.GET.get("cursor", ""))
+    last = day or today
+    context = {
+        "heading": _heading(kind, day, today),
+        "kinds": _kinds(kind, day),
+        "rows": [_row(commit) for commit in found.rows],
+        "page": pager(request.GET, found, "Earlier"),
+        "earlier_url": _at(kind, last - timedelta(days=1)) if last > EARLIEST else None,
+        "later_url": _at(kind, last + timedelta(days=1)) if last < today else None,
+    }
+    return render(request, "tables/list/commits.html", context)
+
+
+def _day(text: str, today: date) -> date | None:
+    """The day that was asked for, none in the future; None for no day."""
+    try:
+        return max(min(date.fromisoformat(text), today), EARLIEST)
+    except ValueError:
+        return None
+
+
+def _filter(kind: str, day: date | None, today: date) -> Filter:
+    if kind == DESTRUCTIVE:
+        return Filter(day or today - WEEK, day or today, destructive=True)
+    return Filter(day or today, day or today, Kind(kind) if kind in set(Kind) else None)
+
+
+def _heading(kind: str, day: date | None, today: date) -> str:
+    name = "Destructive commits" if kind == DESTRUCTIVE else "Commits"
+    if day is None and kind == DESTRUCTIVE:
+        return f"{name}, last 7 days"
+    return f"{name} of {day or today:%-d %B %Y}"
+
+
+def _kinds(chosen: str, day: date | None) -> list[dict[str, Any]]:
+    texts = {"": "All", **{kind.value: text for kind, text in TEXTS.items()}, DESTRUCTIVE: "Destructive"}
+    chosen = chosen if chosen in texts else ""
+    return [{"text": t, "url": _at(kind, day), "is_current": kind == chosen} for kind, t in texts.items()]
+
+
+def _at(kind: str, day: date | None) -> str:
+    asked = {"day": day.isoformat() if day else "", "kind": kind}
+    return f"?{urlencode({name: value for name, value in asked.items() if value})}"
+
+
+def _row(commit: Commit) -> dict[str, Any]:
+    grown = commit.rows_changed
+    rows = unknown("the commit doesn’t tell how many rows changed") if grown is None else _signed(grown)
+    return {"commit": commit, "url": commit_url(commit.table, commit.version, commit.incarnation), "rows": rows}
+
+
+def _signed(rows: int) -> str:
+    return f"{'+' if rows > 0 else '−' if rows < 0 else ''}{number(abs(rows))}"

@@ -1,0 +1,207 @@
+"""How fast a person gets somewhere when the catalog is large: the palette, and lists as people have them.
+
+`python -m tests.bench.hands` loads 100,000 tables and 300,000 jobs into a PostgreSQL of its own and writes the section "Palette and
+lists" of docs/benchmarks.md; `--tiny` does the same steps with 200 tables in seconds. Times are the server's, without a network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from console.supervisor import postgres
+from tests import servers
+from tests.bench import catalog
+from tests.bench.document import DOCUMENT, put_into
+
+TITLE = "## Palette and lists"
+PALETTE_BAR_MS, LIST_BAR_MS = 60, 50
+PALETTE = {"HX-Request": "true", "HX-Target": "palette-list"}
+COUNTED = 4
+
+
+@dataclass(frozen=True)
+class Size:
+    catalog: catalog.Size
+    jobs: int
+    people: int
+
+    @property
+    def rounds(self) -> int:
+        return self.catalog.rounds
+
+
+FULL = Size(catalog.Size(tables=100_000, commits=400_000, deep=200_000, rounds=60), jobs=300_000, people=1_000)
+TINY = Size(catalog.Size(tables=200, commits=2_000, deep=500, rounds=3), jobs=500, people=20)
+
+# Ended jobs, a minute apart, on all tables in turn. Without triggers: each would be entered as a request that a person makes.
+_JOBS = """
+insert into jobs_job (id, command, schema_version, parameters, parameters_sha256, table_id, location, state, requested_by_id, requested_at,
+    reason, expires_at, request_sha256, revision, policy, digest, queued_at, attempt, progress, result, error, no_op, finished_at, folded)
+select md5('job' || n)::uuid, 'convert', 1, '{}', md5(n::text), lpad(to_hex(1 + n %% %(tables)s), 32, '0')::uuid, '/bench/' || n, 'failed',
+    %(person)s, now() - make_interval(mins => n), 'bench', now(), '', 1, '{}', '', now() - make_interval(mins => n), 1, '{}', null,
+    '{}'::jsonb, false, now() - make_interval(mins => n), false
+from generate_series(1, %(jobs)s) n
+"""
+
+
+def load(size: Size) -> dict[str, Any]:
+    """Fills the database, and lets the person who asks have their lists in their own way."""
+    from console.accounts import lists
+    from console.accounts.models import Person
+    from console.accounts.roles import Role
+    from jobs.web.kinds import JOBS
+    from tables.models import Root
+    from tables.web.kinds import TABLES
+    from tests import factories
+
+    found = catalog.load(size.catalog)
+    person = Person.objects.get(pk=found["person"].pk)
+    factories.GrantFactory(
+        person=person, role=Role.ADMIN, root=Root.objects.get(name="root0")
+    )  # who finds people as well
+    Person.objects.bulk_create(Person(name=f"colleague-{n:04}", password="!") for n in range(size.people))
+    for number in range(lists.MOST_FILTERS):
+        kind, query = (TABLES, f"owner=owner{number}") if number % 2 else (JOBS, f"by=colleague-{number:04}")
+        lists.save_filter(person, kind, f"mine {number}", query, pinned=number < 5)
+    other = Person.objects.get(pk=factories.person_named("arranged").pk)
+    for root in Root.objects.order_by("name")[:4]:
+        factories.GrantFactory(person=other, role=Role.VIEWER, root=root)
+    lists.arrange(other, TABLES, ["size", "rows", "health"], "-changed", 200)
+    lists.arrange(other, JOBS, ["state", "when"], "oldest", 200)
+    return {**found, "person": person, "other": other}
+
+
+def load_jobs(home: Any, found: dict[str, Any], size: Size) -> None:
+    """The jobs, by the server itself."""
+    values = {"person": found["person"].pk, "tables": size.catalog.tables, "jobs": size.jobs}
+    with postgres.connect(home) as connection, connection.transaction():
+        connection.execute("set local session_replication_role = replica")
+        connection.execute(_JOBS, values)
+    with postgres.connect(home) as connection:
+        connection.autocommit = True
+        connection.execute("vacuum analyze jobs_job")
+        connection.execute("checkpoint")
+
+
+Request = tuple[str, str]  # who asks, and the address
+
+
+def requests(found: dict[str, Any], size: Size) -> dict[str, Callable[[int], Request]]:
+    """Name → who asks what, for the nth request of its kind."""
+    tables = size.catalog.tables
+
+    def some(place: int) -> uuid.UUID:
+        return uuid.UUID(int=1 + (place * 7919 // 10 * 10 + place % 4) % tables)
+
+    def asked(question: Callable[[int], str]) -> Callable[[int], Request]:
+        return lambda place: ("person", f"/find/?q={question(place)}&at=/tables/{some(place)}/")
+
+    recent = "&".join(f"recent=table:{some(n)}" for n in range(8))
+    return {
+        "palette, nothing asked yet": lambda place: ("person", f"/find/?at=/tables/{some(place)}/&{recent}"),
+        "palette, a word that a tenth has": asked(lambda place: catalog.WORDS[place % 10]),
+        "palette, a part that all have": asked(lambda place: ("er", "a", "bench", "mount")[place % 4]),
+        "palette, a column that all have": asked(lambda place: ("order_id", "customer_id", "amount")[place % 3]),
+        "palette, one table": asked(lambda place: f"{place * 4:06}"),
+        "palette, nothing of that name": asked(lambda place: ("zebra", "q7", "orders_zz", "xylophone")[place % 4]),
+        "palette, a colleague": asked(lambda place: f"colleague-{place % size.people:04}"),
+        "palette, a filter of one's own": asked(lambda place: f"mine {place % 50}"),
+        "tables, 200 rows, own columns and order": lambda place: ("other", "/tables/"),
+        "tables, 50 rows, 25 saved filters": lambda place: ("person", "/tables/"),
+        "jobs, 200 rows, oldest first": lambda place: ("other", "/jobs/"),
+        "jobs, 50 rows, newest first": lambda place: ("person", "/jobs/"),
+    }
+
+
+def measure(found: dict[str, Any], size: Size) -> dict[str, dict[str, float]]:
+    """Median, 95th percentile and number of queries of each kind of request, in milliseconds; the kinds take turns."""
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    clients = {name: Client(SERVER_NAME="127.0.0.1") for name in ("person", "other")}
+    for name, client in clients.items():
+        client.force_login(found[name])
+    kinds = requests(found, size)
+    times: dict[str, list[float]] = {name: [] for name in kinds}
+    queries: dict[str, int] = {}
+    for place in range(COUNTED):
+        for name, kind in kinds.items():
+            who, address = kind(place)
+            with CaptureQueriesContext(connection) as seen:
+                clients[who].get(address, headers=PALETTE)
+            queries[name] = max(queries.get(name, 0), len(seen))
+    for place in range(size.rounds):
+        for name, kind in kinds.items():
+            who, address = kind(place)
+            start = time.perf_counter()
+            answer = clients[who].get(address, headers=PALETTE)
+            times[name].append((time.perf_counter() - start) * 1000)
+            assert answer.status_code == 200, (address, answer.content[:500])
+    return {
+        name: {"median": statistics.median(each), "p95": sorted(each)[int(len(each) * 0.95)], "queries": queries[name]}
+        for name, each in times.items()
+    }
+
+
+def run(size: Size) -> dict[str, Any]:
+    """The whole bench on a server of its own."""
+    home = servers.prepare_environment()
+    try:
+        with servers.running_postgres(home):
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+            import django
+            from django.core.management import call_command
+
+            django.setup()
+            call_command("migrate", database="admin", verbosity=0)
+            found = load(size)
+            load_jobs(home, found, size)
+            return {"requests": measure(found, size)}
+    finally:
+        servers.remove(home)
+
+
+def report(size: Size, results: dict[str, Any]) -> str:
+    """The section of docs/benchmarks.md."""
+    rows = "\n".join(
+        f"| {name} | {each['median']:.0f} ms | {each['p95']:.0f} ms | {each['queries']:.0f} | ≤ {_bar(name)} ms |"
+        for name, each in results["requests"].items()
+    )
+    return f"""{TITLE}
+
+`python -m tests.bench.hands`: {size.catalog.tables:,} tables, {size.jobs:,} jobs and {size.people:,} people, asked by people who may see
+4 of 10 roots. Server time over {size.rounds} requests of each kind, the kinds taking turns; {os.cpu_count()} processors
+({platform.machine()}, Python {platform.python_version()}).
+
+| request | median | p95 | queries | bar (p95) |
+|---|---|---|---|---|
+{rows}
+"""
+
+
+def _bar(name: str) -> int:
+    return PALETTE_BAR_MS if name.startswith("palette") else LIST_BAR_MS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tiny", action="store_true")
+    size = TINY if parser.parse_args().tiny else FULL
+    results = run(size)
+    print(json.dumps(results, indent=1))
+    if size == FULL:
+        put_into(DOCUMENT, report(size, results))
+
+
+if __name__ == "__main__":
+    main()

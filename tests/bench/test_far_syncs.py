@@ -1,0 +1,19 @@
+"""The bench of syncs of tables that lie far away runs; its figures are `python -m tests.bench.far_syncs`'s."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+FULL = os.environ.get("LEVEE_BENCH_SIZE") == "full"
+
+
+@pytest.mark.servers
+@pytest.mark.timeout(0 if FULL else 240)
+def test_the_bench_of_syncs_over_s3_runs():
+    size = [] if FULL else ["--tiny"]
+    done = subprocess.run([sys.executable, "-m", "tests.bench.far_syncs", *size], stdout=subprocess.PIPE, text=True)
+    print(done.stdout)
+    assert done.returncode == 0
+    assert done.stdout.count("| ≥ ") == 1

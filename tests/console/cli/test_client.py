@@ -1,0 +1,176 @@
+"""What the program does on a server's bad days, and what it never does with a token."""
+
+import json
+from typing import Any
+
+import pytest
+
+from console.cli.client import MOST_PAUSES_S, Api
+from console.cli.exits import CliError, Exit
+from console.cli.profiles import Server, is_loopback
+from tests import clock
+from tests.console.cli.conftest import run
+from tests.console.cli.scripted import Answer, answering
+
+NO_TABLES = Answer(body={"results": [], "next": None, "previous": None})
+JOB = {"id": "1", "finished_at": None}
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that the program would have made."""
+    made: list[float] = []
+    clock.replace(monkeypatch, "console.cli.client", sleep=made.append)
+    return made
+
+
+def api(url: str, notes: list[str] | None = None) -> Api:
+    return Api(Server("here", url, "token"), ([] if notes is None else notes).append)
+
+
+def problem(status: int, code: str, **more: Any) -> Answer:
+    return Answer(status, {"code": code, "detail": f"It is {code}.", **more}, more.pop("headers", {}))
+
+
+def test_a_busy_server_is_asked_again_when_it_said(pauses):
+    busy = Answer(503, {"code": "database_down", "detail": "Away."}, {"Retry-After": "7"})
+    with answering(busy, Answer(429, {"code": "too_many_reads", "detail": "Many."}), NO_TABLES) as (url, asked):
+        assert api(url).pages("/tables", {}, 10)["results"] == []
+    assert len(asked) == 3
+    assert pauses == [7.0, 2.0]
+
+
+def test_one_that_stays_busy_is_left_within_a_minute(pauses):
+    busy = Answer(503, {"code": "database_down", "detail": "The database is away."}, {"Retry-After": "25"})
+    with answering(*[busy] * 9) as (url, asked), pytest.raises(CliError, match=r"away\. \[database_down\]") as refused:
+        api(url).get("/tables")
+    assert refused.value.exit_code == Exit.UNREACHABLE
+    assert sum(pauses) <= MOST_PAUSES_S
+    assert len(asked) == 3
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key(pauses):
+    with answering(Answer(lost=True), Answer(502, "<html>"), Answer(201, JOB)) as (url, asked):
+        assert api(url).post("/jobs", {"command": "delete"}, key="k-1") == JOB
+    assert [(one.key, one.body) for one in asked] == [("k-1", {"command": "delete"})] * 3
+
+
+def test_what_may_not_be_asked_twice_is_not(pauses):
+    with (
+        answering(Answer(lost=True), Answer(200, JOB)) as (url, asked),
+        pytest.raises(CliError, match="may have acted"),
+    ):
+        api(url).post("/jobs/1/approve", {"digest": "d"})
+    assert (len(asked), pauses) == (1, [])
+
+
+def test_every_request_for_a_job_has_a_key(pauses):
+    table = "00000000-0000-4000-8000-000000000001"
+    refusal = Answer(409, {"code": "already_open", "detail": "Open.", "job": "j-1"})
+    with answering(refusal, refusal, refusal) as (url, asked):
+        environment = {"LEVEE_URL": url, "LEVEE_TOKEN": "t"}
+        for more in ([], [], ["--idempotency-key", "mine"]):
+            done = run("delete", table, "--whole-table", "--reason", "r", *more, environment=environment)
+            assert done.exit_code == Exit.REFUSED
+            assert done.stderr == "levee: Open. Look at it: levee jobs show j-1. [already_open]\n"
+            assert done.stdout == ""
+    keys = [one.key for one in asked]
+    assert len({*keys, None}) == 4
+    assert keys[2] == "mine"
+    assert asked[0].body == {"command": "delete", "table": table, "predicate": None, "reason": "r"}
+
+
+def test_a_token_goes_to_no_other_address(pauses):
+    """Neither after a redirect nor to the next page of a list."""
+    with answering(NO_TABLES) as (elsewhere, asked_there):
+        away = Answer(301, {}, {"Location": f"{elsewhere}/api/v1/tables"})
+        first = Answer(body={"results": [1], "next": f"{elsewhere}/api/v1/tables?cursor=c2", "previous": None})
+        with answering(away, first, NO_TABLES) as (url, asked):
+            with pytest.raises(CliError, match="redirects to") as refused:
+                api(url).get("/tables")
+            api(url).pages("/tables", {"q": "x"}, None)
+        assert asked_there == []
+    assert refused.value.exit_code == Exit.UNREACHABLE
+    assert "cursor=c2" in asked[-1].path
+    assert "q=x" in asked[-1].path
+
+
+def test_a_list_has_as_many_rows_as_were_asked_for():
+    full = Answer(body={"results": list(range(500)), "next": "http://x/?cursor=b", "previous": None})
+    rest = Answer(body={"results": [1] * 20, "next": "http://x/?cursor=c", "previous": None})
+    with answering(full, rest) as (url, asked):
+        page = api(url).pages("/jobs", {}, 520)
+    assert len(page["results"]) == 520
+    assert page["next"]
+    assert ["limit=500" in asked[0].path, "limit=20" in asked[1].path] == [True, True]
+
+
+def test_a_server_that_is_not_there_is_one_line_and_an_exit_code(pauses):
+    with answering() as (gone, _):
+        pass
+    done = run("tables", environment={"LEVEE_URL": gone, "LEVEE_TOKEN": "t"})
+    assert done.exit_code == Exit.UNREACHABLE
+    assert done.stderr.splitlines()[-1].startswith(f"levee: {gone} can't be reached")
+    assert len(pauses) == 3
+
+
+def test_an_answer_that_is_not_levees_is_said_to_be_none(pauses):
+    with answering(Answer(404, "<html>nothing here</html>")) as (url, _):
+        done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+    assert "not as Levee answers" in done.stderr
+
+
+def test_what_the_engine_says_is_in_the_line():
+    engine = {"condition": "DELTA_CANNOT_MODIFY_APPEND_ONLY", "sqlstate": "42809", "message": "…"}
+    with answering(problem(422, "append_only", engine=engine)) as (url, _):
+        done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+    assert done.stderr == "levee: It is append_only. [append_only; DELTA_CANNOT_MODIFY_APPEND_ONLY]\n"
+    assert done.exit_code == Exit.REFUSED
+
+
+def test_later_commits_are_named_as_options():
+    commits = [{"version": 14}, {"version": 13}]
+    with answering(problem(409, "later_commits", commits=commits)) as (url, _):
+        done = run(
+            "undo",
+            "00000000-0000-4000-8000-000000000001",
+            "--reason",
+            "r",
+            environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"},
+        )
+    assert "--accept-commit 14 --accept-commit 13" in done.stderr
+
+
+def test_an_export_that_breaks_off_leaves_no_file(tmp_path):
+    broken = Answer(200, {"event": 1}, {"Content-Length": "5000"})
+    target = tmp_path / "audit.jsonl"
+    with answering(broken) as (url, _):
+        done = run("audit", "export", "-o", str(target), environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+    assert done.exit_code == Exit.UNREACHABLE
+    assert [file.name for file in tmp_path.iterdir() if "audit" in file.name] == []
+
+
+def test_a_token_in_clear_text_over_a_network_is_warned_of():
+    notes: list[str] = []
+    for url in ("http://127.0.0.1:8000", "http://localhost", "https://levee.example.org", "http://[::1]:80"):
+        _ = api(url, notes).http
+    assert notes == []
+    _ = api("http://levee.example.org", notes).http
+    assert "isn't encrypted" in notes[0]
+    assert not is_loopback("localhost.example.org")
+
+
+def test_names_cannot_steer_the_terminal():
+    evil = "\x1b[2J\x1b]0;x\x07or\u202eders\n[red]"
+    row: dict[str, Any] = {
+        "name": evil, "catalog_name": None, "format": "delta", "version": 1, "num_records": None, "size_bytes": 5,
+        "last_commit_at": None, "health_codes": [], "path": "/lake/x",
+    }  # fmt: skip
+    page = Answer(body={"results": [row], "next": None, "previous": None})
+    with answering(page, page) as (url, _):
+        done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+        as_json = run("tables", "--json", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.stdout)
+    assert "[red]" in done.stdout
+    assert len(done.stdout.splitlines()) == 2
+    assert json.loads(as_json.stdout)["results"][0]["name"] == evil

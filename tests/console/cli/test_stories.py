@@ -1,0 +1,191 @@
+"""Requests and their reviews through the real application, with a worker that needs no Spark."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.cli.exits import Exit
+from console.cli.following import exit_of, has_ended
+from jobs.approvals import decisions
+from jobs.domain.states import State
+from jobs.models import Job
+from tests import factories
+from tests.clients import Caller
+from tests.console.cli.conftest import Somebody, run
+
+EXECUTABLE = Path(__file__).parents[3] / ".venv" / "bin" / "levee"
+
+
+def asked(olga, sales: str, where: str = "p = 'FR'", *more: str) -> str:
+    done = olga("delete", sales, "--where", where, "--reason", "too old", "--id", *more)
+    assert done.exit_code == 0, done.stderr
+    return str(done.stdout.strip())
+
+
+def test_a_delete_from_its_preview_to_its_undo(olga, anna, sales, worker):
+    preview = json.loads(olga("preview", "delete", "sales", "--where", "p = 'FR'", "--json").stdout)
+    assert (preview["rows_matched"], preview["files_matched"]) == (5, 1)
+    done = olga("delete", "sales", "--where", "p = 'FR'", "--reason", "too old", "--idempotency-key", "k", "--json")
+    job = json.loads(done.stdout)
+    assert "Wait for its end: levee wait" in done.stderr
+    assert asked(olga, sales, "p = 'FR'", "--idempotency-key", "k") == job["id"]
+    worker()
+    waits = olga("wait", job["id"], "--timeout", "0")
+    assert (waits.exit_code, waits.stdout) == (Exit.TIMED_OUT, "")
+    assert "awaiting approval" in waits.stderr
+
+    approved = anna("approve", job["id"], "--yes", "--comment", "fine", "--json")
+    assert approved.exit_code == 0, approved.stderr
+    digest = json.loads(approved.stdout)["digest"]
+    for shown in (digest, f"({sales})", "Predicate", "Rows matched         5", "Consequence", "too old"):
+        assert shown in approved.stderr, approved.stderr
+    assert olga("wait", job["id"], "--for", "approved").exit_code == Exit.DONE
+    worker()
+    ended = olga("jobs", "watch", job["id"])
+    assert ended.exit_code == Exit.DONE
+    assert "Committed as version 1." in ended.stdout
+
+    history = json.loads(olga("history", sales, "--operation", "DELETE", "--json").stdout)["results"]
+    assert [row["job"] for row in history] == [job["id"]]
+    between = json.loads(olga("preview", "restore", sales, "0", "--json").stdout)
+    assert (between["restorable"], between["commits"]["count"]) == (True, 1)
+    undo = json.loads(olga("undo", job["id"], "--reason", "wrong customer", "--json").stdout)
+    assert (undo["command"], undo["parameters"]["version"]) == ("restore", 0)
+    assert olga("jobs", "cancel", undo["id"]).exit_code == 0
+    assert olga("wait", undo["id"]).exit_code == Exit.NOT_RUN
+
+
+def test_who_may_not_approve_is_told_why(olga, anna, sales, worker):
+    job = asked(olga, sales)
+    assert anna("approve", job, "--yes").exit_code == Exit.REFUSED  # nothing to decide on yet
+    worker()
+    own = olga("approve", job, "--yes")
+    assert (own.exit_code, "[not_your_own]" in own.stderr) == (Exit.NOT_ALLOWED, True)
+    asks = anna("approve", job)
+    assert (asks.exit_code, "Give --yes" in asks.stderr) == (Exit.USAGE, True)
+    without_scope = run(
+        "approve", job, "--yes",
+        environment={**anna.environment, "LEVEE_TOKEN": factories.token_text(anna.person, "read", "request")},
+    )  # fmt: skip
+    assert without_scope.exit_code == Exit.NOT_ALLOWED
+    assert "approve" in without_scope.stderr.splitlines()[-1]
+    assert Job.objects.get(pk=job).state == State.AWAITING_APPROVAL
+
+
+def test_an_approval_holds_for_what_was_shown_alone(olga, anna, sales, worker, monkeypatch):
+    job = asked(olga, sales)
+    worker()
+    other = anna("approve", job, "--yes", "--digest", "0" * 64)
+    assert (other.exit_code, "[stale]" in other.stderr) == (Exit.REFUSED, True)
+
+    def edited_meanwhile(yes: bool, question: str) -> None:
+        edit = {"predicate": "p = 'DE'"}
+        decisions.edit(Actor.acting_for(olga.person), Job.objects.get(pk=job), edit, "others")
+        worker()
+
+    monkeypatch.setattr("console.cli.commands.decisions._ask", edited_meanwhile)
+    late = anna("approve", job)
+    assert (late.exit_code, "[stale]" in late.stderr) == (Exit.REFUSED, True)
+    assert Job.objects.get(pk=job).state == State.AWAITING_APPROVAL
+
+
+def test_a_failed_job_ends_a_wait_with_1_and_says_what_to_do(olga, sales):
+    failed = factories.job(State.FAILED)
+    done = olga("wait", str(failed.pk))
+    assert done.exit_code == Exit.FAILED
+    assert "Request it again." in done.stdout
+    assert olga("jobs", "--state", "failed", "--json").stdout.count(str(failed.pk)) == 1
+    assert olga("wait", "00000000-0000-4000-8000-000000000000").exit_code == Exit.NOT_FOUND
+    assert olga("wait", "../tables").exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [(State.STALE, 7), (State.EXPIRED, 7), (State.WITHDRAWN, 7), (State.REJECTED, 3), (State.SUCCEEDED, 0)],
+)
+def test_each_end_has_its_code(state, code):
+    assert exit_of({"state": str(state), "finished_at": "2026-11-23T07:00:00Z"}, has_ended) == code
+
+
+def test_tables_are_found_by_name_path_and_id(olga, sales, lake):
+    overview = json.loads(olga("table", "sales", "--json").stdout)
+    assert overview == json.loads(olga("table", sales, "--json").stdout)
+    assert overview == json.loads(olga("table", overview["id"], "--json").stdout)
+    assert overview == json.loads(olga("table", f"file:{sales}/", "--json").stdout)
+    listed = olga("tables", "sal", "--format", "delta", "--root", lake.name)
+    assert sales in listed.stdout
+    assert "\x1b" not in listed.stdout
+    assert "Nothing found." in olga("tables", "nosuch").stderr
+    assert olga("table", "nosuch").exit_code == Exit.NOT_FOUND
+
+
+def test_a_conversion_says_its_partitions_on_purpose(olga, lake):
+    place = factories.table_in(lake, "raw").path
+    assert olga("convert", place, "--reason", "r").exit_code == Exit.USAGE
+    assert olga("delete", place, "--reason", "r").exit_code == Exit.USAGE
+    made = json.loads(
+        olga("convert", place, "--partitioned-by", "day date", "--no-stats", "--reason", "r", "--json").stdout
+    )
+    assert made["command"] == "convert"
+    assert made["parameters"]["partition_schema"] == "day date"
+    assert made["parameters"]["collect_stats"] is False
+
+
+def test_streams_are_listed_started_and_stopped_by_name(olga, lake):
+    landing = Path(lake.uri) / "landing"
+    landing.mkdir()
+    definition = {
+        "name": "clicks", "reason": "clicks of the shop", "target": {"path": f"{lake.uri}/clicks"}, "output_mode": "append",
+        "source": {"path": str(landing), "format": "json", "schema": "id BIGINT"},
+    }  # fmt: skip
+    assert Caller(olga.person).post("/streams", definition).status_code == 201
+    assert "clicks" in olga("streams").stdout
+    assert json.loads(olga("streams", "show", "clicks", "--json").stdout)["name"] == "clicks"
+    assert olga("streams", "show", "nosuch").exit_code == Exit.NOT_FOUND
+    started = olga("streams", "start", "clicks", "--json")
+    assert started.exit_code == 0, started.stderr
+    assert json.loads(started.stdout)["command"] == "stream_round"
+    assert olga("streams", "stop", "clicks").exit_code == 0
+
+
+def test_the_audit_is_exported_whole(olga, anna, server, sales, tmp_path):
+    assert olga("audit", "export").exit_code == Exit.NOT_ALLOWED
+    auditor = Somebody(factories.appointed("ada", Role.AUDITOR), server, "read")
+    target = tmp_path / "audit.jsonl"
+    done = auditor("audit", "export", "--action", "token.add", "-o", str(target))
+    assert (done.exit_code, done.stdout) == (0, "")
+    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    assert {line["action"] for line in lines if "action" in line} == {"token.add"}
+    assert auditor("audit", "export", "--format", "csv").stdout.count("\n") > 3
+
+
+def at_a_terminal(who: Somebody, typed: str, directory: Path, *args: str) -> "subprocess.CompletedProcess[str]":
+    """The executable that set-up put in place, from a directory in which a module has the same name as Levee's."""
+    (directory / "console.py").write_text("raise SystemExit('the wrong one')")
+    keyboard, terminal = os.openpty()
+    os.write(keyboard, typed.encode())
+    try:
+        return subprocess.run(
+            [EXECUTABLE, *args], cwd=directory, env={**os.environ, **who.environment}, stdin=terminal, capture_output=True,
+            text=True, timeout=60,
+        )  # fmt: skip
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+
+
+def test_at_a_terminal_an_approval_asks(olga, anna, sales, worker, tmp_path):
+    job = asked(olga, sales)
+    worker()
+    no = at_a_terminal(anna, "n\n", tmp_path, "approve", job)
+    assert (no.returncode, no.stdout) == (Exit.INTERRUPTED, "")
+    assert no.stderr.endswith("Approve this? [y/N]: levee: Nothing was approved.\n")
+    assert Job.objects.get(pk=job).state == State.AWAITING_APPROVAL
+    yes = at_a_terminal(anna, "y\n", tmp_path, "approve", job, "--json")
+    assert yes.returncode == Exit.DONE, yes.stderr
+    assert json.loads(yes.stdout)["state"] == "queued"

@@ -1,0 +1,140 @@
+"""A person who was added sets their first password by a link: once, in time, and nobody else makes one for them."""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from console.accounts import first_links, services
+from console.accounts.models import FirstLink, Person
+from console.accounts.roles import Role
+from console.audit.actor import Actor
+from console.audit.models import Event
+from console.base.errors import Problem
+from tests import factories
+from tests.clients import browser, confirmed_browser
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def added(name="eve", **more):
+    """An admin adds somebody on the page: (the admin, the link's secret, the page's answer)."""
+    manager = factories.person_with("admin")
+    answer = confirmed_browser(manager).post("/people/add/", {"name": name, **more})
+    assert answer.status_code == 200, answer.content
+    return manager, urlsplit(answer.context["first_link"]).query.removeprefix("link="), answer
+
+
+def use(secret, password=PASSWORD, again=None, client=None):
+    given = {"link": secret, "new_password": password, "new_password_again": again or password}
+    return (client or Client()).post("/first-sign-in/", given)
+
+
+def test_a_link_is_shown_once_sets_a_password_and_signs_in():
+    manager, secret, answer = added(role="operator")
+    eve = Person.objects.get(name="eve")
+    assert answer.context["first_link"].startswith("http://testserver/first-sign-in/?link=")
+    assert "no-store" in answer["Cache-Control"]
+    assert secret not in confirmed_browser(manager).get(f"/people/{eve.pk}/").content.decode()
+    assert [(g.role, g.scope_text, g.granted_by) for g in eve.granted] == [("operator", "everything", manager)]
+    assert not any(secret in str(vars(row)) for row in [*Event.objects.all(), *FirstLink.objects.all()])
+
+    own = Client()
+    assert b"Welcome, eve" in own.get(f"/first-sign-in/?link={secret}").content
+    assert use(secret, client=own)["Location"] == "/"
+    assert own.get("/tables/").status_code == 200
+    assert Client().post("/sign-in/", {"username": "eve", "password": PASSWORD}).status_code == 302
+    acts = Event.objects.filter(object_id=str(eve.pk)).order_by("at").values_list("action", "actor_name")
+    assert list(acts)[-3:-1] == [("person.password_change", "eve"), ("session.sign_in", "eve")]
+
+
+def test_a_link_works_once():
+    _, secret, _ = added()
+    assert use(secret).status_code == 302
+    assert use(secret, "quite another passphrase").status_code == 404
+    assert Person.objects.get(name="eve").check_password(PASSWORD)
+
+
+def test_a_link_lasts_48_hours(monkeypatch):
+    began = timezone.now()
+    added("tom")
+    assert timedelta(hours=48) <= FirstLink.objects.get().expires_at - began < timedelta(hours=49)
+    monkeypatch.setattr(first_links, "LIFE", -timedelta(seconds=1))
+    _, secret, _ = added()
+    assert Client().get(f"/first-sign-in/?link={secret}").status_code == 404
+    assert use(secret).status_code == 404
+
+
+def test_a_weak_or_mistyped_password_leaves_the_link_open():
+    _, secret, _ = added()
+    assert use(secret, "short").status_code == 400
+    assert use(secret, PASSWORD, "another passphrase").status_code == 400
+    assert not Person.objects.get(name="eve").has_usable_password()
+    assert use(secret).status_code == 302
+
+
+def test_a_new_link_ends_the_earlier_one():
+    manager, secret, _ = added()
+    eve = Person.objects.get(name="eve")
+    answer = confirmed_browser(manager).post(f"/people/{eve.pk}/first-link/")
+    assert use(secret).status_code == 404
+    assert use(urlsplit(answer.context["first_link"]).query.removeprefix("link=")).status_code == 302
+    assert confirmed_browser(manager).post(f"/people/{eve.pk}/first-link/").status_code == 409
+
+
+def test_making_one_takes_the_password_again():
+    manager, secret, _ = added()
+    eve = Person.objects.get(name="eve")
+    assert browser(manager).post(f"/people/{eve.pk}/first-link/")["Location"].startswith("/confirm/")
+    assert use(secret).status_code == 302, "the first link is still the one"
+
+
+@pytest.mark.parametrize("case", ["another admin", "vouched for", "has a password", "added on the machine", "closed"])
+def test_nobody_opens_an_account_that_others_rely_on(case):
+    manager, secret, _ = added()
+    eve = Person.objects.get(name="eve")
+    if case == "another admin":
+        manager = factories.person_with("admin")
+    elif case == "vouched for":
+        services.vouch(Actor.system("tests"), eve)
+    elif case == "has a password":
+        use(secret)
+    elif case == "added on the machine":
+        eve = services.add_person(Actor.system("tests"), "marc", None)
+    else:
+        Person.objects.filter(pk=eve.pk).update(is_active=False)
+    with pytest.raises(Problem) as refused:
+        first_links.make(Actor.acting_for(Person.objects.get(pk=manager.pk)), Person.objects.get(pk=eve.pk))
+    assert (refused.value.status, refused.value.code) == (409, "wrong_state")
+    assert Event.objects.filter(outcome="refused", action="person.change", object_id=str(eve.pk)).count() == 1
+    if case not in ("closed",):  # a closed account opens nothing: the database needn't care
+        FirstLink.objects.filter(person=eve, ended_at=None).update(ended_at=timezone.now())
+        row = {"person": eve, "secret_sha256": "0" * 64, "made_by": manager, "expires_at": timezone.now()}
+        with pytest.raises(DatabaseError, match="before they have a password"), transaction.atomic():
+            FirstLink.objects.create(**row)
+
+
+def test_a_closed_account_has_no_open_link():
+    _, secret, _ = added()
+    Person.objects.filter(name="eve").update(is_active=False)
+    assert use(secret).status_code == 404
+
+
+def test_a_link_is_never_rewritten():
+    added()
+    link = FirstLink.objects.get()
+    for change in ({"expires_at": timezone.now() + timedelta(days=9)}, {"secret_sha256": "1" * 64}):
+        with pytest.raises(DatabaseError, match="never rewritten"), transaction.atomic():
+            FirstLink.objects.filter(pk=link.pk).update(**change)
+    with pytest.raises(DatabaseError, match="never rewritten"), transaction.atomic():
+        link.delete()
+
+
+def test_an_admin_of_one_root_makes_no_link():
+    eve = services.add_person(Actor.system("tests"), "eve", None)
+    manager = factories.person_with(Role.ADMIN, root=factories.RootFactory())
+    assert confirmed_browser(manager).post(f"/people/{eve.pk}/first-link/").status_code == 403

@@ -1,0 +1,80 @@
+"""docs/ leads nowhere that isn't there, every page is in the navigation of the help, and every term of a page has its paragraph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from console.pages.help import build, rendering
+from console.pages.help.rendering import Document
+from console.templatetags.help import CONCEPTS
+
+ROOT = Path(__file__).parents[2]
+OUTSIDE = ("README.md", "CHANGELOG.md")
+TERM = re.compile(r"""{%\s*term\s+"([^"]*)\"""")
+FOUND = build.documents()
+
+
+def documents() -> Iterator[tuple[Path, Document]]:
+    """Every Markdown file that people read, with where it lies."""
+    yield from ((build.DOCS / path, document) for path, document in FOUND.items())
+    yield from ((ROOT / name, rendering.read(name, (ROOT / name).read_text())) for name in OUTSIDE)
+
+
+def trouble(file: Path, target: str) -> str | None:
+    """Why a link of the file leads nowhere; None when it does, or when it leads out of the project."""
+    if rendering.EXTERNAL.match(target):
+        return None
+    name, _, anchor = target.partition("#")
+    aim = (file.parent / name).resolve() if name else file
+    if not aim.exists():
+        return f"{file.relative_to(ROOT)}: {target} isn’t there"
+    if anchor and anchor not in rendering.read("x.md", aim.read_text()).anchors:
+        return f"{file.relative_to(ROOT)}: {target} has no such heading"
+    return None
+
+
+def test_every_link_and_picture_is_there():
+    links = [(file, link.target) for file, document in documents() for link in document.links]
+    assert len(links) > 150
+    assert [said for file, target in links if (said := trouble(file, target))] == []
+
+
+def test_a_broken_link_is_found():
+    page = build.DOCS / "index.md"
+    assert trouble(page, "nowhere.md") is not None
+    assert trouble(page, "concepts.md#no-such-term") is not None
+    assert trouble(page, "screenshots/none.png") is not None
+    assert trouble(page, "concepts.md#reach") is None
+
+
+def test_a_file_that_is_named_in_text_is_there():
+    """Code and pages name files of docs/ without a link, where a link can't be."""
+    named = re.compile(r"\bdocs/[\w/.-]+\.(?:md|png|json)\b")
+    rooms = [file for app in ("console", "tables", "jobs", "frontend/templates") for file in (ROOT / app).rglob("*.*")]
+    texts = [file for file in rooms if file.suffix in (".py", ".html")] + list(build.DOCS.rglob("*.md"))
+    found = {(file, name) for file in texts for name in named.findall(file.read_text())}
+    assert [f"{file.relative_to(ROOT)}: {name}" for file, name in found if not (ROOT / name).is_file()] == []
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = [entry["name"] for section in build.navigation(FOUND) for entry in section["pages"]]
+    missing = {document.name for document in FOUND.values()} - {""} - set(listed)
+    assert missing == set(), "docs/index.md lists every page; a link to a folder stands for all pages in it"
+    assert len(listed) == len(set(listed))
+
+
+def test_every_page_begins_with_its_one_title():
+    levels = {path: [section.heading.level for section in document.sections] for path, document in FOUND.items()}
+    assert [path for path, each in levels.items() if each[0] != 1 or each.count(1) != 1] == []
+
+
+def test_every_term_of_a_template_has_its_paragraph():
+    templates = sorted((ROOT / "frontend" / "templates").rglob("*.html"))
+    used = [(template, anchor) for template in templates for anchor in TERM.findall(template.read_text())]
+    assert len(used) >= 12
+    paragraphs = {s.heading.anchor for s in FOUND[f"{CONCEPTS}.md"].sections if s.text.strip()}
+    assert [f"{template.relative_to(ROOT)}: {anchor}" for template, anchor in used if anchor not in paragraphs] == []
+    written = sum(template.read_text().count("{% term ") for template in templates)
+    assert written == len(used), "a term is a literal, so that this test sees it"

@@ -1,0 +1,65 @@
+"""The pictures of docs/ show the pages as they are, and are small. `make docs` takes those that are out of date."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.pictures import staleness
+from tests.pictures.scenes import SCENES, pictures
+
+LARGEST = 150_000
+AGAIN = "the pages have changed since their pictures were taken: `make docs`"
+
+
+def test_no_picture_is_out_of_date():
+    assert [scene.name for scene in staleness.stale()] == [], AGAIN
+
+
+def test_every_picture_is_of_a_scene_and_small():
+    files = {file.name: file.stat().st_size for file in staleness.PICTURES.glob("*.png")}
+    assert set(files) == set(pictures())
+    assert {name: size for name, size in files.items() if size > LARGEST} == {}
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """The sources of the pictures in a place where a test may change them."""
+    for folder in ("templates", "styles", "js"):
+        shutil.copytree(staleness.ROOT / "frontend" / folder, tmp_path / "frontend" / folder)
+    shutil.copy(staleness.ROOT / "frontend" / "icons.txt", tmp_path / "frontend" / "icons.txt")
+    tags = staleness.inclusion_tags()
+    monkeypatch.setattr(staleness, "ROOT", tmp_path)
+    monkeypatch.setattr(staleness, "TEMPLATES", tmp_path / "frontend" / "templates")
+    monkeypatch.setattr(staleness, "inclusion_tags", lambda: tags)
+    return tmp_path / "frontend"
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("templates/tables/table/history.html", {"history"}),
+        ("templates/tables/table/_reach_drawing.html", {"history"}),
+        ("templates/tables/table/table.html", {"overview", "history", "schema", "layout"}),
+        ("templates/base.html", {scene.name for scene in SCENES}),
+        ("styles/tokens.css", {scene.name for scene in SCENES}),
+        ("templates/accounts/person.html", set()),
+    ],
+)
+def test_a_change_makes_the_pictures_stale_that_show_it_and_no_others(copy, file, changed):
+    before = {scene.name: staleness.digest(scene) for scene in SCENES}
+    with (copy / file).open("a") as text:
+        text.write("\n.changed { color: red; }\n")
+    now = {scene.name: staleness.digest(scene) for scene in SCENES}
+    found = {name for name in now if now[name] != before[name]}
+    assert found >= changed
+    assert bool(found) == bool(changed)
+
+
+def test_a_comment_or_a_blank_line_makes_no_picture_stale(copy):
+    before = {scene.name: staleness.digest(scene) for scene in SCENES}
+    for file, comment in (("templates/base.html", "{# said #}"), ("styles/tokens.css", "/* said\n*/")):
+        text = (copy / file).read_text()
+        (copy / file).write_text(f"\n\n{comment}\n{text}")
+    assert {scene.name: staleness.digest(scene) for scene in SCENES} == before

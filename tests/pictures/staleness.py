@@ -1,0 +1,85 @@
+"""When a picture of docs/ is out of date: what it shows was written otherwise since it was taken.
+
+Beside the pictures lies `sources.json`, which has a digest for each scene, noted when its pictures were taken. The digest covers the
+page's templates (its own, and all that it extends and includes), the stylesheets and icons, and the scripts that the picture needs.
+Comments and blanks don't count, nor do times, data or the order of anything: neither a clock nor another machine makes a picture stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tests.pictures.scenes import SCENES, Scene
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "frontend" / "templates"
+PICTURES = ROOT / "docs" / "screenshots"
+SOURCES = PICTURES / "sources.json"
+NAMED = re.compile(r"""{%-?\s*(?:include|extends)\s+"([\w/]+\.html)\"""")
+TAG = re.compile(r"{%-?\s*(\w+)")
+INCLUSION = re.compile(r"""inclusion_tag\(\s*"([\w/]+\.html)".*?\)\s*\ndef (\w+)""", re.DOTALL)
+COMMENTS = re.compile(r"{#.*?#}|{%\s*comment\s.*?endcomment\s*%}|/\*.*?\*/", re.DOTALL)
+
+
+@cache
+def inclusion_tags() -> dict[str, str]:
+    """The template of each tag that renders one, by the tag's name."""
+    files = [file for app in ("console", "tables", "jobs") for file in (ROOT / app).rglob("templatetags/*.py")]
+    return {tag: name for file in files for name, tag in INCLUSION.findall(file.read_text())}
+
+
+def shown_by(scene: Scene) -> set[str]:
+    """Every template that the page is made of."""
+    found: set[str] = set()
+    waiting = [scene.template, *scene.also]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            text = (TEMPLATES / name).read_text()
+            waiting += NAMED.findall(text)
+            waiting += [inclusion_tags()[tag] for tag in TAG.findall(text) if tag in inclusion_tags()]
+    return found
+
+
+def digest(scene: Scene) -> str:
+    """What the scene's pictures were made from."""
+    styles = [*(ROOT / "frontend" / "styles").glob("*.*"), ROOT / "frontend" / "icons.txt"]
+    scripts = [ROOT / "frontend" / "js" / name for name in scene.scripts]
+    files = [*(TEMPLATES / name for name in shown_by(scene)), *styles, *scripts]
+    return _digest(files, scene.address, scene.keys, scene.typed, str(scene.height))
+
+
+def _digest(files: Iterable[Path], *words: str) -> str:
+    total = hashlib.sha256("\n".join(words).encode())
+    for file in sorted(set(files)):
+        text = " ".join(COMMENTS.sub("", file.read_text()).split())
+        total.update(f"\n{file.relative_to(ROOT)}\n{text}".encode())
+    return total.hexdigest()[:32]
+
+
+def recorded() -> dict[str, str]:
+    """The digests of the pictures as they were taken."""
+    return dict(json.loads(SOURCES.read_text())) if SOURCES.is_file() else {}
+
+
+def record(scenes: Iterable[Scene]) -> None:
+    """Note that the scenes' pictures were taken now; forget scenes that are no more."""
+    noted = recorded() | {scene.name: digest(scene) for scene in scenes}
+    kept = {scene.name: noted[scene.name] for scene in SCENES if scene.name in noted}
+    SOURCES.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def stale() -> list[Scene]:
+    """The scenes whose pictures aren't there or show what is no more."""
+    noted = recorded()
+    return [scene for scene in SCENES if noted.get(scene.name) != digest(scene) or not _there(scene)]
+
+
+def _there(scene: Scene) -> bool:
+    return all((PICTURES / f"{scene.name}-{theme}.png").is_file() for theme in ("light", "dark"))

@@ -1,0 +1,206 @@
+"""What happened to the lake lately: days by kind of commit for who may see the tables, sums of whole roots, growth, a day's commits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from console.accounts.models import Person
+from tables.catalog import due, light_turns
+from tables.catalog.lately import commits, days, growth
+from tables.models import Commit, Root, Table
+from tables.record import daily_totals
+from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
+from tests import factories
+from tests.clients import browser
+
+pytestmark = pytest.mark.django_db
+NOON = timezone.now().astimezone(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+
+
+def commit(
+    table: Table, back: int = 0, operation: str = "WRITE", rows: int | None = 10, size: int = 100, **more: Any
+) -> Commit:
+    """The table's next commit, so many days ago at noon, that adds `rows` and `size` bytes, or removes them where they are negative."""
+    version = Commit.objects.filter(table=table).count()
+    made = Commit.objects.create(
+        table=table, version=version, operation=operation, committed_at=NOON - timedelta(days=back), rows_changed=rows,
+        bytes_added=max(size, 0), bytes_removed=max(-size, 0), **more,
+    )  # fmt: skip
+    daily_totals.recount(table, version)
+    return made
+
+
+def of(person: Person) -> Any:
+    return days.days_for(Person.objects.get(pk=person.pk))
+
+
+def delta(**more: Any) -> Table:
+    return factories.TableFactory(**more)
+
+
+def test_a_day_has_its_commits_by_kind_and_what_came_in_and_went_out() -> None:
+    table = delta()
+    commit(table)
+    commit(table, operation="WRITE", rows=5, size=-30, operation_parameters={"mode": "Overwrite"})
+    commit(table, operation="DELETE", rows=-4, size=-7)
+    commit(table, operation="OPTIMIZE", rows=0, size=-20)
+    commit(table, operation="SET TBLPROPERTIES", rows=None, size=0)
+    commit(table, back=29)
+    commit(table, back=30)
+    found = of(factories.person_with("viewer"))
+    today = days.LakeDay(NOON.date(), 5, 1, 1, 1, 1, rows_in=15, rows_out=4, bytes_in=100, bytes_out=57, untold=1)
+    assert found.days[-1] == today
+    assert (found.days[-1].others, found.counted_at, len(found.days)) == (1, None, 30)
+    assert [day.commits for day in found.days] == [1, *[0] * 28, 5]
+
+
+def test_a_kind_is_the_same_in_a_filter_and_in_the_sums() -> None:
+    table = delta()
+    operations = (
+        "WRITE",
+        "STREAMING UPDATE",
+        "MERGE",
+        "DELETE",
+        "TRUNCATE",
+        "VACUUM END",
+        "RESTORE",
+        "CONVERT",
+        "odd",
+        "",
+    )
+    for operation in operations:
+        for parameters in ({}, {"mode": "Overwrite"}, {"outputMode": "Complete"}, {"mode": "Append"}, {"mode": None}):
+            commit(table, operation=operation, operation_parameters=parameters)
+    with connection.cursor() as cursor:
+        cursor.execute(f"select version, {KIND_SQL} from tables_commit")
+        summed = dict(cursor.fetchall())
+    filtered = [(c.version, kind.value) for kind in Kind for c in Commit.objects.filter(of_kind(kind))]
+    assert len(filtered) == len(summed) == len(operations) * 5
+    assert dict(filtered) == summed
+    day = of(factories.person_with("viewer")).days[-1]
+    assert {kind.value: day.of(kind) for kind in Kind} == {
+        k: list(summed.values()).count(k) for k in set(summed.values())
+    }
+
+
+def test_you_see_the_days_of_your_tables_alone() -> None:
+    mine, other, hidden = delta(), delta(), delta(hidden_at=NOON)
+    for table in (mine, other, hidden):
+        commit(table)
+    assert of(factories.person_with("viewer")).days[-1].commits == 2
+    assert of(factories.person_with("viewer", root=mine.root)).days[-1].commits == 1
+    assert of(factories.person_with("viewer", table=other)).days[-1].commits == 1
+    assert of(factories.person_with("viewer", table=hidden)).days[-1].commits == 0
+    assert not of(factories.person_with(None))
+
+
+def test_large_catalogs_add_up_what_roots_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(days, "LIVE", 1)
+    tables = [delta() for _ in range(4)]
+    for number, table in enumerate(tables):
+        for _ in range(number + 1):
+            commit(table, back=number)
+    everything = factories.person_with("viewer")
+    partly = factories.person_with("viewer", root=tables[0].root)
+    factories.GrantFactory(person=partly, table=tables[2])
+    factories.GrantFactory(person=partly, table=tables[0])  # of the root that they see as a whole: counted once
+    assert of(everything).uncounted == 4
+    assert due.syncs_due() is True
+    while light_turns.do_next():
+        pass
+    assert days.next_late() is None
+    found = of(everything)
+    assert ([day.commits for day in found.days[-4:]], found.uncounted) == ([4, 3, 2, 1], 0)
+    assert found.counted_at is not None
+    assert [day.commits for day in of(partly).days[-4:]] == [0, 3, 0, 1]
+    commit(tables[0])
+    assert of(everything).days[-1].commits == 1
+    Root.objects.update(days_at=timezone.now() - days.REFRESH)
+    assert [days.refresh_next() for _ in range(5)] == [True] * 4 + [False]
+    assert of(everything).days[-1].commits == 2
+
+
+def test_sums_that_no_bigint_holds_are_cut_and_no_error() -> None:
+    for _ in range(2):
+        table = delta()
+        for _ in range(2):
+            commit(table, size=2**62)
+        commit(table, size=2**62)
+    assert of(factories.person_with("viewer")).days[-1].bytes_in == 2**63 - 1
+
+
+def test_growth_is_reckoned_back_from_the_size_of_now() -> None:
+    big, small, untold = (delta(size_bytes=size, name=name) for name, size in (("b", 1_000), ("s", 10), ("u", 500)))
+    delta(size_bytes=None)
+    commit(big, back=2, size=300)
+    commit(big, size=-50)
+    commit(untold, back=1, size=10)
+    Commit.objects.filter(table=untold).update(bytes_added=None)
+    daily_totals.count_anew(untold)
+    found = {each.table.pk: each for each in growth.of_largest(factories.person_with("viewer"))}
+    assert list(found) == [big.pk, untold.pk, small.pk]
+    assert found[big.pk].sizes == [750] * 28 + [1_050, 1_050, 1_000]
+    assert (found[big.pk].grown, found[small.pk].grown, found[untold.pk].grown) == (250, 0, None)
+    assert found[untold.pk].sizes[-3:] == [None, 500, 500]
+    assert growth.of_largest(factories.person_with("viewer", root=small.root))[0].table == small
+
+
+def test_the_commits_of_a_day_are_listed_in_pages() -> None:
+    table, other = delta(name="sales"), delta(name="other")
+    for operation in ("WRITE", "DELETE", "MERGE"):
+        commit(table, operation=operation)
+        commit(other, back=1, operation=operation)
+    person = factories.person_with("viewer", root=table.root)
+    today, yesterday = NOON.date(), NOON.date() - timedelta(days=1)
+    first = commits.commit_page(person, commits.Filter(yesterday, today), 2)
+    rest = commits.commit_page(person, commits.Filter(yesterday, today), 2, first.next or "")
+    assert [c.operation for c in (*first.rows, *rest.rows)] == ["MERGE", "DELETE", "WRITE"]
+    assert rest.next is None
+    deletes = commits.commit_page(person, commits.Filter(today, today, Kind.REMOVAL), 9)
+    assert [c.version for c in deletes.rows] == [1]
+    everybody = factories.person_with("viewer")
+    destructive = commits.commit_page(everybody, commits.Filter(yesterday, today, destructive=True), 9)
+    assert [(c.table.name, c.operation) for c in destructive.rows] == [
+        *(("sales", "MERGE"), ("sales", "DELETE")),
+        *(("other", "MERGE"), ("other", "DELETE")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected", "missing"),
+    [
+        ("", "sales v0", "other v0"),
+        ("day={yesterday}", "other v0", "sales v0"),
+        ("kind=destructive", "other v1", "other v0"),
+        ("kind=removal&day={yesterday}", "other v1", "other v0"),
+        ("kind=nonsense&day=2026-99-99", "sales v0", "other v0"),
+        ("day=9999-12-31", "sales v0", "other v0"),
+        ("day=0001-01-01", "No such commits", "sales v0"),
+    ],
+)
+def test_the_page_of_commits_follows_its_address(asked: str, expected: str, missing: str) -> None:
+    commit(delta(name="sales"))
+    other = delta(name="other")
+    commit(other, back=1)
+    commit(other, back=1, operation="DELETE")
+    yesterday = (NOON - timedelta(days=1)).date().isoformat()
+    answer = browser(factories.person_with("viewer")).get(f"/tables/commits/?{asked.format(yesterday=yesterday)}")
+    assert answer.status_code == 200
+    assert expected in answer.content.decode()
+    assert missing not in answer.content.decode()
+
+
+def test_home_leads_from_each_day_to_its_commits() -> None:
+    commit(delta(name="sales"), operation="DELETE", rows=-1_234)
+    page = browser(factories.person_with("viewer")).get("/").content.decode()
+    address = f"/tables/commits/?day={datetime.now(UTC).date()}"
+    assert page.count(f'href="{address}"') == 4, "of three drawings and their table"
+    assert f"{address}&amp;kind=removal" in page
+    assert "0 in, 1,234 out" in page
+    assert 'class="kind-removal"' in page
+    assert "style=" not in page
