@@ -61,7 +61,8 @@ def optimize(engine, marks, report):
 def ids(path: Path) -> list[int]:
     """The rows as delta-rs reads them, deletion vectors and column mapping included."""
     answer = QueryBuilder().register("t", Witness(str(path))).execute("SELECT id FROM t ORDER BY id").read_all()
-    return answer.column("id").to_pylist()
+    found: list[int] = answer.column("id").to_pylist()
+    return found
 
 
 def verdicts(preview: Mapping[str, Any], result: Any) -> dict[str, Verdict]:
