@@ -11,7 +11,7 @@ from console.accounts import lists
 from console.accounts.models import Person
 from console.pages.find.places import PLACES, places_for
 from jobs.web.kinds import JOBS
-from tables.models import Schema, Table
+from tables.models import Schema
 from tables.record import table_fields
 from tests import factories
 from tests.clients import browser, confirmed_browser
