@@ -25,11 +25,15 @@ from hdfs_native import Client
 from console.setup import java
 from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
-from tables.deltalog.read import hdfs, name_nodes
+from console.supervisor.pids import die_with_parent
+from tables.deltalog.read import hdfs, name_nodes, object_stores
+from tables.deltalog.read.object_stores import Patience
+from tables.rules import hdfs_places
 
 MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
 SUPERUSER = "hdfs"
 LIMIT_S = 240
+BRIEF = Patience(1, 1, 0)
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,16 @@ class Cluster:
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """The name node takes connections inside, and answers none."""
-        self.process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
-            name_nodes.ask_again(self.uri)
+        """The name node takes connections inside, and answers none; it is waited for during a second."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(object_stores, "_patience", BRIEF)
+            patch.setattr(hdfs_places, "BRIEF", BRIEF)
+            self.process.send_signal(signal.SIGSTOP)
+            try:
+                yield
+            finally:
+                self.process.send_signal(signal.SIGCONT)
+                name_nodes.ask_again(self.uri)
 
 
 def _classpath() -> str:
@@ -139,6 +146,7 @@ def _started(place: Path) -> subprocess.Popen[bytes]:
             env={**os.environ, hdfs.USER: SUPERUSER},
             stdout=log,
             stderr=subprocess.STDOUT,
+            preexec_fn=die_with_parent(signal.SIGKILL),
         )
 
 

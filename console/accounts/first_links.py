@@ -6,14 +6,15 @@ import hashlib
 import secrets
 from datetime import timedelta
 
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.accounts.authority import require_admin_of_everything
-from console.accounts.models import FirstLink, Person
-from console.accounts.services import change_password
+from console.accounts.models import Appointment, FirstLink, Person
+from console.accounts.services import change_password, end_first_links
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.refusals import refusals_on_record
@@ -33,7 +34,7 @@ def why_not(maker: Person | None, person: Person) -> str:
         return "The account is closed."
     if person.has_usable_password():
         return f"{person.name} has a password already."
-    if person.created_by_id != (maker.pk if maker else None):
+    if maker is None or person.created_by_id != maker.pk:
         return f"Only the person who added {person.name} can make a link for them."
     if person.appointments.filter(vouched_at__isnull=False).exists():
         return f"A command on the machine vouched for {person.name}: nobody else can open their account now."
@@ -53,17 +54,19 @@ def make(actor: Actor, person: Person) -> str:
     ):
         require_admin_of_everything(actor)
         held = Person.objects.select_for_update().get(pk=person.pk)
-        if reason := why_not(actor.person, held):
+        maker = actor.person
+        reason = why_not(maker, held)
+        if maker is None or reason:
             raise Problem(409, "wrong_state", f"{reason} Nothing was changed.")
         after = {"first_link_until": until.isoformat()}
         record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, after=after)
-        FirstLink.objects.filter(person=person, ended_at=None).update(ended_at=Now())
-        FirstLink.objects.create(person=person, secret_sha256=_sha256(secret), made_by=actor.person, expires_at=until)
+        end_first_links(person)
+        FirstLink.objects.create(person=person, secret_sha256=_sha256(secret), made_by=maker, expires_at=until)
     return secret
 
 
 def holder(secret: str) -> Person | None:
-    """Whose first password the secret may set now; None for a link that is unknown, used, replaced or too old."""
+    """Whose first password the secret may set now; None for a link that doesn't work (any more)."""
     link = _open(secret).first()
     return link.person if link else None
 
@@ -74,17 +77,22 @@ def use(actor: Actor, secret: str, password: str) -> Person:
     Raises Problem 400 `invalid` for a weak password, 409 `wrong_state` for a link that isn't open.
     """
     with transaction.atomic():
-        link = _open(secret).select_for_update(of=("self", "person")).first()
+        # Locked first, as by every other act on a person: what ended the link meanwhile is seen by the statement after it.
+        people = Person.objects.select_for_update(of=("self",))
+        list(people.filter(first_links__secret_sha256=_sha256(secret)))
+        link = _open(secret).first()
         if link is None:
-            raise Problem(409, "wrong_state", "This link was used, was replaced, or is too old. Nothing was changed.")
+            raise Problem(409, "wrong_state", "This link doesn’t work any more. Nothing was changed.")
         change_password(actor, link.person, password)
-        FirstLink.objects.filter(pk=link.pk).update(ended_at=Now())
     return link.person
 
 
 def _open(secret: str) -> QuerySet[FirstLink]:
+    """The link, while it works: also not for who has a password meanwhile, or was vouched for."""
     links = FirstLink.objects.select_related("person").filter(secret_sha256=_sha256(secret), ended_at=None)
-    return links.filter(expires_at__gt=Now(), person__is_active=True)
+    vouched = Appointment.objects.filter(person=OuterRef("person"), vouched_at__isnull=False)
+    passwordless = links.filter(person__password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    return passwordless.filter(~Exists(vouched), expires_at__gt=Now(), person__is_active=True)
 
 
 def _sha256(secret: str) -> str:

@@ -95,8 +95,8 @@ def listing_of(person: Person, kind: ListKind, asked: QueryDict) -> Listing:
 
 
 def in_order(asked: QueryDict, order: str) -> QueryDict:
-    """The query with the order in it that the person has: a cursor leads on in the order in which it was given, for anybody."""
-    if not order or asked.get("order"):
+    """The query with the order in it in which it was answered: a cursor leads on in the order in which it was given, for anybody."""
+    if asked.get("order"):
         return asked
     ordered = asked.copy()
     ordered["order"] = order

@@ -11,12 +11,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
 
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asked_by, check, takes_password
 from console.accounts.step_up import require_recent
 from console.base import zones
-from console.base.errors import Problem, to_confirm
+from console.base.errors import Problem, page_of, to_confirm
 from console.server.turns import SENDERS
 
 
@@ -41,7 +42,7 @@ class SignInRequired:
         if Open.PUBLIC in asked:
             return None
         if not isinstance(request.user, Person):
-            return redirect_to_login(request.get_full_path())
+            return _to_sign_in(request)
         zones.show_in(request.user.time_zone)
         if request.user.must_change_password and request.path not in _allowed_before_change():
             return redirect("accounts:change_password")
@@ -68,6 +69,13 @@ def _asked(request: HttpRequest) -> Person | None:
     """Who asked, where the answer needed to know; a page that nobody must sign in for reads no session."""
     user = getattr(request, "_cached_user", None) or request.__dict__.get("user")
     return user if type(user) is Person else None
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page and from there back; a swap goes there as a whole, and back to the page that it was for."""
+    if request.headers.get("HX-Request"):
+        return HttpResponseClientRedirect(redirect_to_login(page_of(request)).url)
+    return redirect_to_login(request.get_full_path())
 
 
 def _password_first(request: HttpRequest) -> HttpResponse | None:

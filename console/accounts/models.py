@@ -251,10 +251,12 @@ class FirstLink(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="first_links")
     secret_sha256 = models.CharField(max_length=64, unique=True)
-    made_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")  # None: on the machine
+    made_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True)  # used, or replaced by a newer one
+    ended_at = models.DateTimeField(
+        null=True
+    )  # used, replaced by a newer one, or the account has a password or was closed
 
     class Meta:
         constraints = [

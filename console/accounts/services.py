@@ -16,7 +16,7 @@ from django.utils import timezone
 from console.accounts import attempts
 from console.accounts.authentication import new_secret
 from console.accounts.authority import EVERYTHING, Scope, require_admin_of, require_admin_of_everything
-from console.accounts.models import Grant, Person, Token, as_json
+from console.accounts.models import FirstLink, Grant, Person, Token, as_json
 from console.accounts.notices import tell
 from console.accounts.roles import Role, TokenScope
 from console.audit.actions import Action, ObjectKind
@@ -28,6 +28,7 @@ from console.base.errors import Problem
 TOKEN_LIFE = timedelta(days=365)
 APPROVING_TOKEN_LIFE = timedelta(days=90)
 FIRST_NAME = "admin"
+UNCLAIMED = "{name} has to set a password first: whoever has their link, or the password that they were given, is {name} until then."
 GUARDS = frozenset({Role.APPROVER, Role.ADMIN})  # who may decide, and who may say who does
 
 
@@ -67,7 +68,7 @@ def vouch(actor: Actor, person: Person) -> int:
     """Vouches, on the machine itself, that a person is independent: earlier changes of their account count as made on the machine.
 
     Returns how many appointments that ended; a second time changes nothing. Raises Problem 403 `forbidden` except for a command
-    on the machine.
+    on the machine, 409 `wrong_state` while somebody else could still make the account theirs (`is_unclaimed`).
     """
     with (
         refusals_on_record(actor, Action.PERSON_VOUCH, ObjectKind.PERSON, person.id, person.name),
@@ -75,14 +76,32 @@ def vouch(actor: Actor, person: Person) -> int:
     ):
         if actor.person is not None:
             raise Problem(403, "forbidden", "Only a command on the machine that runs Levee can vouch for people.")
+        held = Person.objects.select_for_update().get(pk=person.pk)  # no link is made or used meanwhile
         open_ones = person.appointments.filter(by__isnull=False, vouched_at=None)
         givers = sorted(set(open_ones.values_list("by__name", flat=True)))
+        if givers and is_unclaimed(held):
+            raise Problem(409, "wrong_state", f"{UNCLAIMED.format(name=person.name)} Nothing was changed.")
         if givers:
             before = {"appointed_by": givers}
             event = record(actor, Action.PERSON_VOUCH, ObjectKind.PERSON, person.id, person.name, before=before)
             text = f"A command on the machine vouched for {person.name}, whom {', '.join(givers)} had appointed."
             tell(actor, event, text, about=person)
         return open_ones.update(vouched_at=Now())
+
+
+def is_unclaimed(person: Person) -> bool:
+    """Whether somebody else could still become this person: by an open first link, or with the password that they gave.
+
+    The same holds for an account that nobody can enter yet; one with tokens alone is complete, as only the machine makes those.
+    """
+    if person.must_change_password or person.first_links.filter(ended_at=None, expires_at__gt=Now()).exists():
+        return True
+    return not person.has_usable_password() and not person.tokens.exists()
+
+
+def end_first_links(person: Person) -> None:
+    """Ends the person's open first link, if there is one. Part of the act's transaction; the person's row is locked first."""
+    FirstLink.objects.filter(person=person, ended_at=None).update(ended_at=Now())
 
 
 def set_password(person: Person, password: str | None) -> None:
@@ -98,12 +117,13 @@ def set_password(person: Person, password: str | None) -> None:
 
 
 def change_password(actor: Actor, person: Person, password: str) -> None:
-    """Sets a new password, no longer requires a change, and ends every session of the person. Raises Problem 400 `invalid`."""
+    """Sets a new password, no longer requires a change, and ends the person's sessions and first link. Raises Problem 400 `invalid`."""
     set_password(person, password)
     person.must_change_password = False
     with transaction.atomic():
         record(actor, Action.PASSWORD_CHANGE, ObjectKind.PERSON, person.id, person.name)
         person.save(update_fields=["password", "must_change_password"])
+        end_first_links(person)
         _end_sessions(person)
 
 
@@ -167,7 +187,7 @@ def remove_grant(actor: Actor, held: Grant) -> None:
 
 
 def set_active(actor: Actor, person: Person, active: bool) -> None:
-    """Opens or closes an account; closing it ends tokens and sessions at once.
+    """Opens or closes an account; closing it ends tokens, sessions and the first link at once.
 
     Raises Problem 403 `forbidden`, 409 `last_admin`.
     """
@@ -182,6 +202,7 @@ def set_active(actor: Actor, person: Person, active: bool) -> None:
             before, after = {"is_active": not active}, {"is_active": active}
             record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, before=before, after=after)
             Person.objects.filter(pk=person.pk).update(is_active=active)
+            end_first_links(person)
             _end_sessions(person)
     person.is_active = active
 

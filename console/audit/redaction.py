@@ -12,6 +12,7 @@ REDACTED = "redacted"
 SECRET_FIELDS = frozenset(
     {
         "accounts.Person.password",
+        "accounts.FirstLink.secret_sha256",
         "accounts.Token.secret_sha256",
         "accounts.Token.prefix",
         "tables.ObjectStore.secret",

@@ -141,13 +141,17 @@ class ProblemMiddleware:
 
 def to_confirm(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Away to the page that asks for the password, and from there back to where the person was; a swap goes there as a whole."""
-    came_from = urlsplit(request.headers.get("Referer", ""))
-    here = came_from.netloc == request.get_host()
-    back = urlunsplit(("", "", came_from.path, came_from.query, "")) if here else get_script_prefix()
-    target = f"{problem.extra['confirm_url']}?{urlencode({'next': back})}"
+    target = f"{problem.extra['confirm_url']}?{urlencode({'next': page_of(request)})}"
     if request.headers.get("HX-Request"):
         return HttpResponseClientRedirect(target)
     return HttpResponseRedirect(target)
+
+
+def page_of(request: HttpRequest) -> str:
+    """The page from which a form or a swap asks; the home page where the browser doesn’t say."""
+    came_from = urlsplit(request.headers.get("Referer", ""))
+    here = came_from.netloc == request.get_host()
+    return urlunsplit(("", "", came_from.path, came_from.query, "")) if here else get_script_prefix()
 
 
 def problem_page(request: HttpRequest, problem: Problem) -> HttpResponse:

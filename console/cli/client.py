@@ -12,16 +12,18 @@ from typing import Any
 import httpx
 
 from console.cli.exits import CliError, Exit
-from console.cli.problems import error_of
+from console.cli.problems import answer_of, error_of
 from console.cli.profiles import API, Server
 from console.cli.words import plain
 
 CONNECT_S, READ_S = 10.0, 60.0
+LEAST_S = 1.0  # of a request at the end of a wait: `--timeout 0` looks once
 MOST_PAUSES_S = 60.0  # of one request, in all
 LOST = (0.5, 1.0, 2.0)  # pauses after a lost connection; while you wait for a job, the last one is repeated
 BUSY = frozenset({429, 503})  # the request was not taken: it may be asked again, whatever it is
 GATEWAY = frozenset({502, 504})  # a proxy's: the request may have been taken
 PAGE = 500
+EARLY_S = 1.0  # pause after a read that was unanswered at once because too many wait already
 
 Query = Mapping[str, Any]
 
@@ -45,7 +47,7 @@ class _Pauses:
     def after_busy(self, asked: str | None) -> float | None:
         self.busy += 1
         backoff = float(2 ** min(self.busy - 1, 4))
-        return self._within(float(asked) if asked and asked.isdecimal() else backoff)
+        return self._within(max(float(asked), backoff) if asked and asked.isdecimal() else backoff)
 
     def _within(self, pause: float) -> float | None:
         self.spent += pause
@@ -61,14 +63,14 @@ class Api:
     patient: bool = False
     _http: httpx.Client | None = field(default=None, init=False)
 
-    def get(self, path: str, query: Query | None = None, wait: float = 0) -> Any:
-        """The answer's JSON. Raises CliError."""
+    def get(self, path: str, query: Query | None = None, wait: float = 0, end: float | None = None) -> Any:
+        """The answer's JSON. Raises CliError, TIMED_OUT after `end` of the monotonic clock."""
         given = {**(query or {}), **({"wait": wait} if wait else {})}
-        return self._send("GET", path, query=given, wait=wait).json()
+        return answer_of(self._send("GET", path, query=given, wait=wait, end=end))
 
     def post(self, path: str, body: Mapping[str, Any] | None = None, key: str | None = None) -> Any:
         """The answer's JSON. With `key` the request is the same however often it is sent. Raises CliError."""
-        return self._send("POST", path, body=body or {}, key=key).json()
+        return answer_of(self._send("POST", path, body=body or {}, key=key))
 
     def pages(self, path: str, query: Query, limit: int | None) -> dict[str, Any]:
         """A list in the API's shape, of as many pages as `limit` rows need; of all without one."""
@@ -85,15 +87,18 @@ class Api:
 
     def read(self, path: str, body: Mapping[str, Any], timeout: float, query: Query | None = None) -> Any:
         """The answer of a question that a worker answers. Raises CliError, after `timeout` seconds TIMED_OUT."""
-        until = time.monotonic() + timeout
-        response = self._send("POST", path, body=body, query=query)
+        end = time.monotonic() + timeout
+        response = self._send("POST", path, body=body, query=query, end=end)
         while response.status_code == 202:
-            left = until - time.monotonic()
-            if left <= 0:
+            begin = time.monotonic()
+            if begin >= end:
                 raise CliError(Exit.TIMED_OUT, f"No answer from a worker within {timeout:g} s. Ask again later.")
-            wait = min(left, 20.0)
-            response = self._send("GET", f"/reads/{response.json()['id']}", query={"wait": wait}, wait=wait)
-        return response.json()
+            wait = min(end - begin, 20.0)
+            place = f"/reads/{answer_of(response)['id']}"
+            response = self._send("GET", place, query={"wait": wait}, wait=wait, end=end)
+            if response.status_code == 202 and time.monotonic() - begin < wait / 2:
+                time.sleep(min(EARLY_S, wait))
+        return answer_of(response)
 
     @contextmanager
     def stream(self, path: str, query: Query) -> Iterator[Iterator[bytes]]:
@@ -104,6 +109,8 @@ class Api:
                     response.read()
                     raise error_of(response)
                 yield response.iter_bytes()
+        except (httpx.LocalProtocolError, UnicodeError):
+            raise _unsendable() from None
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
 
@@ -140,31 +147,37 @@ class Api:
         body: Mapping[str, Any] | None = None,
         key: str | None = None,
         wait: float = 0,
+        end: float | None = None,
     ) -> httpx.Response:
-        """One request, repeated while the server doesn't take it; after a lost answer only what may be asked twice."""
+        """One request, repeated until `end` while the server doesn't take it; after a lost answer only what may be asked twice."""
         twice = method == "GET" or key is not None
         headers = {"Idempotency-Key": key} if key else {}
-        timeout = httpx.Timeout(READ_S + wait, connect=CONNECT_S)
         pauses = _Pauses(self.patient)
         while True:
             try:
                 response = self.http.request(
-                    method, API + path, params=_query(query), json=body, headers=headers, timeout=timeout
+                    method, API + path, params=_query(query), json=body, headers=headers, timeout=_timeout(wait, end)
                 )
+            except (httpx.LocalProtocolError, UnicodeError):
+                raise _unsendable() from None
             except httpx.HTTPError as error:
                 pause = pauses.after_lost() if _may_repeat(error, twice) else None
                 if pause is None:
                     raise self._unreachable(error, may_have_acted=not twice and not _never_sent(error)) from None
-                self._pause(pause, "The server can't be reached")
+                self._pause(pause, "The server can't be reached", end)
                 continue
             if response.is_success:
                 return response
             pause = pauses.after_busy(response.headers.get("Retry-After")) if _is_passing(response, twice) else None
             if pause is None:
                 raise error_of(response)
-            self._pause(pause, f"The server is busy ({response.status_code})")
+            self._pause(pause, f"The server is busy ({response.status_code})", end)
 
-    def _pause(self, pause: float, why: str) -> None:
+    def _pause(self, pause: float, why: str, end: float | None) -> None:
+        if end is not None:
+            pause = min(pause, end - time.monotonic())
+        if pause <= 0:
+            raise CliError(Exit.TIMED_OUT, f"{why}, and the time is over. Ask again later.")
         self.note(f"{why}; trying again in {pause:g} s.")
         time.sleep(pause)
 
@@ -175,6 +188,17 @@ class Api:
         if _bad_certificate(error):
             text += " If an authority of your own signed its certificate, name its file in SSL_CERT_FILE."
         return CliError(Exit.UNREACHABLE, text)
+
+
+def _timeout(wait: float, end: float | None) -> httpx.Timeout:
+    """Of one request that the server may hold for `wait` seconds; no longer than what is left until `end`."""
+    left = READ_S + wait if end is None else max(end - time.monotonic(), LEAST_S)
+    return httpx.Timeout(min(READ_S + wait, left), connect=min(CONNECT_S, left))
+
+
+def _unsendable() -> CliError:
+    """Without the library's text, which quotes headers: the token is one."""
+    return CliError(Exit.USAGE, "The request can't be sent: an argument holds a character that HTTP doesn't carry.")
 
 
 def _query(query: Query | None) -> dict[str, Any]:

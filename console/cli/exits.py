@@ -18,7 +18,9 @@ class Exit(IntEnum):
     NOT_RUN = 7
     REFUSED = 8
     NOT_FOUND = 9
+    BROKEN = 10
     INTERRUPTED = 130
+    PIPE_CLOSED = 141  # as the shell counts a program that its reader has left
 
 
 MEANING = {
@@ -32,7 +34,9 @@ MEANING = {
     Exit.NOT_RUN: "The job ended without a run to its end: cancelled, withdrawn, expired or stale.",
     Exit.REFUSED: "Levee or Delta refused the request. The line on stderr ends with the code.",
     Exit.NOT_FOUND: "There is no such object, you don't have access, or the name fits several.",
+    Exit.BROKEN: "The program failed on this machine: a full disk, say, or an answer that it can't make sense of.",
     Exit.INTERRUPTED: "You stopped the program, or answered no.",
+    Exit.PIPE_CLOSED: "Whatever read the output has closed it, such as `head`.",
 }
 
 _OF_STATE = {

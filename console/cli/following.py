@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -26,15 +27,16 @@ def is_approved(job: Job) -> bool:
     return has_ended(job) or job["state"] not in BEFORE_APPROVAL
 
 
-def follow(api: Api, job: Job, until: Until, timeout: float | None, seen: Callable[[Job], None]) -> Job:
+def follow(api: Api, begun: Job | uuid.UUID, until: Until, timeout: float | None, seen: Callable[[Job], None]) -> Job:
     """The job once `until` holds; `seen` gets it after each answer. Raises CliError, TIMED_OUT after `timeout` seconds."""
     end = None if timeout is None else time.monotonic() + timeout
+    job: Job = api.get(f"/jobs/{begun}", end=end) if isinstance(begun, uuid.UUID) else begun
     seen(job)
     while not until(job):
         left = ASK_S if end is None else end - time.monotonic()
         if left <= 0:
             raise _timed_out(job, timeout)
-        job = _next(api, job, min(left, ASK_RUNNING_S if job["state"] == "running" else ASK_S))
+        job = _next(api, job, min(left, ASK_RUNNING_S if job["state"] == "running" else ASK_S), end)
         seen(job)
     return job
 
@@ -44,10 +46,10 @@ def exit_of(job: Job, until: Until) -> Exit:
     return of_ended(job["state"]) if has_ended(job) else Exit.DONE if until(job) else Exit.TIMED_OUT
 
 
-def _next(api: Api, job: Job, wait: float) -> Job:
+def _next(api: Api, job: Job, wait: float, end: float | None) -> Job:
     """The job when its state differs from that at arrival, or after `wait` seconds."""
     begin = time.monotonic()
-    now: Job = api.get(f"/jobs/{job['id']}", {"until": "state"}, wait=round(wait, 3))
+    now: Job = api.get(f"/jobs/{job['id']}", {"until": "state"}, wait=round(wait, 3), end=end)
     if now["state"] == job["state"] and time.monotonic() - begin < wait / 2:
         time.sleep(min(PAUSE_S, wait))
     return now

@@ -40,11 +40,21 @@ def error_of(response: httpx.Response) -> CliError:
         return CliError(Exit.UNREACHABLE, f"The server redirects to {where}. Sign in with the address it redirects to.")
     problem = _problem(response)
     if problem is None:
-        text = (
-            f"{plain(str(response.url))} answered {response.status_code}, but not as Levee answers. Check the address."
-        )
-        return CliError(exit_of(response.status_code), text)
+        return _strange(response, exit_of(response.status_code))
     return Refused(response.status_code, problem)
+
+
+def answer_of(response: httpx.Response) -> Any:
+    """The JSON of a success. Raises CliError when it is none: a proxy or another program has answered."""
+    try:
+        return response.json()
+    except ValueError:
+        raise _strange(response, Exit.UNREACHABLE) from None
+
+
+def _strange(response: httpx.Response, code: Exit) -> CliError:
+    where = plain(str(response.url))
+    return CliError(code, f"{where} answered {response.status_code}, but not as Levee answers. Check the address.")
 
 
 def _problem(response: httpx.Response) -> dict[str, Any] | None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from console.cli.exits import CliError, Exit
 
 API = "/api/v1"
@@ -71,7 +73,7 @@ def load() -> Profiles:
     """The stored servers; none when there is no file. Raises CliError for a file that can't be read."""
     try:
         stored: Any = json.loads(path().read_text())
-        servers = {name: Server(name, one["url"], one["token"]) for name, one in stored["servers"].items()}
+        servers = {name: Server(name, str(one["url"]), str(one["token"])) for name, one in stored["servers"].items()}
         return Profiles(servers, stored.get("current"))
     except FileNotFoundError:
         return Profiles({})
@@ -104,7 +106,7 @@ def _replace(file: Path, text: str) -> None:
 def chosen(name: str | None) -> Server:
     """The server of a command: by `--server`, else of the environment, else the current one. Raises CliError."""
     if name:
-        return load().named(name)
+        return _usable(load().named(name))
     url, token = os.environ.get("LEVEE_URL"), os.environ.get("LEVEE_TOKEN")
     if url or token:
         return _of_environment(url, token)
@@ -112,7 +114,7 @@ def chosen(name: str | None) -> Server:
     wanted = os.environ.get("LEVEE_SERVER") or profiles.current
     if wanted is None:
         raise CliError(Exit.NOT_ALLOWED, "You aren't signed in. Sign in: levee sign-in URL.")
-    return profiles.named(wanted)
+    return _usable(profiles.named(wanted))
 
 
 def _of_environment(url: str | None, token: str | None) -> Server:
@@ -121,10 +123,10 @@ def _of_environment(url: str | None, token: str | None) -> Server:
         raise CliError(Exit.NOT_ALLOWED, "LEVEE_TOKEN is set without LEVEE_URL. Set the server's address as well.")
     address = address_of(url)
     if token:
-        return Server(name_of(address), address, token.strip())
+        return _usable(Server(name_of(address), address, token.strip()))
     for server in load().servers.values():
         if server.url == address:
-            return server
+            return _usable(server)
     raise CliError(
         Exit.NOT_ALLOWED, f"You aren't signed in to {address}. Set LEVEE_TOKEN, or: levee sign-in {address}."
     )
@@ -132,12 +134,31 @@ def _of_environment(url: str | None, token: str | None) -> Server:
 
 def address_of(text: str) -> str:
     """The address of a server as it is kept. Raises CliError for what is none, or would hold a password."""
-    parts = urlsplit(text.strip())
+    try:
+        parts = urlsplit(text.strip())
+        httpx.URL(text.strip())
+    except (ValueError, httpx.InvalidURL):
+        raise CliError(
+            Exit.USAGE, "The server's address is none: write https://, its host, and a port if it needs one."
+        ) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise CliError(Exit.USAGE, "The server's address must begin with https:// or http://, then its host.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise CliError(Exit.USAGE, "The server's address must have no user, password, query or fragment.")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix(API)}".rstrip("/")
+
+
+def is_token(text: str) -> bool:
+    """A request can carry it: anything else, and the libraries' errors would quote it."""
+    return bool(text) and text.isascii() and text.isprintable()
+
+
+def _usable(server: Server) -> Server:
+    address_of(server.url)
+    if not is_token(server.token):
+        text = f"The token for {server.url} holds a line break or another character that no token has. Copy it again."
+        raise CliError(Exit.NOT_ALLOWED, text)
+    return server
 
 
 def name_of(address: str) -> str:

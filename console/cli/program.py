@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
+import httpx
 
 from console.cli.commands import audit, decisions, jobs, previews, requests, servers, streams, tables
 from console.cli.exits import Exit
+from console.cli.words import plain
 
-PIPE_CLOSED = 141  # as the shell counts a program that its reader has left
+
+class _ReaderLeft(Exception):
+    """Nobody reads the output any more."""
+
+
+@contextmanager
+def _before_click() -> Iterator[None]:
+    """Click itself would end a closed pipe with 1, which means a failed job."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise _ReaderLeft from None
 
 
 class Program(click.Group):
@@ -20,18 +35,53 @@ class Program(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Runs, and ends the process."""
         try:
-            code = super().main(*args, **{"prog_name": "levee", **extra, "standalone_mode": False})
+            code = self._run(*args, **{"prog_name": "levee", **extra, "standalone_mode": False})
             sys.stdout.flush()
+        except (_ReaderLeft, BrokenPipeError):
+            code = Exit.PIPE_CLOSED
+        except OSError as trouble:
+            code = _broken(trouble)
+        _let_go()
+        sys.exit(code)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _before_click():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _before_click():
+            return super().invoke(ctx)
+
+    def _run(self, *args: Any, **extra: Any) -> int:
+        try:
+            code = super().main(*args, **extra)
         except click.ClickException as trouble:
             trouble.show()
-            code = trouble.exit_code
+            return trouble.exit_code
         except click.Abort:
             click.echo("levee: stopped.", err=True)
-            code = Exit.INTERRUPTED
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush at the end
-            code = PIPE_CLOSED
-        sys.exit(code if isinstance(code, int) else Exit.DONE)
+            return Exit.INTERRUPTED
+        except (ValueError, LookupError, TypeError, AttributeError, httpx.InvalidURL) as trouble:
+            # Of an answer that has another shape than Levee's.
+            return _broken(trouble)
+        return code if isinstance(code, int) else Exit.DONE
+
+
+def _broken(trouble: Exception) -> Exit:
+    text = trouble.strerror or "" if isinstance(trouble, OSError) else str(trouble)
+    place = f" ({trouble.filename})" if isinstance(trouble, OSError) and trouble.filename else ""
+    with suppress(OSError):
+        click.echo(plain(f"levee: The program can't go on: {type(trouble).__name__}: {text}{place}"), err=True)
+    return Exit.BROKEN
+
+
+def _let_go() -> None:
+    """What can't be written is dropped: Python would try again at its end, and exit with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -50,7 +100,7 @@ def levee() -> None:
 for command in (
     servers.sign_in, servers.sign_out, servers.whoami, servers.servers,
     tables.tables, tables.table, tables.history,
-    previews.preview, requests.delete, requests.convert, requests.restore, requests.undo,
+    previews.preview, requests.delete, requests.convert, requests.restore, requests.optimize, requests.undo,
     decisions.approve, decisions.reject,
     jobs.jobs, jobs.wait, streams.streams, audit.audit, servers.completion,
 ):  # fmt: skip

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from console.cli.words import figure, label, moment, shown
+from console.cli.words import UNKNOWN, figure, label, moment, shown
 
 Pair = tuple[str, str]
 _NOT_FIGURES = frozenset({"rows_hash", "path", "table", "table_id", "tree", "why"})
+_SENTENCES = {"consequences": "Consequence", "notes": "Note"}
+MOST_LINES = 20  # of one list of the preview
 
 
 def summary(job: Mapping[str, Any]) -> list[Pair]:
@@ -42,12 +44,12 @@ def whole(job: Mapping[str, Any]) -> list[Pair]:
 
 def _parameters(job: Mapping[str, Any]) -> Iterator[Pair]:
     for name, value in job["parameters"].items():
-        if name in _NOT_FIGURES or isinstance(value, dict):
+        if name in _NOT_FIGURES:
             continue
         if name == "predicate" and value is None:
             yield "Rows", "the whole table"
         elif value not in (None, []):
-            yield label(name), str(value) if isinstance(value, int) else shown(value)
+            yield label(name), shown(value) if isinstance(value, list) else _value(name, value)
 
 
 def _needs(job: Mapping[str, Any]) -> Iterator[Pair]:
@@ -61,11 +63,34 @@ def _yes(job: Mapping[str, Any]) -> int:
 
 def _preview(job: Mapping[str, Any]) -> Iterator[Pair]:
     preview = job["preview"] or {}
-    for name, value in preview.items():
-        if name not in _NOT_FIGURES and isinstance(value, str | int) and value != "":
-            yield label(name), str(value) if "version" in name else figure(name, value)
-    for consequence in preview.get("consequences") or []:
-        yield "Consequence", shown(consequence["text"])
+    shown_ones = {name: value for name, value in preview.items() if name not in _NOT_FIGURES | _SENTENCES.keys()}
+    yield from ((label(name), _value(name, value)) for name, value in shown_ones.items() if not isinstance(value, list))
+    for name, value in shown_ones.items():
+        if isinstance(value, list):
+            yield from _items(name, value)
+    for name, heading in _SENTENCES.items():
+        yield from ((heading, shown(_text(one))) for one in preview.get(name) or [])
+
+
+def _items(name: str, items: Sequence[Any]) -> Iterator[Pair]:
+    """How many, and the first of them, one line each."""
+    yield label(name), f"{len(items):,}" if items else "none"
+    yield from (("", _value(name, one)) for one in items[:MOST_LINES])
+    if len(items) > MOST_LINES:
+        yield "", f"and {len(items) - MOST_LINES:,} more: see --json"
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{label(key).lower()}: {_value(key, one)}" for key, one in value.items())
+        return ", ".join(pairs) or UNKNOWN
+    if isinstance(value, list):
+        return "; ".join(_value(name, one) for one in value) or "none"
+    return str(value) if isinstance(value, int) and "version" in name else figure(name, value)
+
+
+def _text(said: Any) -> Any:
+    return said.get("text") if isinstance(said, dict) else said
 
 
 def _drift(job: Mapping[str, Any]) -> Iterator[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -52,7 +53,8 @@ class Session:
     def show(self, data: Any, for_people: Callable[[], RenderableType]) -> None:
         """The API's own JSON, or what a person reads."""
         if self.as_json:
-            click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+            # A terminal would obey control characters; escaped, they are the same JSON.
+            click.echo(json.dumps(data, indent=2, ensure_ascii=sys.stdout.isatty()))
         else:
             printer(sys.stdout).print(for_people())
 
@@ -84,10 +86,16 @@ class Column:
     is_whole: bool = False
 
 
+class _Printer(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich itself would end the program with 1, which means a failed job."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def printer(stream: Any) -> Console:
     """Rich on a stream: no colour where it isn't a terminal or NO_COLOR is set, and then as wide as COLUMNS or 160."""
     width = None if stream.isatty() else int(os.environ.get("COLUMNS") or FILE_WIDTH)
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    return _Printer(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
 def listing(columns: Iterable[Column], rows: Iterable[Any]) -> Table:

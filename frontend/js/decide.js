@@ -22,11 +22,26 @@ export function askFirst(act) {
   comment.focus();
 }
 
+// Nothing is decided: says why, and leads to what comes first.
+function notSent() {
+  const confirm = asked === "approve" ? document.getElementById("confirm") : null;
+  document.getElementById("announce").textContent = confirm ? dialog.dataset.confirm : dialog.dataset.changed;
+  (confirm ?? document.getElementById("read-anew"))?.focus();
+}
+
 dialog?.addEventListener("close", () => {
-  // The form is of the page as it is now: it is gone if the request has changed meanwhile, and nothing is decided.
+  if (dialog.returnValue !== "yes") {
+    return;
+  }
+  // The form is of the page as it is now: it, or its button, is gone if the request or the time has moved on meanwhile.
+  const form = document.querySelector("#decision form");
+  if (form) {
+    form.elements.comment.value = comment.value;
+  }
   const found = button();
-  if (dialog.returnValue === "yes" && found) {
-    found.form.elements.comment.value = comment.value;
-    found.form.requestSubmit(found);
+  if (found) {
+    form.requestSubmit(found);
+  } else {
+    notSent();
   }
 });

@@ -58,6 +58,10 @@ function answered() {
   }
   isWaiting = false;
   const list = document.getElementById("palette-list");
+  if (!list) {
+    location.reload(); // the answer was another page, which asks for something first
+    return;
+  }
   const [first] = options();
   document.getElementById("palette-count").textContent = list.dataset.count;
   field.setAttribute("aria-expanded", String(Boolean(first)));
@@ -68,6 +72,27 @@ function answered() {
     goesToFirst = false;
     enter();
   }
+}
+
+// No answer comes: Enter then leads to the page of results.
+function failed() {
+  if (pause) {
+    return; // another question follows
+  }
+  isWaiting = false;
+  if (goesToFirst) {
+    goesToFirst = false;
+    enter();
+  }
+}
+
+// What was asked, and an Enter that waits for it, end with the dialog.
+function closed() {
+  clearTimeout(pause);
+  pause = 0;
+  isWaiting = false;
+  goesToFirst = false;
+  htmx.trigger(form, "htmx:abort");
 }
 
 function enter() {
@@ -121,6 +146,10 @@ if (dialog) {
     }
   });
   dialog.addEventListener("htmx:afterSwap", answered);
+  for (const fault of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    dialog.addEventListener(fault, failed);
+  }
+  dialog.addEventListener("close", closed);
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) {
       dialog.close(); // beside the box, on its backdrop

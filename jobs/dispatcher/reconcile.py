@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -18,6 +19,7 @@ from console.base.logs import log
 from jobs.commands.registry import clean_up, queue_of
 from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
+from jobs.dispatcher.turns import Turns
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.lifecycle import endings, wakeups
@@ -30,6 +32,8 @@ from tables.sync import log_access
 
 WHO = "dispatcher"
 LOST = Q(lease_until=None) | Q(lease_until__lt=Now())
+AT_ONCE = 500  # jobs of a kind in a round
+_turns = defaultdict[str, Turns[Job]](Turns)
 
 
 def reconcile() -> int:
@@ -43,16 +47,16 @@ def reconcile() -> int:
 
 
 def _each(act: Callable[[uuid.UUID], bool], jobs: QuerySet[Job]) -> int:
-    """Acts on each job. A failure for one (an audit that can't be written, a lost race) doesn't hold up the others."""
+    """Acts on each job in its turn. A failure for one (an audit that can't be written, a lost race) doesn't hold up the others."""
     done = 0
-    for pk in list(jobs.values_list("pk", flat=True)[:500]):
+    for job in _turns[act.__name__].take(jobs.only("pk"), AT_ONCE):
         try:
-            with about_job(pk):
-                done += act(pk)
+            with about_job(job.pk):
+                done += act(job.pk)
         except Fenced:
             continue
         except Problem as problem:
-            log.error("not_reconciled", job=str(pk), error=problem.detail)
+            log.error("not_reconciled", job=str(job.pk), error=problem.detail)
     return done
 
 

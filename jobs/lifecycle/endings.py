@@ -52,7 +52,7 @@ UNREADABLE: dict[str, Any] = {
     "code": "stale",
     "message": "The worker was lost, and Levee could not read the table's log to look for a commit of this job.",
     "engine": None,
-    "table_state": "Unknown: a commit would appear here as soon as Levee can read the log.",
+    "table_state": "Unknown: until an hour after the job's end, Levee looks for its commit and shows it here.",
     "what_to_do": "Make the table's location readable again, check its history, then request it again if you still want it.",
 }
 PREVIEW_LOST: dict[str, Any] = {
@@ -171,7 +171,8 @@ def success_text(result: Result) -> str:
 def committed(job: Job) -> Result | None:
     """The job's commit, found by its mark in the table's own log after the previewed version; None if there is none.
 
-    Raises Unreadable. A missing directory or empty prefix proves nothing: its file system may not be mounted.
+    Raises Unreadable. A missing directory, an empty prefix or log, or one without all commits since proves nothing: its file system
+    may not be mounted, and commits may have been cleaned up.
     """
     with _readable(job):
         commit = log_access.find_mark(job.location, job.pk, job.base_version)

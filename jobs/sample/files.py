@@ -111,7 +111,9 @@ def _made_by(directory: Path, version: int, since: float, present: Present) -> I
     try:
         for action in open_log(str(directory)).actions(version):
             if isinstance(action, AddFile) and action.deletion_vector and action.deletion_vector.storage == "u":
-                yield directory / vector_file(action.deletion_vector.path_or_inline)
+                vector = directory / vector_file(action.deletion_vector.path_or_inline)
+                if (state := present.get(vector)) and state.st_mtime >= since:
+                    yield vector
             if isinstance(action, AddFile | AddCDCFile):
                 path = directory / unquote(action.path)
                 state = present.get(path)

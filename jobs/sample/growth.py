@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.utils import timezone
 
 from jobs.models import Stream
 from jobs.sample.place import home, sample_root
+from tables.models import Root
 from tables.rules import sample_lake
 
 
@@ -18,4 +20,7 @@ def grow() -> int:
     root = sample_root()
     if root is None or root.removed_at or f"{root.uri}/{sample_lake.SAMPLE_STREAM.source}" not in names:
         return 0
-    return int(sample_lake.grow(home(), timezone.now()))
+    with transaction.atomic():
+        # One dispatcher at a time, and none while the lake is being removed.
+        held = Root.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=root.pk)
+        return int(held.first() is not None and sample_lake.grow(home(), timezone.now()))

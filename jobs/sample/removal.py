@@ -25,13 +25,14 @@ from tables.models import Root, Table
 
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """What a removal would do now. `jobs` and `rules` stand against it."""
+    """What a removal would do now. `jobs`, `rules` and `roots`, which lie in the lake, stand against it."""
 
     tables: int
     streams: list[Stream]
     files: files.LakeFiles
     jobs: int
     rules: int
+    roots: list[Root]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,15 @@ def consequences_of(root: Root) -> Consequences:
     """As things are now; reads the lake's directories."""
     streams = list(_streams(root))
     tables = Table.objects.filter(root=root, hidden_at=None).count()
-    return Consequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root))
+    return Consequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root), _inner(root))
 
 
 def remove(actor: Actor) -> Removed:
     """Removes the sample lake for good: no start writes it again.
 
     Streams are stopped first, and stay so if something stands against the rest. Raises Problem: 403 `forbidden`, 404 `not_found`
-    without a sample lake, 409 `in_use` while jobs of its tables are open, rules are on it or a round of its streams runs, 409
-    `sync_running` as `root_removal.remove`, 503 `audit_unavailable`.
+    without a sample lake, 409 `in_use` while jobs of its tables are open, rules are on it, another root lies in it or a round of
+    its streams runs, 409 `sync_running` as `root_removal.remove`, 503 `audit_unavailable`.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
     root = sample_root()
@@ -64,6 +65,8 @@ def remove(actor: Actor) -> Removed:
     _refuse_used(root, streams)
     _stop(actor, streams)
     with transaction.atomic():
+        root = _held(root)
+        _refuse_inner(root)
         found = files.look(root)
         record(
             actor, Action.ROOT_DELETE_SAMPLE, ObjectKind.ROOT, root.pk, root.name,
@@ -74,7 +77,16 @@ def remove(actor: Actor) -> Removed:
         if root.removed_at is None:
             root_removal.remove(actor, root)
     # After the commit: files without an entry do no harm, entries without their files would.
-    return Removed(*files.delete(found))
+    with transaction.atomic():
+        if _held(root).removed_at is None:
+            raise Problem(409, "in_use", "Somebody added the sample lake’s root again meanwhile. No file was deleted.")
+        _refuse_inner(root)
+        return Removed(*files.delete(found))
+
+
+def _held(root: Root) -> Root:
+    """The root as it is now, kept until the transaction ends: meanwhile the lake doesn't grow, and no root is added in it."""
+    return Root.ever.select_for_update(no_key=True).get(pk=root.pk)
 
 
 def _refuse_used(root: Root, streams: list[Stream]) -> None:
@@ -88,6 +100,18 @@ def _refuse_used(root: Root, streams: list[Stream]) -> None:
     if rules := _rules(root):
         text = f"{rules:,} approval rule{' is' if rules == 1 else 's are'} on it. Remove what is on it first. Nothing was changed."
         raise Problem(409, "in_use", text, rules=rules)
+    _refuse_inner(root)
+
+
+def _refuse_inner(root: Root) -> None:
+    """A root in the lake has tables, jobs and rules of its own."""
+    if inner := [each.name for each in _inner(root)]:
+        plural = len(inner) != 1
+        text = (
+            f"{', '.join(inner)} {'are roots' if plural else 'is a root'} in it."
+            f" Remove {'them' if plural else 'it'} first, then remove the sample lake. No file was deleted."
+        )
+        raise Problem(409, "in_use", text, roots=len(inner))
 
 
 def _stop(actor: Actor, streams: list[Stream]) -> None:
@@ -115,6 +139,11 @@ def _jobs(root: Root, streams: list[Stream]) -> int:
     """Open jobs of its tables, but for the rounds of the streams that would be stopped."""
     rounds = Q(stream_round__stream__in=streams)
     return Job.objects.filter(table__root=root, state__in=OPEN).exclude(rounds).count()
+
+
+def _inner(root: Root) -> list[Root]:
+    """The registered roots inside the lake, by name."""
+    return list(Root.objects.filter(uri__startswith=f"{root.uri}/"))
 
 
 def _rules(root: Root) -> int:

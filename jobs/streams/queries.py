@@ -51,6 +51,11 @@ def on_home(person: Person) -> list[Stream]:
     return list(streams.annotate(rank=rank).order_by("rank", "name")[:ON_HOME])
 
 
+def count_failed(person: Person) -> int:
+    """How many of the streams that the person sees have failed."""
+    return visible_to(person).filter(state=Stream.State.FAILED).count()
+
+
 def may_run(person: Person, stream: Stream) -> bool:
     """Whether the person may start, stop and change the stream: as an operator of its table."""
     return person.scopes(Permission.JOB_REQUEST).covers_table(stream.table.root_id, stream.table_id)

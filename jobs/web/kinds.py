@@ -22,7 +22,7 @@ STREAMS = ListKind(
     name="streams",
     title="Streams",
     address="jobs:streams",
-    filters=frozenset(),
+    filters=frozenset({"state"}),
     columns=(
         ("way", "From → to"),
         ("state", "State"),

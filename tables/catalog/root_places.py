@@ -62,6 +62,12 @@ def _on_hdfs(uri: str, given: Description | None) -> None:
     directory = hdfs_places.Directory(uri)
     hdfs_places.there(directory)
     hdfs_places.listable(directory)
+    _refuse_twins(directory)
+
+
+def _refuse_twins(directory: hdfs_places.Directory) -> None:
+    uris = Root.objects.filter(uri__startswith="hdfs://").values_list("uri", flat=True)
+    hdfs_places.refuse_twins(directory, sorted({name_nodes.split(uri)[0] for uri in uris}))
 
 
 def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[Check]:
@@ -106,7 +112,7 @@ def _examine_hdfs(checks: list[Check], place: str, given: Description | None, *,
         _asked(checks, name, partial(look, directory))
     if given is not None:
         checks.append(Check("Storage", False, "HDFS takes no key: leave the storage’s fields empty."))
-    _asked(checks, "Other roots", partial(_overlap, place))
+    _asked(checks, "Other roots", partial(_overlap_on_hdfs, directory))
 
 
 def _examine_prefix(checks: list[Check], place: str, given: Description | None, *, writes: bool) -> None:
@@ -189,6 +195,11 @@ def _overlap(real: str) -> str:
         raise InvalidRoot(f"This place is registered already, as the root {known.name}.")
     told = [*_around(real), *_within(real)]
     return " ".join(told) or "It neither lies in another root nor holds one."
+
+
+def _overlap_on_hdfs(directory: hdfs_places.Directory) -> str:
+    _refuse_twins(directory)
+    return _overlap(directory.uri)
 
 
 def _around(real: str) -> Iterator[str]:

@@ -144,8 +144,12 @@ def _at_or_below(place: str) -> Q:
 
 
 def ensure_sample(home: Path, person: Person | None = None) -> tuple[Root, bool]:
-    """The root of the sample lake, written and registered at the first call. The flag says that this call did it."""
-    known = Root.ever.filter(name=sample_lake.ROOT_NAME).first()
+    """The root of the sample lake, written and registered at the first call. The flag says that this call did it.
+
+    It is known by its place, whatever its name is by now, and else by its name.
+    """
+    place = str((home / sample_lake.DIRECTORY).resolve())
+    known = Root.ever.filter(uri=place).first() or Root.ever.filter(name=sample_lake.ROOT_NAME).first()
     if known is not None and known.removed_at is not None:  # it stays so, and its files aren't written again
         return known, False
     lake = sample_lake.write_lake(home)

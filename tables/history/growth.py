@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Max, Sum
+from django.db.models import Count, F, Max, Min, Sum
 
 from tables.history.queries import commits_of
 from tables.models import Table
@@ -15,7 +15,7 @@ MOST_POINTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What the table was at a version. Bytes and rows; None where a commit after it doesn't tell."""
+    """What the table was at a version. Bytes and rows; None where a commit after it doesn't tell or isn't known."""
 
     version: int
     commits: int
@@ -38,14 +38,17 @@ def by_version(table: Table) -> list[Point]:
         .annotate(step=(table.version - F("version")) / width)
     )
     sums = steps.values("step").order_by("step").annotate(
-        last=Max("version"), commits=Count("version"), removed=Sum("bytes_removed"), added=Sum("bytes_added"), grown=Sum("rows_changed"),
+        first=Min("version"), last=Max("version"), commits=Count("version"),
+        removed=Sum("bytes_removed"), added=Sum("bytes_added"), grown=Sum("rows_changed"),
         sizes=Count(F("bytes_added") + F("bytes_removed")), counts=Count("rows_changed"),
     )  # fmt: skip
     points: list[Point] = []
-    size, records = table.size_bytes, table.num_records
+    size, records, newest = table.size_bytes, table.num_records, table.version
     for row in sums:
+        if row["last"] != newest:  # nothing is known of the versions between
+            size = records = None
         points.append(Point(row["last"], row["commits"], size, records))
-        knows_size, knows_rows = row["sizes"] == row["commits"], row["counts"] == row["commits"]
-        size = size - row["added"] + row["removed"] if size is not None and knows_size else None
-        records = records - row["grown"] if records is not None and knows_rows else None
+        versions, newest = row["last"] - row["first"] + 1, row["first"] - 1
+        size = size - row["added"] + row["removed"] if size is not None and row["sizes"] == versions else None
+        records = records - row["grown"] if records is not None and row["counts"] == versions else None
     return points[::-1]

@@ -60,5 +60,6 @@ class Migration(migrations.Migration):
             "commit",
             models.Index(fields=["-committed_at", "table", "incarnation", "-version"], name="commit_by_moment"),
         ),
+        migrations.AddIndex("tableday", models.Index(fields=["day", "table"], name="day_of_tables")),
         migrations.RunSQL(COUNTED, migrations.RunSQL.noop),
     ]

@@ -19,12 +19,13 @@ _KEY = ["table", "incarnation", "version"]
 class Stored:
     """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
     are versions that can be read by now, those older than the table's entry aside. `first` is the first version that was written,
-    `schemas` are the keys of those that have a row now."""
+    `schemas` are the keys of those that have a row now, and `retimed` says that some that were known have other times."""
 
     gone: list[Commit] = field(default_factory=list)
     mended: list[int] = field(default_factory=list)
     first: int | None = None
     schemas: set[str] = field(default_factory=set)
+    retimed: bool = False
 
 
 def store(table: Table, commits: Iterable[LogCommit]) -> Stored:
@@ -38,7 +39,9 @@ def store(table: Table, commits: Iterable[LogCommit]) -> Stored:
         stored.schemas |= schemas.keys()
         _write(table, [row.commit for row in batch], stored)
         stored.first = batch[0].commit.version if stored.first is None else stored.first
-    if stored.first is not None:
+    if stored.retimed:  # the days on which they stood have fewer commits now, or none
+        daily_totals.count_anew(table)
+    elif stored.first is not None:
         daily_totals.recount(table, stored.first)
     return stored
 
@@ -54,6 +57,7 @@ def _write(table: Table, commits: list[Commit], stored: Stored) -> None:
     fields = [each.name for each in Commit._meta.concrete_fields if each.name not in _KEY]
     Commit.objects.bulk_create(again, update_conflicts=True, unique_fields=_KEY, update_fields=fields)
     before = [(row, known[row.version]) for row in again]
+    stored.retimed |= any(row.committed_at != old.committed_at for row, old in before)
     stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
     stored.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
 

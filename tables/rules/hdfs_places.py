@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from tables.deltalog.read import name_nodes
 from tables.deltalog.read.hdfs import PAGE, NameNode, Refused, user_name
@@ -51,19 +52,51 @@ def listable(directory: Directory) -> str:
 
 
 def writable(directory: Directory) -> str:
-    """Writes one empty file, and deletes it. Raises InvalidRoot."""
-    with _refusing(f"Levee can’t write in {directory.uri}"):
-        directory.node.probe(f"{directory.path.rstrip('/')}/{PROBE}{uuid.uuid4().hex}")
+    """Writes one empty file, and deletes it. Raises InvalidRoot, which names a file that stays, or may."""
+    name = f"{PROBE}{uuid.uuid4().hex}"
+    path = f"{directory.path.rstrip('/')}/{name}"
+    with _refusing(f"Levee can’t write in {directory.uri}", unsure=f"; {name} may be there"):
+        file = directory.node.create(path)
+    left = f"; {name} was left behind"
+    with _refusing(
+        f"Levee can write in {directory.uri} and not delete there", left, unsure=f"; {name} may be left behind"
+    ):
+        directory.node.discard(path, file)
     return "Levee can write and delete there."
 
 
+def refuse_twins(directory: Directory, authorities: Iterable[str]) -> None:
+    """Refuses a directory that another name node, or the same one by another name, has as well, changed in the same millisecond.
+
+    One name node by two names would be two places for rules, leases and grants. One that doesn't answer says nothing. Raises
+    InvalidRoot.
+    """
+    with _refusing(f"Levee can’t look at {directory.uri}"):
+        mine = _marks(directory.node.status(directory.path))
+    for authority in authorities:
+        if authority == directory.node.authority or not mine[0]:  # 0: nothing was ever made in it
+            continue
+        other = NameNode(authority, user_name(), BRIEF.answer_s)
+        with suppress(Refused, FileNotFoundError):
+            if _marks(other.status(directory.path)) == mine:
+                raise InvalidRoot(
+                    f"{directory.node.authority} and {authority}, where a root lies, are the same name node: name it {authority}."
+                )
+
+
+def _marks(status: Any) -> tuple[int, str, str, int]:
+    return status.modification_time, status.owner, status.group, status.permission
+
+
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
+def _refusing(what: str, then: str = "", *, unsure: str = "") -> Iterator[None]:
+    """`then` ends the answer; `unsure` does where the name node may have done it nonetheless."""
     try:
         yield
-    except (Refused, FileNotFoundError) as error:
-        refused = error if isinstance(error, Refused) else "it is not there"
-        raise InvalidRoot(f"{what}: {refused}.") from None
+    except Refused as refused:
+        raise InvalidRoot(f"{what}: {refused}{unsure if refused.everywhere else then}.") from None
+    except FileNotFoundError:
+        raise InvalidRoot(f"{what}: it is not there.") from None
 
 
 Question = tuple[str, Callable[[Directory], str]]

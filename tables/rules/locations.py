@@ -27,6 +27,10 @@ _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _NAME_NODE = re.compile(r"hdfs://[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
+_PORT = re.compile(r"0*([1-9][0-9]{0,4})")
+MOST_PORT = 65_535
+# HDFS's own names: below them, directories that have a path already are reached by a second one.
+_OF_HDFS = frozenset({".snapshot", ".reserved"})
 # Control characters, and bytes that are no UTF-8: no path that Levee takes or finds holds them.
 NOT_IN_PATHS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -99,7 +103,8 @@ def canonical(text: str) -> str:
     """The canonical text of an absolute path or URI, judged from the text alone.
 
     Doubled and trailing slashes and `.` go; `file:/a`, `file:///a` and `/a` are one, as are `s3a://b/a` and `s3://b/a`. Raises
-    OutsideRoots for what is relative, climbs (`..`), holds control characters, or is longer than any path may be.
+    OutsideRoots for what is relative, climbs (`..`), leads through HDFS's own names, holds control characters, or is longer than
+    any path may be.
     """
     prefix, components = _split(text)
     return "/".join([prefix, *components]) if components or prefix else "/"
@@ -120,6 +125,8 @@ def _split(text: str) -> tuple[str, tuple[str, ...]]:
     components = tuple(part for part in path.split("/") if part not in ("", "."))
     if ".." in components:
         raise OutsideRoots("Levee doesn’t accept a path with “..”.")
+    if name_nodes.is_hdfs(prefix) and not _OF_HDFS.isdisjoint(components):
+        raise OutsideRoots("Levee doesn’t accept a path on HDFS with “.snapshot” or “.reserved”.")
     return prefix, components
 
 
@@ -136,8 +143,20 @@ def _without_scheme(text: str) -> tuple[str, str]:
     if not authority or "@" in authority:
         raise OutsideRoots("A URI needs a bucket or host, and must not carry credentials.")
     scheme = match[1].lower()
-    authority = authority.lower() if scheme == "hdfs" else authority  # a host's name
+    if scheme == "hdfs":
+        authority = _name_node(authority)
     return f"{'s3' if scheme == 's3a' else scheme}://{authority}", slash + path if slash else "/"
+
+
+def _name_node(authority: str) -> str:
+    """A name node's host in small letters, and its port without zeros before it."""
+    host, colon, port = authority.lower().partition(":")
+    if not colon:
+        return host
+    match = _PORT.fullmatch(port)
+    if match is None or int(match[1]) > MOST_PORT:
+        raise OutsideRoots(f"A name node’s port is a number from 1 to {MOST_PORT}.")
+    return f"{host}:{match[1]}"
 
 
 def resolve(text: str, roots: Iterable[R], may_see: Callable[[R], bool] = lambda _root: True) -> Location[R]:

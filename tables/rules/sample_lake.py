@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -132,10 +133,14 @@ def is_sample(home: Path, uri: str) -> bool:
 def written(home: Path) -> list[WrittenFile]:
     """What this module wrote into the lake of a home; empty where nothing is on record. A line that was cut counts as none."""
     try:
-        lines = (home / WRITTEN).read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = (home / WRITTEN).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
-    return [WrittenFile(*json.loads(line)) for line in lines if line.endswith("\n")]
+    found = []
+    for line in lines:
+        with suppress(ValueError):  # cut: a list without its end
+            found.append(WrittenFile(*json.loads(line)))
+    return found
 
 
 def grow(home: Path, now: datetime) -> bool:
@@ -157,11 +162,17 @@ def grow(home: Path, now: datetime) -> bool:
     target = directory / f"hour={start:{HOUR}}" / "part-00000.snappy.parquet"
     arriving = directory / ".arriving.parquet"
     pq.write_table(_views(Random(1_000 + number), start), arriving, compression="snappy")  # nosec B311  # noqa: S311
-    with (home / WRITTEN).open("a", encoding="utf-8") as record:  # before it appears: what is there is on record
-        record.write(_line(arriving, str(target.relative_to(home / DIRECTORY))))
+    _add_to_record(home / WRITTEN, _line(arriving, str(target.relative_to(home / DIRECTORY))))  # before it appears
     target.parent.mkdir()
     arriving.replace(target)
     return True
+
+
+def _add_to_record(record: Path, line: str) -> None:
+    """Adds a line of its own: the one before may have been cut, by a full disk."""
+    is_cut = not record.read_bytes().endswith(b"\n")
+    with record.open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}" if is_cut else line)
 
 
 def _write_delta_tables(lake: Path, now: datetime) -> None:

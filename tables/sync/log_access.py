@@ -18,7 +18,11 @@ SYNC_CLAIM = syncing.CLAIM
 
 
 def find_mark(location: str, job_id: uuid.UUID, since: int | None) -> Commit | None:
-    """The commit after `since` that carries the job's id in its `userMetadata`; None when the log has none, or there is no log."""
+    """The commit after `since` that carries the job's id in its `userMetadata`; None when the log has none.
+
+    Without `since`, a place that holds no log has none either. With it, the log once held that version: StorageError is raised
+    where it no longer holds all that came after.
+    """
     try:
         return open_log(location).find_mark(str(job_id), since)
     except (NoTable, FileNotFoundError):

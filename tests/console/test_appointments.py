@@ -18,15 +18,17 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
 from tests import factories
+from tests.factories.people import hashed_password
 
 pytestmark = pytest.mark.django_db
 MACHINE = Actor.system("command line")
 
 
 def add(name: str, by: Person | None = None, *roles: Role) -> Person:
-    """Somebody who is added and given roles by an admin of everything, or on the machine."""
+    """Somebody who is added and given roles by an admin of everything, or on the machine, and who has a password."""
     actor = Actor.acting_for(Person.objects.get(pk=by.pk)) if by else MACHINE
     made = services.add_person(actor, name, None)
+    Person.objects.filter(pk=made.pk).update(password=hashed_password())
     for role in roles:
         services.grant(actor, made, role, EVERYTHING)
     return Person.objects.get(pk=made.pk)
@@ -121,6 +123,7 @@ def test_a_word_on_the_machine_ends_the_chain(olga):
     out = io.StringIO()
     call_command("person", "vouch", "Anna", stdout=out)
     assert "anna is vouched for" in out.getvalue()
+    assert "You say by this that anna set the account's password" in out.getvalue(), "Levee can't know"
     assert judges(anna, olga)
     assert judges(anna, otto)
     event = Event.objects.get(action="person.vouch")

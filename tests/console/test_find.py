@@ -82,7 +82,7 @@ def test_people_are_found_by_those_who_manage_people_alone():
 
 @pytest.mark.parametrize(
     ("role", "acts"),
-    [("operator", {"Delete rows…", "Restore…", "Describe…"}), ("viewer", set()), ("admin", {"Describe…"})],
+    [("operator", {"Delete rows…", "Restore…", "Optimize…", "Describe…"}), ("viewer", set()), ("admin", {"Describe…"})],
 )
 def test_acts_on_the_page_s_table_are_those_that_its_header_offers(role, acts):
     orders = table("shop.orders", "id")

@@ -4,6 +4,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 from django.test import Client
 from django.utils import timezone
@@ -17,8 +18,10 @@ from console.base.errors import Problem
 from tests import factories
 from tests.clients import browser, confirmed_browser
 from tests.factories import PASSWORD
+from tests.factories.people import hashed_password
 
 pytestmark = pytest.mark.django_db
+MACHINE = Actor.system("tests")
 
 
 def added(name="eve", **more):
@@ -100,11 +103,13 @@ def test_nobody_opens_an_account_that_others_rely_on(case):
     if case == "another admin":
         manager = factories.person_with("admin")
     elif case == "vouched for":
-        services.vouch(Actor.system("tests"), eve)
+        use(secret)
+        services.vouch(MACHINE, eve)
+        Person.objects.filter(pk=eve.pk).update(password="!")
     elif case == "has a password":
         use(secret)
     elif case == "added on the machine":
-        eve = services.add_person(Actor.system("tests"), "marc", None)
+        eve = services.add_person(MACHINE, "marc", None)
     else:
         Person.objects.filter(pk=eve.pk).update(is_active=False)
     with pytest.raises(Problem) as refused:
@@ -113,15 +118,76 @@ def test_nobody_opens_an_account_that_others_rely_on(case):
     assert Event.objects.filter(outcome="refused", action="person.change", object_id=str(eve.pk)).count() == 1
     if case not in ("closed",):  # a closed account opens nothing: the database needn't care
         FirstLink.objects.filter(person=eve, ended_at=None).update(ended_at=timezone.now())
-        row = {"person": eve, "secret_sha256": "0" * 64, "made_by": manager, "expires_at": timezone.now()}
-        with pytest.raises(DatabaseError, match="before they have a password"), transaction.atomic():
-            FirstLink.objects.create(**row)
+        row = {"person": eve, "secret_sha256": "0" * 64, "expires_at": timezone.now()}
+        for maker in (manager, None):  # nobody made the machine's people: that is no maker whom a link could name
+            with pytest.raises(DatabaseError, match="before they have a password"), transaction.atomic():
+                FirstLink.objects.create(**row, made_by=maker)  # type: ignore[misc]  # as a program could ask
+        with pytest.raises(Problem, match="Nothing was changed"):
+            first_links.make(MACHINE, Person.objects.get(pk=eve.pk))
 
 
-def test_a_closed_account_has_no_open_link():
+def closed(eve, secret):
+    services.set_active(MACHINE, eve, False)
+
+
+def reopened(eve, secret):
+    services.set_active(MACHINE, eve, False)
+    services.set_active(MACHINE, eve, True)
+
+
+def given_a_password(eve, secret):
+    services.change_password(MACHINE, eve, "a word of the machine")
+
+
+def given_a_password_by_another_program(eve, secret):
+    Person.objects.filter(pk=eve.pk).update(password=hashed_password())
+
+
+@pytest.mark.parametrize("event", [closed, reopened, given_a_password, given_a_password_by_another_program])
+def test_the_link_that_was_kept_opens_nothing_after(event):
+    """Who kept it would have set the person's password, signed in as them, and approved their own request."""
     _, secret, _ = added()
-    Person.objects.filter(name="eve").update(is_active=False)
-    assert use(secret).status_code == 404
+    eve = Person.objects.get(name="eve")
+    event(eve, secret)
+    before = Person.objects.get(pk=eve.pk).password
+    assert use(secret, "the keeper's own passphrase").status_code == 404
+    with pytest.raises(Problem, match="doesn’t work any more"):
+        first_links.use(MACHINE, secret, "the keeper's own passphrase")
+    assert Person.objects.get(pk=eve.pk).password == before
+
+
+def test_nobody_is_vouched_for_while_a_link_of_theirs_is_open():
+    """Whoever holds the link is the person: with the word, the maker would be independent of themself."""
+    _, secret, _ = added(role="approver")
+    eve = Person.objects.get(name="eve")
+    for _ in range(2):
+        with pytest.raises(CommandError, match="eve has to set a password first"):
+            call_command("person", "vouch", "eve")
+        with pytest.raises(DatabaseError, match="has to set a password first"), transaction.atomic():
+            eve.appointments.update(vouched_at=timezone.now())
+    assert use(secret).status_code == 302
+    call_command("person", "vouch", "eve")
+    assert not eve.appointments.filter(vouched_at=None).exists()
+    assert use(secret, "the keeper's own passphrase").status_code == 404
+
+
+def test_nobody_is_vouched_for_with_a_password_that_somebody_gave_them_or_without_any():
+    manager = factories.person_with("admin")
+    given = confirmed_browser(manager).post("/api/v1/people", {"name": "eve", "password": PASSWORD}, "application/json")
+    assert given.status_code == 201
+    eve = Person.objects.get(name="eve")
+    with pytest.raises(Problem, match="eve has to set a password first"):
+        services.vouch(MACHINE, eve)
+    with pytest.raises(DatabaseError, match="has to set a password first"), transaction.atomic():
+        eve.appointments.update(vouched_at=timezone.now())
+    services.change_password(Actor.acting_for(eve), eve, "a passphrase of her own")
+    assert services.vouch(MACHINE, Person.objects.get(name="eve")) == 1
+
+    program = factories.PersonFactory(created_by=manager, password="!")
+    with pytest.raises(Problem, match="has to set a password first"):
+        services.vouch(MACHINE, program)
+    factories.token_row(program)  # the machine made it
+    assert services.vouch(MACHINE, program) == 1
 
 
 def test_a_link_is_never_rewritten():

@@ -86,7 +86,8 @@ def test_nobody_is_told_how_long_a_password_took(viewer, path):
 
 
 def test_no_file_is_served_that_no_page_of_levee_uses():
-    found = [path for finder in get_finders() for path, _ in finder.list([])]
+    files = [file for finder in get_finders() for file in finder.list([])]
+    found = [f"{storage.prefix}/{path}" if storage.prefix else path for path, storage in files]
     assert found
     assert [path for path in found if not path.startswith("levee/")] == []
 

@@ -14,6 +14,7 @@ from console.base.errors import Problem
 from console.pages.preferences.kinds import KINDS
 from console.templatetags import levee
 from jobs.web.kinds import JOBS
+from tables.record import table_fields
 from tables.web.kinds import TABLES
 from tests import factories
 from tests.clients import browser
@@ -126,6 +127,30 @@ def test_jobs_are_listed_oldest_first_for_those_who_want_it(person):
     assert "What it means" not in page.content.decode().split("<thead")[1].split("</thead>")[0]
     turned = client.get(page.context["turned_url"].join(("/jobs/", "")))
     assert [job["id"] for job in turned.context["page"]["jobs"]] == first
+
+
+def test_a_link_from_the_usual_order_means_the_same_to_who_has_another(person):
+    for number in range(30):
+        table = factories.TableFactory(name=f"t{number:02}", size_bytes=30 - number)
+        table_fields.index_words(table)
+        table.save()
+    usual, other = browser(person), browser(factories.person_with("viewer"))
+    for client, orders in ((usual, ("", "")), (other, ("-size", "oldest"))):
+        for kind, order in zip(("tables", "jobs"), orders, strict=True):
+            arrange(client, kind, rows="25", order=order)
+    for query in ("", "?q=t"):
+        following = usual.get(f"/tables/{query}").context["page"]["next_url"]
+        pages = [client.get(f"/tables/{following}") for client in (usual, other)]
+        found = [[row["table"].name for row in page.context["rows"]] for page in pages]
+        assert found == [[f"t{number}" for number in range(25, 30)]] * 2
+        # Nobody chose that order: a search from there begins in its own.
+        assert [order["value"] for order in pages[0].context["orders"] if order["checked"]] in ([""], [])
+    for _ in range(30):
+        factories.job("running")
+    following = usual.get("/jobs/").context["page"]["next_url"]
+    rows = [client.get(f"/jobs/{following}").context["page"]["jobs"] for client in (usual, other)]
+    assert len(rows[0]) == 5
+    assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize("name", KINDS)

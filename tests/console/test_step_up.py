@@ -116,6 +116,14 @@ def test_a_swap_that_needs_it_goes_there_as_a_whole():
     assert (answer.status_code, answer["HX-Redirect"]) == (200, "/confirm/?next=%2F")
 
 
+def test_a_swap_without_a_session_goes_to_the_sign_in_as_a_whole_and_back_to_its_page():
+    asks = {"HX-Request": "true", "Referer": "http://testserver/jobs/?state=open"}
+    answer = Client().get("/home/now/?seen=x", headers=asks)
+    assert (answer.status_code, answer["HX-Redirect"]) == (200, "/sign-in/?next=/jobs/%3Fstate%3Dopen")
+    assert answer.content == b""
+    assert Client().get("/jobs/?state=open")["Location"] == "/sign-in/?next=/jobs/%3Fstate%3Dopen"
+
+
 def test_who_took_a_session_over_guesses_five_times():
     client = browser(factories.PersonFactory())
     answers = [client.post("/confirm/", {"password": "not it"}).status_code for _ in range(6)]

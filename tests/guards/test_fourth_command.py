@@ -32,9 +32,9 @@ RULES = '''
     from jobs.domain.comparison import Expected, Unit, line
 
     @dataclass(frozen=True, slots=True)
-    class Compact:
+    class Squash:
         """Fewer, larger files."""
-        kind: ClassVar[str] = "compact"
+        kind: ClassVar[str] = "squash"
         schema_version: ClassVar[int] = 1
         table: str
         target: int
@@ -48,10 +48,10 @@ WORDING = """
     from jobs.domain.wording import Figure
 
     def title(table, parameters):
-        return f"Compact {table}"
+        return f"Squash {table}"
 
     def heading(table, parameters, preview):
-        return f"Compact {preview.get('files', 'the')} files of {table}"
+        return f"Squash {preview.get('files', 'the')} files of {table}"
 
     def figures(preview):
         return [Figure("Files to join", preview["files"], "by the log")] if "files" in preview else []
@@ -68,13 +68,13 @@ WORDING = """
 HANDLING = """
     import uuid
     from dataclasses import replace
-    from fourth.rules import Compact
+    from fourth.rules import Squash
     from jobs.commands.base import Found, Handling, Prepared, stored
     from jobs.targets.access import table_to_change
     from jobs.targets.subject import subject_of
 
-    class CompactHandling(Handling[Compact]):
-        not_undone = "Compacting changes no row."
+    class SquashHandling(Handling[Squash]):
+        not_undone = "Squashing changes no row."
 
         def asked(self, command):
             return {"table": command.table, "target": command.target}
@@ -84,37 +84,37 @@ HANDLING = """
             return Prepared(replace(command, path=table.path), table.path, lambda: table)
 
         def preview(self, job, measured):
-            assert stored(Compact, job).target == 7
+            assert stored(Squash, job).target == 7
             subject = subject_of(job.table_id)
             return Found({"files": subject.snapshot.files().num_rows, "internal": 1}, subject.version)
 """
 SERIALIZERS = """
     from rest_framework import serializers
     from console.base.rest import Body, Text, Whole
-    from fourth.rules import Compact
+    from fourth.rules import Squash
     from jobs.web.parts import Shape
 
-    class CompactBody(Body):
-        command = serializers.ChoiceField(["compact"])
+    class SquashBody(Body):
+        command = serializers.ChoiceField(["squash"])
         table = serializers.UUIDField()
         target = Whole(min_value=1)
         reason = Text(max_length=2000)
 
-    class CompactPreview(serializers.Serializer):
+    class SquashPreview(serializers.Serializer):
         files = serializers.IntegerField()
 
-    SHAPE = Shape(CompactBody, lambda given: Compact(str(given["table"]), given["target"]), CompactPreview)
+    SHAPE = Shape(SquashBody, lambda given: Squash(str(given["table"]), given["target"]), SquashPreview)
 """
 PAGES = """
     from jobs.web.parts import Parts
 
-    PARTS = Parts(what="jobs/compact/what.html", ask_again=lambda job: "/compact-again/")
+    PARTS = Parts(what="jobs/squash/what.html", ask_again=lambda job: "/squash-again/")
 """
 URLS = """
     from django.http import HttpResponse
     from django.urls import path
 
-    urlpatterns = [path("compact/", lambda request: HttpResponse("which files?"), name="compact")]
+    urlpatterns = [path("squash/", lambda request: HttpResponse("which files?"), name="squash")]
     api_urlpatterns = []
 """
 WHAT = '<h2 id="h-what">Files of about {{ job.parameters.target }} MiB</h2>'
@@ -124,7 +124,7 @@ class Engine(SmallEngine):
     """Runs it as Spark would: the other commands don't know it either."""
 
     def run(self, command: Any, *rest: Any) -> Result:
-        assert type(command).__name__ == "Compact"
+        assert type(command).__name__ == "Squash"
         version = small_delta.compact(Path(command.path))
         return Result(version, "OPTIMIZE", {}, {"numAddedFiles": "2"}, details={"text": "Joined."})
 
@@ -139,14 +139,14 @@ def fourth(tmp_path, monkeypatch):
     files = own | {"web/serializers": SERIALIZERS, "web/pages": PAGES, "web/urls": URLS}
     for name, text in {"__init__": "", "web/__init__": "", **files}.items():
         (package / f"{name}.py").write_text(dedent(text))
-    what = tmp_path / "templates" / "jobs" / "compact" / "what.html"
+    what = tmp_path / "templates" / "jobs" / "squash" / "what.html"
     what.parent.mkdir(parents=True)
     what.write_text(WHAT)
     monkeypatch.syspath_prepend(str(package.parent))
     rules, handling = importlib.import_module("fourth.rules"), importlib.import_module("fourth.handling")
     wording: Any = importlib.import_module("fourth.wording")
-    row = Row(rules.Compact, wording, handling.CompactHandling(), "fourth.web", rules.compare)
-    monkeypatch.setitem(ROWS, "compact", row)
+    row = Row(rules.Squash, wording, handling.SquashHandling(), "fourth.web", rules.compare)
+    monkeypatch.setitem(ROWS, "squash", row)
     yield row
     for name in [name for name in sys.modules if name.partition(".")[0] == "fourth"]:
         del sys.modules[name]
@@ -180,9 +180,9 @@ def text_of(client, address) -> str:
 
 @pytest.mark.usefixtures("templates", "redis_server")
 def test_it_lives_from_request_to_result(fourth, table):
-    factories.PolicyRuleFactory(name="compacting", command="compact")
+    factories.PolicyRuleFactory(name="squashing", command="squash")
     olga, anna = factories.person_with("operator"), factories.person_with("approver")
-    body = {"command": "compact", "table": str(table.pk), "target": 7, "reason": "many small files"}
+    body = {"command": "squash", "table": str(table.pk), "target": 7, "reason": "many small files"}
 
     asked = Caller(olga).post("/jobs", body)
     assert asked.status_code == 201, asked.content
@@ -190,7 +190,7 @@ def test_it_lives_from_request_to_result(fourth, table):
     assert (job.state, job.preview) == ("awaiting_approval", {"files": 2, "internal": 1})
 
     waiting = text_of(browser(anna), "/approvals/")
-    assert "Compact 2 files of sales" in waiting
+    assert "Squash 2 files of sales" in waiting
     assert "<dt>Joins</dt><dd>2 files</dd>" in waiting
     review = text_of(browser(anna), f"/jobs/{job.pk}/")
     assert "Files of about 7 MiB" in review
@@ -202,20 +202,20 @@ def test_it_lives_from_request_to_result(fourth, table):
     job = work_on(claim_run)
     assert (job.state, job.version) == ("succeeded", 1)
     page = text_of(browser(olga), f"/jobs/{job.pk}/")
-    assert "Compact 2 files of sales" in page
+    assert "Squash 2 files of sales" in page
     assert "<dt>Files joined</dt><dd>2</dd>" in page
     assert "as predicted" in page
     shown = Caller(olga).get(f"/jobs/{job.pk}").json()
-    assert (shown["command"], shown["preview"]) == ("compact", {"files": 2})
+    assert (shown["command"], shown["preview"]) == ("squash", {"files": 2})
     assert shown["result"]["operation"] == "OPTIMIZE"
-    assert Caller(olga).get("/jobs", command="compact").json()["results"][0]["id"] == str(job.pk)
-    assert "Compact sales" in text_of(browser(olga), "/jobs/")
+    assert Caller(olga).get("/jobs", command="squash").json()["results"][0]["id"] == str(job.pk)
+    assert "Squash sales" in text_of(browser(olga), "/jobs/")
 
 
 @pytest.mark.usefixtures("templates", "redis_server")
 def test_what_it_cant_do_it_says_itself(fourth, table):
     olga = factories.person_with("operator")
-    body = {"command": "compact", "table": str(table.pk), "target": 7, "reason": "many small files"}
+    body = {"command": "squash", "table": str(table.pk), "target": 7, "reason": "many small files"}
     job = Caller(olga).post("/jobs", body).json()["id"]
     work_on(claim_preview)
     edit = Caller(olga).post(f"/jobs/{job}/edit", {"predicate": None, "reason": "other"})
@@ -224,12 +224,12 @@ def test_what_it_cant_do_it_says_itself(fourth, table):
 
 
 def test_its_pages_have_addresses(fourth):
-    assert "compact" in {path.name for path in parts.pages()}
+    assert "squash" in {path.name for path in parts.pages()}
 
 
 def test_it_is_nowhere_else(fourth):
     """The proof proves something: no file of the product names it."""
     root = Path(str(settings.BASE_DIR))
     files = [p for room in ("console", "tables", "jobs") for p in (root / room).rglob("*.py")]
-    assert not [p for p in files if '"compact"' in p.read_text()]
+    assert not [p for p in files if '"squash"' in p.read_text()]
     assert dataclasses.is_dataclass(fourth.value)

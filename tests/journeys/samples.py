@@ -19,6 +19,7 @@ from tests.journeys import (
     samples_lists,
     samples_metastore,
     samples_review,
+    samples_tables,
 )
 
 NOW = datetime.now(UTC)
@@ -416,6 +417,7 @@ UNDECIDED = RUNNING | {"state": "awaiting_approval", "table_state_text": "Nothin
 HOME = {
     "waiting": [],
     "running": [RUNNING, UNKNOWN],
+    "running_count": 2,
     "undecided": [UNDECIDED],
     "recent": [SUCCEEDED, FAILED],
     "catalog": CATALOG,
@@ -534,6 +536,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     **samples_lists.PAGES,
     **samples_metastore.PAGES,
     **samples_review.PAGES,
+    **samples_tables.PAGES,
     "jobs": (
         "jobs/jobs/list.html",
         {

@@ -73,7 +73,7 @@ STORIES = {
     "doubted": Story(AT_APPROVAL, Approver(doubt=DOUBT), may_add_people=True),
 }
 MOVED = {
-    "waiting": samples_review.CARDS, "lake": LAKE, "largest": LARGEST,
+    "waiting": samples_review.CARDS, "waiting_count": len(samples_review.CARDS), "lake": LAKE, "largest": LARGEST,
     "failed_streams": 1, "unexplained_count": 3,
 }  # fmt: skip
 

@@ -18,6 +18,8 @@ from jobs.web.approvals.checks import Check
 from jobs.web.approvals.figures import figures_of, outcome_of
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm
 from jobs.web.approvals.review_queries import DecisionRights
+from jobs.web.approvals.revisions import Change, Revision
+from jobs.web.approvals.revisions import parts_of as words_of
 from jobs.web.commands.delete.edit import EditForm
 from jobs.web.parts import parts_of
 from tables.models import Commit, Table
@@ -95,6 +97,16 @@ EVENTS = [
     {"at": before(hours=13), "who": "marc", "kind": "approved", "text": "Approved by marc: every row is of the load test."},
     {"at": before(hours=1), "who": "kai", "kind": "comment", "text": "Does finance know?\nI would ask <them> first."},
 ]  # fmt: skip
+
+FORMERLY = "country = 'FR' AND day BETWEEN DATE '2026-10-01' AND DATE '2026-10-31'"
+EDITED = {
+    "at": before(minutes=30), "who": "ana", "kind": "previewing", "text": "Edited.",
+    "revision": Revision(2, [
+        Change("Condition", FORMERLY, PREDICATE, tuple(words_of(FORMERLY, PREDICATE))),
+        Change("Reason", "none", "Load test LT-118."),
+        Change("Rows to delete", "401,118", "184,207"),
+    ]),
+}  # fmt: skip
 
 
 def job(command: str = "delete", state: str = "awaiting_approval", **changes: Any) -> Job:
@@ -315,6 +327,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         REVIEW,
         review(job(), OWN, may_edit=True) | {"edit_form": EditForm({"predicate": "", "reason": ""}, auto_id="edit-%s")},
     ),
+    "review-edited": (REVIEW, review(job(), MAY, events=[*EVENTS, EDITED])),
     "review-past": (REVIEW, review(job(**RAN), OWN) | {"now_url": None}),
     "approvals": approvals(
         "waiting",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from console.accounts import lists
+from console.accounts import lists, step_up
 from console.accounts.models import Person
+from console.audit.actor import Actor
+from jobs.approvals import decisions
+from jobs.models import Job
 from jobs.web.kinds import JOBS
 from tables.sync import table as syncing
 from tests import factories
@@ -20,6 +25,7 @@ from tests.journeys.test_review_story import asked, sign_in, state_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 Axe = Callable[[Page], list[str]]
+ASKED = re.compile(r"/find/\?")
 
 
 def clean(page: Page, axe: Axe) -> None:
@@ -36,12 +42,19 @@ def active(page: Page) -> str:
 
 
 def test_a_reviewer_goes_everywhere_by_keys(
-    server: str, tmp_path: Path, redis_server: str, context: BrowserContext, faults: list[str], axe_findings: Axe
+    server: str,
+    tmp_path: Path,
+    redis_server: str,
+    context: BrowserContext,
+    faults: list[str],
+    axe_findings: Axe,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sales = lakes.sales_in(factories.RootFactory(uri=str(tmp_path)))
     small_delta.append(tmp_path / "sales", [{"id": 9, "p": "DE"}])
     syncing.sync(sales.pk)
-    job = asked(factories.person_with("operator"), sales)
+    olga = factories.person_with("operator")
+    job = asked(olga, sales)
     anna = factories.person_with("approver")
     lists.save_filter(anna, JOBS, "Failed lately", "state=failed", pinned=True)
     page = context.new_page()
@@ -104,6 +117,21 @@ def test_a_reviewer_goes_everywhere_by_keys(
     keys.press("Escape")
     expect(dialog).to_be_hidden()
     assert state_of(job) == "awaiting_approval"
+
+    # The time for it passes while the question is open: nothing is sent, and it is said why and what comes first.
+    keys.press("a")
+    keys.type("as agreed")
+    monkeypatch.setattr(step_up, "CONFIRMED_FOR", timedelta(0))
+    decisions.comment(Actor.acting_for(olga), job, "Please look today.")
+    page.locator("#confirm").wait_for(state="attached")
+    dialog.get_by_role("button", name="Approve").press("Enter")
+    expect(page.locator("#confirm")).to_be_focused()
+    expect(page.locator("#announce")).to_have_text("Nothing was sent: enter your password again to approve.")
+    expect(page.locator("#decision textarea")).to_have_value("as agreed")
+    assert state_of(job) == "awaiting_approval"
+    monkeypatch.undo()
+    page.goto(f"{server}/jobs/{job.pk}/")
+
     keys.press("a")
     keys.type("every row is of the load test? jar")
     keys.press("Tab")
@@ -113,6 +141,17 @@ def test_a_reviewer_goes_everywhere_by_keys(
     page.get_by_text("You have approved this version of the request.").wait_for()
     assert state_of(job) == "queued"
     assert job.decisions.get().comment == "every row is of the load test? jar"
+
+    # Home is asked again every few seconds: the focus stays on its row.
+    page.clock.install()
+    page.goto(f"{server}/")
+    row = page.locator(f"#job-{job.pk}")
+    keys.press("j")
+    expect(row).to_be_focused()
+    Job.objects.filter(pk=job.pk).update(state="running", progress={"stage": "writing", "done": 3, "total": 9})
+    page.clock.fast_forward(6_000)
+    expect(page.locator("#now").get_by_text("writing, 3 of 9")).to_be_visible()
+    expect(row).to_be_focused()
 
     # In a field a key is a letter; for a person who turned them off, single keys are nothing at all.
     page.goto(f"{server}/tables/")
@@ -128,4 +167,28 @@ def test_a_reviewer_goes_everywhere_by_keys(
     expect(page.locator("body")).to_be_focused()
     keys.press("Control+k")
     expect(field).to_be_focused()
+    keys.press("Escape")
+    the_palette_ends_what_it_began(page, f"{server}/jobs/")
     assert faults == []
+
+
+def the_palette_ends_what_it_began(page: Page, here: str) -> None:
+    """What was asked ends with the dialog, without an answer Enter leads to the results, and without a session to the sign-in."""
+    keys, held = page.keyboard, list[Route]()
+    page.route(ASKED, held.append)
+    keys.press("Control+k")
+    keys.type("sales")
+    keys.press("Enter")
+    with page.expect_event("requestfailed", lambda request: "q=sales" in request.url):
+        keys.press("Escape")
+    assert page.url == here
+    page.unroute(ASKED)
+    page.route(ASKED, lambda route: route.abort() if "hx-request" in route.request.headers else route.continue_())
+    keys.press("Control+k")
+    keys.type("sales")
+    keys.press("Enter")
+    page.wait_for_url("**/find/?*q=sales")
+    page.unroute_all()
+    page.context.clear_cookies()
+    keys.press("Control+k")
+    page.wait_for_url("**/sign-in/?next=*")

@@ -11,7 +11,8 @@ class Scene:
 
     `address` may name `{table}`, `{job}` and `{version}`; `template` is the page's own, from which what it includes follows; `also` are
     templates that it includes by a name that isn't written there. `ready` is a selector that is there once the page is whole; `keys` are
-    then pressed, `typed` is written, and `then` waited for. `height` is where the picture ends, in CSS pixels, if the page doesn't before.
+    then pressed, `typed` is written, and `then` waited for. `code` are the modules that reckon what it draws.
+    `height` is where the picture ends, in CSS pixels, if the page doesn't before.
     """
 
     name: str
@@ -24,19 +25,37 @@ class Scene:
     typed: str = ""
     then: str = ""
     scripts: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     height: int = 900
 
 
+CHARTS = "tables/web/charts.py"
+LINES_OF_TIME = "tables/web/table/timelines.py"
 DELETE = "predicate=country+%3D+%27FR%27+AND+quantity+%3E%3D+4"
 
 SCENES = (
-    Scene("home", "/", "home/home.html"),
+    Scene("home", "/", "home/home.html", code=(CHARTS, "console/pages/home/drawings.py")),
     Scene("list", "/tables/", "tables/list/list.html", height=760),
-    Scene("overview", "/tables/{table}/", "tables/table/overview.html", ready="#live-table:not([hx-get])", height=1100),
-    Scene("history", "/tables/{table}/history/", "tables/table/history.html", height=1100),
+    Scene(
+        "overview",
+        "/tables/{table}/",
+        "tables/table/overview.html",
+        ready="#live-table:not([hx-get])",
+        code=(CHARTS,),
+        height=1100,
+    ),
+    Scene(
+        "history", "/tables/{table}/history/", "tables/table/history.html", code=(CHARTS, LINES_OF_TIME), height=1100
+    ),
     Scene("commit", "/tables/{table}/commits/{version}/", "tables/table/commit.html"),
-    Scene("schema", "/tables/{table}/schema/", "tables/table/schema.html", height=760),
-    Scene("layout", "/tables/{table}/layout/", "tables/table/layout.html", height=1000),
+    Scene("schema", "/tables/{table}/schema/", "tables/table/schema.html", code=(CHARTS, LINES_OF_TIME), height=760),
+    Scene(
+        "layout",
+        "/tables/{table}/layout/",
+        "tables/table/layout.html",
+        code=(CHARTS, "tables/web/table/layout_figures.py"),
+        height=1000,
+    ),
     Scene(
         "palette",
         "/tables/",
@@ -49,7 +68,7 @@ SCENES = (
         height=700,
     ),
     Scene("roots", "/roots/", "tables/roots/list.html", height=480),
-    Scene("streams", "/streams/", "jobs/streams/list.html", height=480),
+    Scene("streams", "/streams/", "jobs/streams/list.html", code=(CHARTS, "jobs/web/streams/charts.py"), height=480),
     Scene(
         "delete",
         f"/tables/{{table}}/delete/?{DELETE}",

@@ -1,7 +1,8 @@
 """When a picture of docs/ is out of date: what it shows was written otherwise since it was taken.
 
 Beside the pictures lies `sources.json`, which has a digest for each scene, noted when its pictures were taken. The digest covers the
-page's templates (its own, and all that it extends and includes), the stylesheets and icons, and the scripts that the picture needs.
+page's templates (its own, and all that it extends and includes), the stylesheets and icons, the scripts that the picture needs, the
+tags and filters of templates, and the modules that reckon its drawings.
 Comments and blanks don't count, nor do times, data or the order of anything: neither a clock nor another machine makes a picture stale.
 """
 
@@ -24,13 +25,18 @@ NAMED = re.compile(r"""{%-?\s*(?:include|extends)\s+"([\w/]+\.html)\"""")
 TAG = re.compile(r"{%-?\s*(\w+)")
 INCLUSION = re.compile(r"""inclusion_tag\(\s*"([\w/]+\.html)".*?\)\s*\ndef (\w+)""", re.DOTALL)
 COMMENTS = re.compile(r"{#.*?#}|{%\s*comment\s.*?endcomment\s*%}|/\*.*?\*/", re.DOTALL)
+PYTHON_COMMENTS = re.compile(r"(^|\s)# .*$|^ *\"\"\".*?\"\"\"$", re.MULTILINE)
+
+
+def tag_files() -> list[Path]:
+    """What defines the tags and filters of templates."""
+    return list(ROOT.glob("*/templatetags/*.py"))
 
 
 @cache
 def inclusion_tags() -> dict[str, str]:
     """The template of each tag that renders one, by the tag's name."""
-    files = [file for app in ("console", "tables", "jobs") for file in (ROOT / app).rglob("templatetags/*.py")]
-    return {tag: name for file in files for name, tag in INCLUSION.findall(file.read_text())}
+    return {tag: name for file in tag_files() for name, tag in INCLUSION.findall(file.read_text())}
 
 
 def shown_by(scene: Scene) -> set[str]:
@@ -51,14 +57,16 @@ def digest(scene: Scene) -> str:
     """What the scene's pictures were made from."""
     styles = [*(ROOT / "frontend" / "styles").glob("*.*"), ROOT / "frontend" / "icons.txt"]
     scripts = [ROOT / "frontend" / "js" / name for name in scene.scripts]
-    files = [*(TEMPLATES / name for name in shown_by(scene)), *styles, *scripts]
+    code = [*tag_files(), *(ROOT / name for name in scene.code)]
+    files = [*(TEMPLATES / name for name in shown_by(scene)), *styles, *scripts, *code]
     return _digest(files, scene.address, scene.keys, scene.typed, str(scene.height))
 
 
 def _digest(files: Iterable[Path], *words: str) -> str:
     total = hashlib.sha256("\n".join(words).encode())
     for file in sorted(set(files)):
-        text = " ".join(COMMENTS.sub("", file.read_text()).split())
+        comments = PYTHON_COMMENTS if file.suffix == ".py" else COMMENTS
+        text = " ".join(comments.sub("", file.read_text()).split())
         total.update(f"\n{file.relative_to(ROOT)}\n{text}".encode())
     return total.hexdigest()[:32]
 

@@ -33,7 +33,9 @@ _EVENTS = [
 ]
 
 
-def wait_for(session: Session, job: dict[str, Any], until: Until, timeout: float | None, id_alone: bool = False) -> int:
+def wait_for(
+    session: Session, job: dict[str, Any] | uuid.UUID, until: Until, timeout: float | None, id_alone: bool = False
+) -> int:
     """Follows the job, shows it at the end, and gives the exit code."""
     with progress.shown() as seen:
         last = follow(session.patient_api, job, until, timeout, seen)
@@ -95,7 +97,7 @@ def watch(session: Session, job: uuid.UUID, timeout: float | None) -> int:
     Example:
       levee jobs watch 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --timeout 1h
     """
-    return wait_for(session, session.patient_api.get(f"/jobs/{job}"), has_ended, timeout)
+    return wait_for(session, job, has_ended, timeout)
 
 
 @jobs.command("cancel", cls=Act)
@@ -135,4 +137,4 @@ def wait(session: Session, job: uuid.UUID, wanted: str, timeout: float | None) -
       levee wait 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --for approved || exit $?
     """
     until = is_approved if wanted == "approved" else has_ended
-    return wait_for(session, session.patient_api.get(f"/jobs/{job}"), until, timeout)
+    return wait_for(session, job, until, timeout)

@@ -1,4 +1,4 @@
-"""Requests: delete, convert, restore, undo. Each opens a job; a second person may have to approve it."""
+"""Requests: delete, convert, restore, optimize, undo. Each opens a job; a second person may have to approve it."""
 
 from __future__ import annotations
 
@@ -125,6 +125,47 @@ def restore(session: Session, table: str, version: int, reason: str, key: str, *
       levee restore sales.orders 12 --reason "the import of Monday was wrong" --wait
     """
     body = {"command": "restore", "table": table_id(session.api, table), "version": version, "reason": reason}
+    return _opened(session, "/jobs", body, key, **how)
+
+
+@click.command(cls=Act)
+@click.argument("table")
+@click.option("--where", metavar="CONDITION", help="Only these partitions: \"day = '2026-11-01'\". Default: all.")
+@click.option(
+    "--zorder-by", "columns", multiple=True, metavar="COLUMN", help="Sort files by it; repeat it for several."
+)
+@click.option("--full", is_flag=True, help="All files of a clustered table, also those clustered before.")
+@reasoned
+@keyed
+@waiting
+@pass_session
+def optimize(
+    session: Session,
+    table: str,
+    where: str | None,
+    columns: tuple[str, ...],
+    full: bool,
+    reason: str,
+    key: str,
+    **how: Any,
+) -> int:
+    """Request that the files of TABLE (a name, a path or an id) are joined, sorted or clustered. No row changes.
+
+    An optimize needs no approval, unless your policy says otherwise.
+
+    \b
+    Examples:
+      levee optimize sales.orders --reason "small files" --wait
+      levee optimize sales.orders --where "day = '2026-11-01'" --zorder-by customer --reason "slow look-ups"
+    """
+    body = {
+        "command": "optimize",
+        "table": table_id(session.api, table),
+        "predicate": where,
+        "zorder_by": list(columns) or None,
+        "full": full,
+        "reason": reason,
+    }
     return _opened(session, "/jobs", body, key, **how)
 
 

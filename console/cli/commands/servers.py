@@ -41,10 +41,10 @@ def sign_in(session: Session, url: str, name: str | None) -> None:
 
 
 def _token() -> str:
-    text = getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
-    if not text.strip().isascii() or not text.strip().isprintable() or not text.strip():
+    text = (getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not profiles.is_token(text):
         raise CliError(Exit.USAGE, "Give a token on standard input: levee sign-in URL < FILE.")
-    return text.strip()
+    return text
 
 
 @click.command("sign-out", cls=LocalAct)

@@ -67,10 +67,8 @@ class Command(BaseCommand):
         with transaction.atomic():
             for person in [_known(name) for name in names]:
                 ended = services.vouch(ACTOR, person)
-                text = "is vouched for: whoever added them or gave them roles counts as the machine"
-                self.stdout.write(
-                    f"{person.name} {text if ended else 'needed no vouching: no other person has appointed them'}"
-                )
+                text = VOUCHED if ended else "{name} needed no vouching: no other person has appointed them"
+                self.stdout.write(text.format(name=person.name))
 
     def _add(self, options: dict[str, Any]) -> None:
         password = _password() if options["password_stdin"] else None
@@ -87,6 +85,10 @@ class Command(BaseCommand):
 
 
 ACTOR = Actor.system("command line")
+# Levee can't see who opened a link: only the person can say that it was them.
+VOUCHED = """{name} is vouched for: whoever added them or gave them roles counts as the machine
+  You say by this that {name} set the account's password and made its tokens, and that nobody else has them. Ask {name}, not who added them.
+  If that isn't so, take their roles away under People: this word doesn't cover roles that are given later."""
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -18,6 +18,7 @@ from console.accounts.appointments import Doubt, doubt_about
 from console.accounts.authority import Scope
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Permission, Role
+from console.accounts.services import is_unclaimed
 from jobs.domain.states import ENDED, State
 from jobs.models import Job
 from tables.models import Root, Table
@@ -28,7 +29,7 @@ PREDICATE = "country = 'DE' AND amount < 50"
 LOOKED = "story_history"  # in the session: looking leaves no other trace
 COMMAND = ".venv/bin/python"
 MOST = 20  # approvers who are asked about
-JOBS = 100
+IN_VAIN = sorted(state.value for state in ENDED - {State.SUCCEEDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """Who can approve the story's requests: a name, or why nobody's approval counts yet."""
+    """Who can approve the story's requests: a name, or why nobody's approval counts yet.
+
+    `unclaimed`: whoever is to be vouched for has to set a password first.
+    """
 
     name: str = ""
     doubt: Doubt | None = None
+    unclaimed: bool = False
 
     @property
     def command(self) -> str:
@@ -109,16 +114,21 @@ class _Known:
         self.path = f"{root.uri}/{DIRECTORY}"
         self.table = Table.objects.filter(path=self.path, hidden_at=None).first()
         self.table_id = self.table.pk if self.table else None
-        found = Job.objects.filter(table=self.table_id).select_related("requested_by") if self.table else ()
-        self.jobs = [job for job in found[:JOBS] if job.state not in ENDED or job.state == State.SUCCEEDED]
         self.converting = self._newest("convert")
         self.is_delta = self.table is not None and self.table.version is not None
         self.asked = self._newest("delete")
         self.undoing = self._newest("restore", self.asked)
 
+    def _jobs(self, command: str) -> QuerySet[Job]:
+        """Those that are open or have changed the table, newest first; a preview may be large, and the story shows none."""
+        jobs = Job.objects.filter(table=self.table_id, command=command).defer("preview").select_related("requested_by")
+        return jobs.exclude(state__in=IN_VAIN).exclude(state=State.SUCCEEDED, version=None)
+
     def _newest(self, command: str, after: Job | None = None) -> Job | None:
-        since = [job for job in self.jobs if job.command == command and not (job.is_ended and job.version is None)]
-        return next((job for job in since if after is None or job.requested_at > after.requested_at), None)
+        if self.table is None:
+            return None
+        jobs = self._jobs(command)
+        return (jobs.filter(requested_at__gt=after.requested_at) if after else jobs).first()
 
     @property
     def approved(self) -> bool:
@@ -130,7 +140,11 @@ class _Known:
 
     @property
     def undone(self) -> bool:
-        return self.removed and self.undoing is not None and self.undoing.state == State.SUCCEEDED
+        """Whether a restore has ever followed a delete: a later delete doesn't begin the story again."""
+        if self.asked is None:
+            return False
+        deleted, restored = (self._jobs(command).filter(state=State.SUCCEEDED) for command in ("delete", "restore"))
+        return restored.filter(Exists(deleted.filter(requested_at__lt=OuterRef("requested_at")))).exists()
 
 
 def _asking(known: _Known, decides: bool, person: Person, *, looked: bool) -> list[Step]:
@@ -142,7 +156,7 @@ def _asking(known: _Known, decides: bool, person: Person, *, looked: bool) -> li
             (known.is_delta and (looked or known.asked is not None), _history()),
             (known.asked is not None, _delete(known)),
             (known.approved, _approve(known, own)),
-            (known.undone, _undo(known)),
+            (False, _undo(known)),  # once that is done there is no story
         ]
     )
 
@@ -250,4 +264,6 @@ def _approver(root: Root, author: Person) -> Approver:
         if doubt is None:
             return Approver(grant.person.name)
         doubts.append(doubt)
-    return Approver(doubt=doubts[0] if doubts else None)
+    if not doubts:
+        return Approver()
+    return Approver(doubt=doubts[0], unclaimed=is_unclaimed(Person.objects.get(name=doubts[0].vouch_for)))

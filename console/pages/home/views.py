@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -45,24 +47,46 @@ def home(request: HttpRequest) -> HttpResponse:
 @requires(Open.SIGNED_IN)
 @require_GET
 def now(request: HttpRequest) -> HttpResponse:
-    """What needs you and what runs, for open pages."""
-    return render(request, "home/_now.html", {**_now(person_of(request)), "polled": True})
+    """What needs you and what runs, for open pages; nothing if nothing has changed."""
+    context = _now(person_of(request))
+    if request.GET.get("seen") == context["seen"]:
+        return HttpResponse(status=204)
+    return render(request, "home/_now.html", {**context, "polled": True})
 
 
 def _now(person: Person) -> dict[str, Any]:
-    waiting, undecided = approval_queries.waiting_cards(person), queries.awaiting_approval(person)
-    mine = {card["id"] for card in waiting}
-    streams = stream_queries.on_home(person)
-    return {
-        "waiting": waiting,
+    shown = {
+        "waiting": approval_queries.waiting_cards(person),
+        "waiting_count": approval_queries.count_waiting(person),  # of the navigation too
         "running": queries.running(person),
-        "undecided": [job for job in undecided if job["id"] not in mine],
-        "streams": streams,
-        "failed_streams": sum(stream.state == stream.State.FAILED for stream in streams),
+        "running_count": queries.count_running(person),
+        "undecided": queries.awaiting_others(person, approval_queries.waiting_for(person)),
+        "streams": stream_queries.on_home(person),
+        "failed_streams": stream_queries.count_failed(person),
         "unexplained_count": attributions.open_ones(person).count(),
         "catalog": facets.totals_for(person),
         "spark_state": worker_state(Worker.Kind.SPARK),
     }
+    return {**shown, "seen": _seen(shown)}
+
+
+def _seen(shown: dict[str, Any]) -> str:
+    """The key that an open page compares: it changes with what this part shows, and each minute for its relative times."""
+    streams = [
+        (
+            each.pk,
+            each.name,
+            each.table.name,
+            each.state,
+            each.state_text,
+            each.state_at,
+            bool(each.rounds),
+            each.reason,
+        )
+        for each in shown["streams"]
+    ]
+    facts = {**shown, "streams": streams, "minute": int(time.time() // 60)}
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
 @requires(Open.SIGNED_IN)

@@ -10,8 +10,8 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
-from jobs.commands.optimize.log import NOTHING, from_log
-from jobs.commands.optimize.rules import Optimize
+from jobs.commands.optimize.log import NOTHING, from_log, sorted_by
+from jobs.commands.optimize.rules import Optimize, written_name
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
@@ -74,10 +74,10 @@ class OptimizeHandling(Handling[Optimize]):
 
 
 def written_for(subject: Subject, command: Optimize) -> tuple[Optimize, Node | None]:
-    """The command as it is stored, and its predicate's tree. Raises CommandRefused (`predicate_refused`)."""
+    """The command as it is stored, and its predicate's tree. Raises CommandRefused (`predicate_refused`, `invalid`)."""
     node = None if command.predicate is None else subject.read(command.predicate)
     text, tree = (None, None) if node is None else (to_text(node), to_json(node))
-    columns = list(command.zorder_by) if command.zorder_by else None
+    columns = [written_name(path) for path in sorted_by(subject, command.zorder_by or ())] or None
     path = subject.table.path
     return replace(command, predicate=text, tree=tree, zorder_by=columns, path=path), node
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.commands.optimize.rules import MAX_FILE_BYTES, File, Mode, Optimize, consequences_of, packed
+from jobs.commands.optimize.rules import (
+    MAX_FILE_BYTES,
+    MIN_FILE_BYTES,
+    MOST_DELETED,
+    Mode,
+    Optimize,
+    bins,
+    consequences_of,
+    name_parts,
+)
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node, columns
 from jobs.pruning.matching import everything, match
 from jobs.pruning.prediction import files_of
@@ -90,8 +101,8 @@ def _refuse(subject: Subject, command: Optimize, node: Node | None) -> None:
         _refuse_on_clustered(command, node)
     partitions = {name.lower(): name for name in subject.metadata.partition_columns}
     _refuse_data_columns(node, partitions)
-    for name in command.zorder_by or ():
-        _refuse_zorder(subject, name, partitions)
+    for path in sorted_by(subject, command.zorder_by or ()):
+        _refuse_partition_column(path, partitions)
     if command.full and not clustering_columns(subject):
         text = "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns."
         raise _refused("DELTA_OPTIMIZE_FULL_NOT_SUPPORTED", "42601", text, "Leave out full.")
@@ -116,14 +127,26 @@ def _refuse_data_columns(node: Node | None, partitions: Mapping[str, str]) -> No
         raise _refused("DELTA_NON_PARTITION_COLUMN_REFERENCE", "42P10", text, remedy)
 
 
-def _refuse_zorder(subject: Subject, name: str, partitions: Mapping[str, str]) -> None:
-    if name.lower() in partitions:
-        text = f"{name} is a partition column: Delta sorts by data columns only."
-        raise _refused("DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10", text, "Choose other columns.")
-    known = {field.name.lower() for field in subject.schema.fields}
-    if name.split(".", 1)[0].lower() not in known and name.lower() not in known:
+def sorted_by(subject: Subject, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The columns' paths with the schema's own spelling. Raises CommandRefused in Delta's words."""
+    return [_column(subject, name) for name in columns]
+
+
+def _column(subject: Subject, name: str) -> tuple[str, ...]:
+    """A column whose own name has dots comes before a struct's field."""
+    with suppress(Unresolved):
+        return resolve(subject.schema, [name])
+    try:
+        return resolve(subject.schema, name_parts(name))
+    except (Unresolved, ValueError):
         text = f"The table has no column {name}."
-        raise _refused("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703", text, "Choose other columns.")
+        raise _refused("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703", text, "Choose other columns.") from None
+
+
+def _refuse_partition_column(path: tuple[str, ...], partitions: Mapping[str, str]) -> None:
+    if len(path) == 1 and path[0].lower() in partitions:
+        text = f"{path[0]} is a partition column: Delta sorts by data columns only."
+        raise _refused("DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10", text, "Choose other columns.")
 
 
 def _refused(condition: str, sqlstate: str, text: str, remedy: str) -> CommandRefused:
@@ -133,48 +156,86 @@ def _refused(condition: str, sqlstate: str, text: str, remedy: str) -> CommandRe
 def _work(mode: Mode, files: pa.Table, sure: bool) -> _Work:
     if mode == "clustering" and files.num_rows:
         return _Work(None, None, None, None, None, exact=False)
-    groups = list(packed(_files(files))) if mode == "compaction" else list(_by_partition(files))
-    members = [file for group in groups for file in group]
+    groups = list(_groups(mode, files))
     return _Work(
-        files_in=len(members),
-        bytes_in=sum(file.size for file in members),
-        files_out=sum(_written(mode, group) for group in groups),
-        vectors=sum(file.has_vector for file in members),
-        partitions=len({group[0].partition for group in groups}),
+        files_in=sum(group.files for group in groups),
+        bytes_in=sum(group.size for group in groups),
+        files_out=sum(group.written for group in groups),
+        vectors=sum(group.vectors for group in groups),
+        partitions=len({group.partition for group in groups}),
         exact=sure,
     )
 
 
-def _written(mode: Mode, group: Sequence[File]) -> int:
-    """Compaction writes a group as one file; a Z-order cuts a partition at the largest size."""
-    return 1 if mode == "compaction" else max(1, sum(file.size for file in group) // MAX_FILE_BYTES)
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files of one partition that are rewritten together, as `written` files at most."""
+
+    partition: int
+    files: int
+    size: int
+    vectors: int
+    written: int = 1
 
 
-def _by_partition(files: pa.Table) -> Iterator[list[File]]:
-    groups: dict[int, list[File]] = {}
-    for file in _files(files):
-        groups.setdefault(file.partition, []).append(file)
-    yield from groups.values()
+def _groups(mode: Mode, files: pa.Table) -> Iterator[_Group]:
+    """Works on columns: only partitions that hold more than one full file are looked at file by file."""
+    chosen = files if mode == "zorder" else files.filter(_is_candidate(files))
+    codes, sizes = _partition_codes(chosen), pc.fill_null(chosen.column("size").combine_chunks(), 0)
+    order = pc.sort_indices(pa.table({"code": codes, "size": sizes}), [("code", "ascending"), ("size", "ascending")])
+    sizes = sizes.take(order)
+    vectors = pc.cast(pc.is_valid(chosen.column("deletion_vector").combine_chunks()), pa.int64()).take(order)
+    ordered = _Columns(sizes, vectors)
+    start = 0
+    for partition, end in enumerate(pc.run_end_encode(codes.take(order)).run_ends.to_pylist()):
+        if mode == "zorder":
+            whole = ordered.group(partition, start, end)
+            yield replace(whole, written=max(1, whole.size // MAX_FILE_BYTES))
+        else:
+            yield from _packed(ordered, partition, start, end)
+        start = end
 
 
-def _files(files: pa.Table) -> Iterator[File]:
-    vector = files.column("deletion_vector").combine_chunks()
-    rows = zip(
-        _partition_numbers(files),
-        pc.fill_null(files.column("size"), 0).to_pylist(),
-        files.column("num_records").to_pylist(),
-        pc.is_valid(vector).to_pylist(),
-        pc.struct_field(vector, "cardinality").to_pylist(),
-        strict=True,
-    )
-    for partition, size, count, has_vector, deleted in rows:
-        yield File(partition, size, count, has_vector, deleted if has_vector else 0)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Sizes and vectors of files in their order, summed by slices."""
+
+    sizes: pa.Array
+    vectors: pa.Array
+
+    def group(self, partition: int, start: int, end: int) -> _Group:
+        size, vectors = (
+            int(pc.sum(column.slice(start, end - start)).as_py() or 0) for column in (self.sizes, self.vectors)
+        )
+        return _Group(partition, end - start, size, vectors)
 
 
-def _partition_numbers(files: pa.Table) -> list[int]:
+def _packed(ordered: _Columns, partition: int, start: int, end: int) -> Iterator[_Group]:
+    whole = ordered.group(partition, start, end)
+    if whole.size <= MAX_FILE_BYTES:
+        if whole.files > 1:
+            yield whole
+        return
+    for places in bins(ordered.sizes.slice(start, end - start).to_pylist()):
+        yield ordered.group(partition, start + places.start, start + places.stop)
+
+
+def _is_candidate(files: pa.Table) -> pa.Array:
+    """Whether compaction looks at a file: it is small, or too many of its rows are deleted, or that can't be told."""
+    vector, rows = files.column("deletion_vector").combine_chunks(), files.column("num_records").combine_chunks()
+    hidden = pc.fill_null(pc.cast(pc.struct_field(vector, "cardinality"), pa.float64()), 0.0)
+    many = pc.greater(hidden, pc.multiply(pc.cast(rows, pa.float64()), MOST_DELETED))
+    worn = pc.and_(pc.is_valid(vector), pc.fill_null(many, True))
+    small = pc.less(pc.fill_null(files.column("size").combine_chunks(), 0), MIN_FILE_BYTES)
+    return pc.or_(small, worn)
+
+
+def _partition_codes(files: pa.Table) -> pa.Array:
     """A number for each file's partition: equal for equal partition values, NULL among them."""
-    names = [name for name in files.column_names if name.startswith(PARTITION)]
-    numbers: dict[tuple[str | None, ...], int] = {}
-    values = zip(*(files.column(name).to_pylist() for name in names), strict=True) if names else ()
-    found = [numbers.setdefault(value, len(numbers)) for value in values]
-    return found if names else [0] * files.num_rows
+    codes = pa.repeat(pa.scalar(0, pa.int64()), files.num_rows)
+    for name in files.column_names:
+        if name.startswith(PARTITION):
+            values = pc.dictionary_encode(files.column(name).combine_chunks(), null_encoding="encode")
+            combined = pc.add(pc.multiply(codes, len(values.dictionary)), pc.cast(values.indices, pa.int64()))
+            codes = pc.cast(pc.dictionary_encode(combined).indices, pa.int64())
+    return codes

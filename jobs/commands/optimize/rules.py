@@ -5,7 +5,8 @@ Rules: Delta 4.4.0, OptimizeTableCommand (`OptimizeExecutor`, `groupFilesIntoBin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
@@ -17,6 +18,8 @@ Mode = Literal["compaction", "zorder", "clustering"]
 # Delta's defaults. The run sets the same values, so that it follows the prediction whatever the session's settings are.
 MIN_FILE_BYTES = MAX_FILE_BYTES = 1 << 30
 MOST_DELETED = 0.05
+
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,45 +41,41 @@ class Optimize:
     tree: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A live file. `size` in bytes; `rows` are those it holds and `deleted` those that its deletion vector hides (None: unknown)."""
-
-    partition: int
-    size: int
-    rows: int | None
-    has_vector: bool = False
-    deleted: int | None = 0
-
-
-def is_candidate(file: File) -> bool:
-    """Whether compaction looks at the file: it is small, or more than a twentieth of its rows is deleted or can't be told."""
-    if file.size < MIN_FILE_BYTES:
-        return True
-    if not file.has_vector:
-        return False
-    return file.rows is None or (file.rows > 0 and (file.deleted or 0) / file.rows > MOST_DELETED)
+def name_parts(text: str) -> list[str]:
+    """A column's name taken apart at its dots, those in backticks left alone. Raises ValueError for what is no name."""
+    parts, place = [], 0
+    while match := _PART.match(text, place):
+        parts.append(match[1].replace("``", "`") if match[1] else match[2])
+        place = match.end() + 1
+        if match.end() == len(text):
+            return parts
+        if text[match.end()] != ".":
+            break
+    raise ValueError(f"{text} is no column’s name")
 
 
-def packed(files: Iterable[File]) -> Iterator[list[File]]:
-    """The groups of files that compaction writes as one file each. A file that fits with no other stays as it is."""
-    by_partition: dict[int, list[File]] = {}
-    for file in filter(is_candidate, files):
-        by_partition.setdefault(file.partition, []).append(file)
-    for group in by_partition.values():
-        yield from (each for each in _bins(sorted(group, key=lambda file: file.size)) if len(each) > 1)
+def written_name(path: Sequence[str]) -> str:
+    """The name of a column or a struct's field, as `name_parts` reads it back."""
+    return ".".join(f"`{part.replace('`', '``')}`" if {"`", "."} & set(part) else part for part in path)
 
 
-def _bins(files: Iterable[File]) -> Iterator[list[File]]:
-    current: list[File] = []
-    filled = 0
-    for file in files:
-        if filled + file.size > MAX_FILE_BYTES:
-            yield current
-            current, filled = [], 0
-        current.append(file)
-        filled += file.size
-    yield current
+def bins(sizes: Sequence[int]) -> Iterator[range]:
+    """How compaction groups the files of one partition, given their sizes in bytes from small to large: the places of each group.
+
+    A group of one file isn't rewritten and isn't given.
+    """
+    start = filled = 0
+    for place, size in enumerate(sizes):
+        if filled + size > MAX_FILE_BYTES:
+            yield from _joined(start, place)
+            start, filled = place, 0
+        filled += size
+    yield from _joined(start, len(sizes))
+
+
+def _joined(start: int, end: int) -> Iterator[range]:
+    if end - start > 1:
+        yield range(start, end)
 
 
 def consequences_of(*, retention: timedelta, num_bytes: int | None, vectors: int) -> list[Consequence]:

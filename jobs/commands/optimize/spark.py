@@ -28,6 +28,9 @@ SETTINGS = {
     "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(MOST_DELETED),
 }
 
+# With it Delta would commit in several steps.
+BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
+
 
 def preview_optimize(session: SparkSession, command: Optimize, version: int | None, report: Report) -> NoReturn:
     """Raises TypeError: nobody asks for one."""
@@ -47,6 +50,7 @@ def run_optimize(
         head = started(session, directory, checked)
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
+    session.conf.unset(BATCH_SIZE)
     report.stage("choosing files")
     executor = _executor(session, command, directory)
     report.stage("rewriting files")

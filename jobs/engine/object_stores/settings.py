@@ -30,6 +30,9 @@ PATIENCE: Mapping[str, str] = {
     "attempts.maximum": "3",
     "retry.limit": "3",
     "retry.interval": "500ms",
+    # For a store that answers 503. Each pause is twice the one before: five make half a minute. The twenty of the defaults make days.
+    "retry.throttle.limit": "5",
+    "retry.throttle.interval": "500ms",
     "connection.establish.timeout": "15s",  # the least that s3a takes
     "connection.timeout": f"{object_stores.PATIENT.answer_s:g}s",
 }
@@ -75,6 +78,7 @@ class BucketSettings:
         self._changed = threading.Condition()
         self._applied: dict[str, str] = {}
         self._users: Counter[str] = Counter()
+        self._is_patient = False  # with HDFS
 
     @contextmanager
     def reaching(self, session: SparkSession, paths: Iterable[str]) -> Iterator[None]:
@@ -93,10 +97,10 @@ class BucketSettings:
     def _be_patient(self, session: SparkSession) -> None:
         """Once for each JVM, before its first file system on HDFS: that one keeps the settings it was opened with."""
         with self._changed:
-            if "hdfs" not in self._applied:
+            if not self._is_patient:
                 for key, value in HDFS_PATIENCE.items():
                     _configuration(session).set(key, value)
-                self._applied["hdfs"] = ""
+                self._is_patient = True
 
     @contextmanager
     def _using(self, session: SparkSession, options: ObjectStoreOptions) -> Iterator[None]:

@@ -14,7 +14,7 @@ from jobs.models import Edit, Job
 from jobs.web.approvals.figures import figures_at
 
 LABELS = {"predicate": "Condition", "reason": "Reason"}
-LONGEST = 4_000  # characters that are compared word by word; a longer text is shown before and after as a whole
+MOST_PAIRS = 40_000  # of words that are compared: of more, what differs is shown before and after as a whole
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -74,20 +74,37 @@ def _text(name: str, before: Any, after: Any) -> Change:
     old, new = (
         ("every row" if name == "predicate" else "none") if value is None else str(value) for value in (before, after)
     )
-    comparable = before is not None and after is not None and max(len(old), len(new)) <= LONGEST
+    comparable = before is not None and after is not None
     return Change(LABELS.get(name, name.capitalize()), old, new, tuple(parts_of(old, new)) if comparable else ())
 
 
 def parts_of(old: str, new: str) -> list[Part]:
-    """The words that stay, go and come, in the order of the text; what goes stands before what comes for it."""
+    """The words that stay, go and come, in the order of the text; what goes stands before what comes for it.
+
+    Between the beginning and the end that both have, at most MOST_PAIRS are compared: however long the texts, it takes no longer.
+    """
     one, other = _WORDS.findall(old), _WORDS.findall(new)
+    start = _alike(one, other)
+    end = _alike(one[start:][::-1], other[start:][::-1])
+    middle = _compared(one[start : len(one) - end], other[start : len(other) - end])
+    parts = [Part("same", "".join(one[:start])), *middle, Part("same", "".join(one[len(one) - end :]))]
+    return [part for part in parts if part.text]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (word, its) in enumerate(pairs) if word != its), min(len(one), len(other)))
+
+
+def _compared(one: Sequence[str], other: Sequence[str]) -> list[Part]:
+    """Parts of words, some without a text."""
+    if len(one) * len(other) > MOST_PAIRS:
+        return [Part("gone", "".join(one)), Part("new", "".join(other))]
     parts = []
     for kind, start, end, begin, stop in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "equal":
-            parts.append(Part("same", "".join(one[start:end])))
-            continue
-        parts += [Part("gone", "".join(one[start:end]))] if end > start else []
-        parts += [Part("new", "".join(other[begin:stop]))] if stop > begin else []
+        gone = Part("same" if kind == "equal" else "gone", "".join(one[start:end]))
+        parts += [gone] if kind == "equal" else [gone, Part("new", "".join(other[begin:stop]))]
     return parts
 
 

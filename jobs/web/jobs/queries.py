@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -91,17 +91,27 @@ def row(job: Job) -> dict[str, Any]:
 
 def running(person: Person, limit: int = 20) -> list[dict[str, Any]]:
     """Jobs that run, or will without anybody's decision, newest first."""
-    return _rows(person, OPEN - {State.AWAITING_APPROVAL}, limit)
+    return _rows(_running(person), limit)
 
 
-def awaiting_approval(person: Person, limit: int = 20) -> list[dict[str, Any]]:
-    """Jobs that wait for anybody's decision, newest first."""
-    return _rows(person, {State.AWAITING_APPROVAL}, limit)
+def count_running(person: Person) -> int:
+    """How many jobs `running` would list without a limit."""
+    return _running(person).count()
 
 
-def _rows(person: Person, states: Collection[State], limit: int) -> list[dict[str, Any]]:
-    jobs = visible_to(person).filter(state__in=states).select_related("table", "requested_by").defer("preview")
-    return [row(job) for job in jobs.order_by("-requested_at", "-id")[:limit]]
+def _running(person: Person) -> QuerySet[Job]:
+    return visible_to(person).filter(state__in=OPEN - {State.AWAITING_APPROVAL})
+
+
+def awaiting_others(person: Person, own: QuerySet[Job], limit: int = 20) -> list[dict[str, Any]]:
+    """Jobs that wait for anybody's decision, newest first, apart from `own`, which wait for the person's."""
+    jobs = visible_to(person).filter(state=State.AWAITING_APPROVAL)
+    return _rows(jobs.exclude(pk__in=own.order_by().values("pk")), limit)
+
+
+def _rows(jobs: QuerySet[Job], limit: int) -> list[dict[str, Any]]:
+    listed = jobs.select_related("table", "requested_by").defer("preview")
+    return [row(job) for job in listed.order_by("-requested_at", "-id")[:limit]]
 
 
 def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:

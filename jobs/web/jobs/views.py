@@ -30,7 +30,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     given = form.cleaned_data if form.is_valid() else {}
     wanted = queries.Filter(state=given.get("state", ""), by=given.get("by", ""), table=str(given.get("table") or ""))
     arranged = listing_of(person, JOBS, request.GET)
-    order = request.GET.get("order") or arranged.order
+    order = request.GET.get("order") or arranged.order or "newest"
     is_oldest_first = order == "oldest"
     keys = ORDERS.get(order, queries.NEWEST)
     listed = queries.job_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), keys)

@@ -27,6 +27,7 @@ from tables.models import Table
 
 BY_NAME = (Key("name"), Key("id"))
 WAITS = StateLook("wait", "user-check", "Waits for approval")
+STATES = (Stream.State.RUNNING, Stream.State.STOPPING, Stream.State.FAILED, Stream.State.STOPPED)
 STOPPED_BY = "Stopped by "
 # What a row shows of a stream and its tables.
 SHOWN = (
@@ -57,8 +58,11 @@ class Row:
     is_behind: bool
 
 
-def listed(person: Person, limit: int, cursor: str) -> Page[Stream]:
-    """The person's streams by name, each with its `last` batch, the times of the `lately` ones, and `waits`. One query."""
+def listed(person: Person, limit: int, cursor: str, state: str = "") -> Page[Stream]:
+    """The person's streams by name, of one state if any, each with its `last` batch, the times of the `lately` ones, and `waits`.
+
+    One query.
+    """
     batches = StreamBatch.objects.filter(stream=OuterRef("pk")).order_by("-id")
     waiting = StreamRound.objects.filter(stream=OuterRef("pk"), booked_at=None, job__state=State.AWAITING_APPROVAL)
     told = JSONObject(at="at", took_ms="took_ms", rows_out="rows_out", skipped="skipped")
@@ -69,15 +73,20 @@ def listed(person: Person, limit: int, cursor: str) -> Page[Stream]:
         last=Subquery(batches.values(told=told)[:1]),
         lately=ArraySubquery(batches.values("took_ms")[:LATELY]),
     )
-    return page(streams, BY_NAME, limit, cursor)
+    return page(streams.filter(state=state) if state else streams, BY_NAME, limit, cursor)
+
+
+def states(chosen: str) -> list[dict[str, Any]]:
+    """Links that narrow the list: to each state, and to all of them."""
+    links = [("", "All"), *((state.value, state.label) for state in STATES)]
+    return [{"text": text, "url": f"?state={value}", "is_current": value == chosen} for value, text in links]
 
 
 def counted(person: Person) -> str:
     """6 streams: 3 running, 1 failed, 2 stopped."""
     found = dict(queries.visible_to(person).order_by().values_list("state").annotate(Count("pk")))
     total = sum(found.values())
-    order = (Stream.State.RUNNING, Stream.State.STOPPING, Stream.State.FAILED, Stream.State.STOPPED)
-    parts = [f"{found[state]:,} {state.label.lower()}" for state in order if found.get(state)]
+    parts = [f"{found[state]:,} {state.label.lower()}" for state in STATES if found.get(state)]
     return f"{total:,} stream{'' if total == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
 
 

@@ -39,11 +39,15 @@ SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 @requires(Permission.TABLE_READ)
 @require_GET
 def streams(request: HttpRequest) -> HttpResponse:
-    """Every stream into a table that you may see, by name."""
+    """Every stream into a table that you may see, by name; of one state if you ask for it."""
     person = person_of(request)
     arranged = listing_of(person, STREAMS, request.GET)
-    found = listing.listed(person, arranged.rows, request.GET.get("cursor", ""))
+    state = request.GET.get("state", "")
+    state = state if state in Stream.State.values else ""
+    found = listing.listed(person, arranged.rows, request.GET.get("cursor", ""), state)
     context = {
+        "states": listing.states(state),
+        "is_narrowed": bool(state),
         "listing": arranged,
         "rows": [listing.row(stream) for stream in found.rows],
         "page": pager(request.GET, found, "Next", previous_text="Previous"),

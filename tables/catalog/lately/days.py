@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
@@ -24,6 +25,7 @@ DAYS = 30
 LIVE = 300  # tables whose days are summed for each page
 REFRESH = timedelta(minutes=5)
 MOST = 2**63 - 1  # what a sum is cut at, as a table's own is
+_LOCKS = 0x6C766479  # the space of advisory locks in which the counting of a root takes one
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class LakeDays:
     uncounted: int = 0
 
     def __bool__(self) -> bool:
-        return any(day.commits for day in self.days)
+        return self.uncounted > 0 or any(day.commits for day in self.days)
 
 
 def days_for(person: Person) -> LakeDays:
@@ -116,19 +118,35 @@ def _filled(sums: Iterable[LakeDay], today: date) -> list[LakeDay]:
 
 
 def refresh_next() -> bool:
-    """Counts the root whose days are oldest, if they are older than REFRESH; else False."""
-    root = next_late()
-    if root is not None:
-        refresh(root)
-    return root is not None
+    """Counts the root whose days are oldest, if they are older than REFRESH and nobody else counts it now; else False.
+
+    No row is locked meanwhile: people change roots.
+    """
+    for root in _late_ones() if next_late() else ():
+        with transaction.atomic():
+            if _try_turn(root) and _late_ones().filter(pk=root.pk).exists():  # another worker may just have counted it
+                refresh(root)
+                return True
+    return False
+
+
+def _try_turn(root: Root) -> bool:
+    """Keeps other workers off the root until the transaction ends; False while one counts it."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_try_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, str(root.pk)])
+        return bool(cursor.fetchone()[0])
 
 
 def next_late() -> Root | None:
     """The root to count next: none in a catalog whose days are summed for each page."""
-    late = Q(days_at=None) | Q(days_at__lt=timezone.now() - REFRESH)
-    root = Root.objects.filter(late).order_by(F("days_at").asc(nulls_first=True)).first()
+    root = _late_ones().first()
     few = Table.objects.filter(hidden_at=None).order_by()[: LIVE + 1].count() <= LIVE
     return None if root is None or few else root
+
+
+def _late_ones() -> QuerySet[Root]:
+    late = Q(days_at=None) | Q(days_at__lt=timezone.now() - REFRESH)
+    return Root.objects.filter(late).order_by(F("days_at").asc(nulls_first=True))
 
 
 def refresh(root: Root) -> None:

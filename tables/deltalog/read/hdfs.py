@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 USER = "HADOOP_USER_NAME"
 PAGE = 1_000  # names that are taken at once; a name node's own answers hold as many
 CHUNK = 1 << 20
-MOST_ASKED = 64  # questions to one name node without an answer, before the next ones wait for one
+MOST_ASKED = 64  # questions to one client without an answer, before the next ones wait for one
+MOST_LEFT = 256  # questions without an answer, also to clients that were given up, before no more clients are
 AWAY_SECONDS = 30.0  # that a name node which doesn't answer isn't asked again, so that it keeps nothing else waiting
 # A name node that refuses the connection is asked again after these pauses, a nameservice's others before.
 _TRIES = {
@@ -64,8 +65,8 @@ class NameNode:
         self.user = user
         self.away: tuple[float, str] | None = None
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(MOST_ASKED)
-        self._client: Any = None
+        self._connection = _Connection()
+        self._unanswered = 0  # questions, of all connections
 
     def status(self, path: str) -> Any:
         """hdfs-native's FileStatus: path, isdir, length, modification_time (ms)."""
@@ -83,9 +84,13 @@ class NameNode:
         """A file, whose blocks the name node has told."""
         return File(self, self._ask(lambda client: client.read(path)))
 
-    def probe(self, path: str) -> None:
-        """Makes an empty file that isn't there yet, and deletes it."""
-        self._ask(lambda client: client.create(path).close())
+    def create(self, path: str) -> Any:
+        """Makes an empty file that isn't there yet; hdfs-native's writer, open."""
+        return self._ask(lambda client: client.create(path))
+
+    def discard(self, path: str, writer: Any) -> None:
+        """Closes such a file, and deletes it."""
+        self._ask(lambda _: writer.close())
         self._ask(lambda client: client.delete(path))
 
     def of_file(self, ask: Callable[[], T]) -> T:
@@ -93,8 +98,10 @@ class NameNode:
         return self._ask(lambda _: ask(), of_file=True)
 
     def _ask(self, ask: Callable[[Any], T], *, of_file: bool = False) -> T:
+        with self._lock:
+            connection = self._connection
         try:
-            return self._answer(ask)
+            return self._answer(connection, ask)
         except (FileNotFoundError, NotADirectoryError):
             raise
         except _NoAnswer:
@@ -104,17 +111,29 @@ class NameNode:
         except _THEIRS as error:
             refused = refusal(error, self.user, of_file=of_file)
         if refused.everywhere and not of_file:
-            with self._lock:
-                self.away = (time.monotonic() + AWAY_SECONDS, refused.text)
-                self._client = None  # its connection may never answer again
+            self._give_up(connection, refused.text)
         refused.everywhere = refused.everywhere and not of_file
         raise refused from None  # a chain of causes would print a name node's own words
 
-    def _answer(self, ask: Callable[[Any], T]) -> T:
-        if not self._slots.acquire(timeout=self.answer_s):
+    def _give_up(self, connection: _Connection, why: str) -> None:
+        """It may never answer again, nor what it was asked: another one is asked next, by slots of its own."""
+        with self._lock:
+            if self._connection is not connection:  # another question's doing
+                return
+            self.away = (time.monotonic() + AWAY_SECONDS, why)
+            if self._unanswered < MOST_LEFT:
+                self._connection = _Connection()
+
+    def _answer(self, connection: _Connection, ask: Callable[[Any], T]) -> T:
+        if not connection.slots.acquire(timeout=self.answer_s):
             raise _NoAnswer
         answers: SimpleQueue[_Answer] = SimpleQueue()
-        threading.Thread(target=self._answering, args=(ask, answers), daemon=True).start()
+        self._count(1)
+        try:
+            threading.Thread(target=self._answering, args=(connection, ask, answers), daemon=True).start()
+        except RuntimeError:  # the process may start no more threads
+            self._answered(connection)
+            raise
         try:
             answer, error = answers.get(timeout=self.answer_s)
         except Empty:
@@ -123,25 +142,41 @@ class NameNode:
             raise error
         return answer  # type: ignore[no-any-return]
 
-    def _answering(self, ask: Callable[[Any], Any], answers: SimpleQueue[_Answer]) -> None:
+    def _answering(self, connection: _Connection, ask: Callable[[Any], Any], answers: SimpleQueue[_Answer]) -> None:
         answer: _Answer = (None, RuntimeError("hdfs-native broke down"))  # a panic of its, which is no Exception
         try:
-            answer = (ask(self._opened()), None)
+            answer = (ask(self._opened(connection)), None)
         except _THEIRS as error:
             answer = (None, error)
         finally:
-            self._slots.release()
+            self._answered(connection)
             answers.put(answer)
 
-    def _opened(self) -> Any:
+    def _answered(self, connection: _Connection) -> None:
+        self._count(-1)
+        connection.slots.release()
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._unanswered += change
+
+    def _opened(self, connection: _Connection) -> Any:
         from hdfs_native import Client
 
         with self._lock:
-            if self._client is None:
+            if connection.client is None:
                 if user_name() != self.user:  # in a task, whose process another user may have started
                     os.environ[USER] = self.user
-                self._client = Client(f"hdfs://{self.authority}", _TRIES)
-            return self._client
+                connection.client = Client(f"hdfs://{self.authority}", _TRIES)
+            return connection.client
+
+
+class _Connection:
+    """A client of hdfs-native's, opened at the first question, and the slots of the questions that it hasn't answered."""
+
+    def __init__(self) -> None:
+        self.client: Any = None
+        self.slots = threading.BoundedSemaphore(MOST_ASKED)
 
 
 class File:
@@ -172,7 +207,7 @@ def refusal(error: Exception, user: str, *, of_file: bool = False) -> Refused:
     """What an exception of hdfs-native's means; it may hold a stack trace of the name node's, which is not repeated."""
     text = str(error)
     kind = match[1].rpartition(".")[2] if (match := _CLASS.search(text)) else ""
-    if (kind == "AccessControlException" and "SIMPLE authentication is not enabled" in text) or "SASL" in text:
+    if _wants_kerberos(kind, text):
         return Refused("the cluster wants Kerberos, and Levee comes as a plain user", everywhere=True, denied=True)
     if kind in ("AccessControlException", "AuthorizationException"):
         return Refused(f"HDFS refuses this to the user {user}", denied=True)
@@ -188,6 +223,13 @@ def refusal(error: Exception, user: str, *, of_file: bool = False) -> Refused:
     if "lookup address" in text:
         return Refused("the name node’s host has no address", everywhere=True)
     return Refused("the name node doesn’t answer", everywhere=True)
+
+
+def _wants_kerberos(kind: str, text: str) -> bool:
+    """Told by the name node, or by hdfs-native, whose own words come first: the rest may be a path with any name in it."""
+    if kind:
+        return kind == "AccessControlException" and "SIMPLE authentication is not enabled" in text
+    return text.startswith(("SASL", "NoSASL", "GSSAPI"))
 
 
 _SAID = {

@@ -101,9 +101,16 @@ class DeltaLog:
     def find_mark(self, job_id: str, since: int | None = None) -> Commit | None:
         """The first commit after `since` whose `userMetadata` is JSON with `"job": job_id`, None when there is none.
 
-        Lines without the id are not parsed. Raises StorageError for a commit that can't be read: it may be the one.
+        Lines without the id are not parsed. Raises StorageError for a commit that can't be read, or is gone: it may be the one.
         """
-        return self._first_marked(job_id, self.listing(None if since is None else since + 1).commits)
+        listing = self.listing(since)
+        if since is None:
+            return self._first_marked(job_id, listing.commits)
+        later = {version: entry for version, entry in listing.commits.items() if version > since}
+        found = self._first_marked(job_id, later)
+        if found is None:
+            _require_all(listing, since)
+        return found
 
     def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[Commit | None, int]:
         """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at.
@@ -136,6 +143,14 @@ class DeltaLog:
         if commits or newest_checkpoint(self.storage) <= since:
             return commits
         return dict(islice(self.listing(since + 1).commits.items(), most))
+
+
+def _require_all(listing: Listing, since: int) -> None:
+    """Raises StorageError unless all commits after a version that the log once had are there: it may be shortened, or another one."""
+    if listing.head is None:
+        raise StorageError(f"it holds neither version {since} nor a later one")
+    if gaps := listing.gaps(since + 1, listing.head):
+        raise StorageError(f"version {gaps[0].start} is missing")
 
 
 def _require_read(problems: Problems) -> None:

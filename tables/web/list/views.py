@@ -41,7 +41,8 @@ def table_list(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     wanted = _filter(request)
     arranged = listing_of(person, TABLES, request.GET)
-    order = request.GET.get("order", "") or ("best" if terms(wanted.q) else arranged.order or "name")
+    usual = "best" if terms(wanted.q) else arranged.order or "name"
+    order = request.GET.get("order", "") or usual
     table_page = listing.table_page(person, wanted, order, arranged.rows, request.GET.get("cursor", ""))
     is_all = table_page.next is None and table_page.previous is None
     context = {
@@ -50,7 +51,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
         "heads": _heads(request, order, arranged),
         "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
         "most_counted": listing.MOST_COUNTED,
-        "page": pager(in_order(request.GET, arranged.order and order), table_page, "Next", text=_order_text(order)),
+        "page": pager(in_order(request.GET, order), table_page, "Next", text=_order_text(order)),
         "wanted": wanted,
         "order": order,
         "may_convert": person.may(Permission.JOB_REQUEST),
@@ -58,7 +59,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
     }
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/list/_rows.html", context)
-    return render(request, "tables/list/list.html", {**context, **_around(request, person, wanted)})
+    return render(request, "tables/list/list.html", {**context, **_around(request, person, wanted, usual)})
 
 
 def _filter(request: HttpRequest) -> listing.Filter:
@@ -113,13 +114,14 @@ def values(request: HttpRequest) -> HttpResponse:
     return render(request, "tables/list/values.html", context)
 
 
-def _around(request: HttpRequest, person: Person, wanted: listing.Filter) -> dict[str, Any]:
-    """What stands around the list: facets, the ways to order it."""
+def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual: str) -> dict[str, Any]:
+    """What stands around the list: facets, the ways to order it. A later page names its order, which nobody need have chosen."""
     chosen = {name: list(getattr(wanted, name)) for name in listing.GROUPS}
     chosen["stale"] = ["true"] if wanted.stale else []
-    orders = [
-        {"value": value, "text": text, "checked": request.GET.get("order", "") == value} for value, text in ORDERS
-    ]
+    chosen_order = request.GET.get("order", "")
+    if "cursor" in request.GET and chosen_order == usual:
+        chosen_order = ""
+    orders = [{"value": value, "text": text, "checked": chosen_order == value} for value, text in ORDERS]
     counts, counted_at = facets.counts_for(person)
     narrowing = request.GET.copy()
     narrowing.pop("cursor", None)

@@ -135,9 +135,12 @@ def columns_over_time(changes: Sequence[SchemaCommit], now: datetime) -> Timelin
     """
     known = [(commit.committed_at, commit.version, told) for commit, told in reversed(changes) if commit.committed_at]
     lives: list[_Life] = []
+    by_name: dict[str, _Life] = {}
     for at, version, told in known:
-        for change in told or ():
-            _live(lives, change, at, f"v{version:,}")
+        for change in sorted(
+            told or (), key=lambda change: change.kind != Change.REMOVED
+        ):  # a name may be taken at once
+            _live(lives, by_name, change, at, f"v{version:,}")
     if not lives:
         return None
     scale = _scale(known[0][0], now)
@@ -151,30 +154,33 @@ def _last_change(life: _Life) -> datetime:
     return max(at for at in (life.begin, life.end, *times) if at is not None)
 
 
-def _live(lives: list[_Life], change: SchemaChange, at: datetime, version: str) -> None:
-    """Writes one change into the lives of the columns."""
+def _live(lives: list[_Life], by_name: dict[str, _Life], change: SchemaChange, at: datetime, version: str) -> None:
+    """Writes one change into the lives of the columns; `by_name` has those that haven't gone."""
     if change.kind == Change.ADDED:
-        lives.append(_Life(change.column, at, marks=[(at, f"{version}: {change.column} added, {change.after}")]))
+        by_name.pop(change.column, None)
+        life = _of(lives, by_name, change.column, at)
+        life.marks.append((at, f"{version}: {change.column} added, {change.after}"))
     elif change.kind == Change.REMOVED:
-        life = _of(lives, change.column)
+        life = _of(lives, by_name, change.column)
         life.end = at
         life.marks.append((at, f"{version}: {change.column} removed"))
+        del by_name[change.column]
     elif change.kind == Change.RENAMED:
-        life = _of(lives, str(change.before))
+        life = _of(lives, by_name, str(change.before))
         life.name = change.column
         life.marks.append((at, f"{version}: {change.before} renamed to {change.column}"))
+        by_name[change.column] = by_name.pop(str(change.before))
     elif change.column:
         text = f"{version}: {change.kind} of {change.column} changed from {change.before or 'none'} to {change.after or 'none'}"
-        _of(lives, change.column).marks.append((at, text))
+        _of(lives, by_name, change.column).marks.append((at, text))
 
 
-def _of(lives: list[_Life], name: str) -> _Life:
-    """The column that goes by the name now; one that nothing was said of before has been there all along."""
-    for life in reversed(lives):
-        if life.name == name and life.end is None:
-            return life
-    lives.append(_Life(name, None))
-    return lives[-1]
+def _of(lives: list[_Life], by_name: dict[str, _Life], name: str, begin: datetime | None = None) -> _Life:
+    """The column that goes by the name now. One that nothing was said of before began then, or has been there all along."""
+    if name not in by_name:
+        by_name[name] = _Life(name, begin)
+        lives.append(by_name[name])
+    return by_name[name]
 
 
 def _column_row(life: _Life, scale: Scale, y: float, now: datetime) -> Row:

@@ -128,6 +128,7 @@ PAGE_ACTS = {
     "/jobs/<uuid:own_id>/review/#withdraw": {"act": "withdraw"},
     "/jobs/<uuid:done_id>/undo/": WHY,
     "/tables/<uuid:table_id>/delete/": {"do": "request", "text": "id = 1", **WHY},
+    "/tables/<uuid:table_id>/optimize/": {"do": "request", **WHY},
     "/tables/<uuid:table_id>/restore/": {"version": "0", "accept": "1-1", "name": "sales", **WHY},
     "/people/<uuid:person_id>/access/": {"active": "false"},
     "/people/<uuid:person_id>/grants/": {"role": "operator", "on": "everything"},

@@ -19,6 +19,7 @@ class Answer:
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     lost: bool = False
+    raw: str | None = None  # instead of JSON
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def answering(*answers: Answer) -> Iterator[tuple[str, list[Asked]]]:
             if answer.lost:
                 self.close_connection = True
                 return
-            text = json.dumps(answer.body).encode()
+            text = (json.dumps(answer.body) if answer.raw is None else answer.raw).encode()
             self.send_response(answer.status)
             for name, value in {"Content-Length": str(len(text)), **answer.headers}.items():
                 self.send_header(name, value)

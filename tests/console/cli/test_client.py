@@ -1,6 +1,12 @@
 """What the program does on a server's bad days, and what it never does with a token."""
 
+import io
 import json
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,12 +14,14 @@ import pytest
 from console.cli.client import MOST_PAUSES_S, Api
 from console.cli.exits import CliError, Exit
 from console.cli.profiles import Server, is_loopback
+from console.cli.session import Session
 from tests import clock
 from tests.console.cli.conftest import run
 from tests.console.cli.scripted import Answer, answering
 
 NO_TABLES = Answer(body={"results": [], "next": None, "previous": None})
 JOB = {"id": "1", "finished_at": None}
+EXECUTABLE = Path(__file__).parents[3] / ".venv" / "bin" / "levee"
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +55,34 @@ def test_one_that_stays_busy_is_left_within_a_minute(pauses):
     assert refused.value.exit_code == Exit.UNREACHABLE
     assert sum(pauses) <= MOST_PAUSES_S
     assert len(asked) == 3
+
+
+def test_a_server_that_names_no_pause_gets_some(pauses):
+    busy = Answer(503, {"code": "database_down", "detail": "Away."}, {"Retry-After": "0"})
+    with answering(*[busy] * 9) as (url, asked), pytest.raises(CliError, match="Away"):
+        api(url).get("/tables")
+    assert (pauses, len(asked)) == ([1.0, 2.0, 4.0, 8.0, 16.0, 16.0], 7)
+
+
+def test_the_time_of_a_wait_holds_while_the_server_is_silent(monkeypatch):
+    monkeypatch.setattr("console.cli.client.LEAST_S", 0.05)
+    job = "00000000-0000-4000-8000-000000000001"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        done = run("wait", job, "--timeout", "0.2s", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+    assert (done.exit_code, "time is over" in done.stderr) == (Exit.TIMED_OUT, True)
+    assert time.monotonic() - begin < 5
+
+
+def test_a_pause_of_a_wait_ends_with_its_time(pauses):
+    busy = Answer(503, {"code": "database_down", "detail": "Away."}, {"Retry-After": "30"})
+    with answering(busy, NO_TABLES, busy) as (url, _):
+        api(url).get("/tables", end=time.monotonic() + 5)
+        with pytest.raises(CliError) as ended:
+            api(url).get("/tables", end=time.monotonic())
+    assert ended.value.exit_code == Exit.TIMED_OUT
+    assert (len(pauses), 0 < pauses[0] <= 5) == (1, True)
 
 
 def test_a_lost_answer_is_asked_for_again_with_the_same_key(pauses):
@@ -115,9 +151,33 @@ def test_a_server_that_is_not_there_is_one_line_and_an_exit_code(pauses):
 
 
 def test_an_answer_that_is_not_levees_is_said_to_be_none(pauses):
-    with answering(Answer(404, "<html>nothing here</html>")) as (url, _):
-        done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
-    assert "not as Levee answers" in done.stderr
+    with answering(Answer(404, "<html>nothing here</html>"), Answer(raw="<html>Welcome")) as (url, _):
+        for code in (Exit.NOT_FOUND, Exit.UNREACHABLE):
+            done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+            assert (done.exit_code, "not as Levee answers" in done.stderr) == (code, True)
+
+
+def test_an_answer_of_another_shape_is_no_failed_job():
+    with answering(Answer(body=["else"]), Answer(body={"tables": []})) as (url, _):
+        for _again in range(2):
+            done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"})
+            assert (done.exit_code, len(done.stderr.splitlines())) == (Exit.BROKEN, 1)
+
+
+def test_an_output_that_takes_nothing_is_no_failed_job():
+    """Neither one that its reader has closed nor one on a full disk."""
+    reading, closed = os.pipe()
+    os.close(reading)
+    with answering(Answer(200, {"event": 1})) as (url, _), open("/dev/full", "wb") as full, open(closed, "wb") as left:
+        environment = {**os.environ, "LEVEE_URL": url, "LEVEE_TOKEN": "t"}
+        for args, out, code, lines in (
+            (["--help"], left, Exit.PIPE_CLOSED, 0),  # written by click while it reads the arguments
+            (["servers"], left, Exit.PIPE_CLOSED, 0),  # by Rich
+            (["completion", "bash"], left, Exit.PIPE_CLOSED, 0),
+            (["audit", "export"], full, Exit.BROKEN, 1),
+        ):
+            done = subprocess.run([EXECUTABLE, *args], env=environment, stdout=out, stderr=subprocess.PIPE, timeout=60)
+            assert (done.returncode, len(done.stderr.splitlines())) == (code, lines), (args, done.stderr)
 
 
 def test_what_the_engine_says_is_in_the_line():
@@ -158,6 +218,35 @@ def test_a_token_in_clear_text_over_a_network_is_warned_of():
     _ = api("http://levee.example.org", notes).http
     assert "isn't encrypted" in notes[0]
     assert not is_loopback("localhost.example.org")
+
+
+def test_a_token_that_no_request_carries_is_never_printed(pauses, nobody_signed_in):
+    with answering() as (url, asked):
+        for token in ("lv_secret\nhalf", "lv_secret\N{LEFT DOUBLE QUOTATION MARK}"):
+            done = run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": token})
+            assert (done.exit_code, "secret" in done.output) == (Exit.NOT_ALLOWED, False)
+            nobody_signed_in.parent.mkdir(parents=True, exist_ok=True)
+            kept = {"current": "here", "servers": {"here": {"url": url, "token": token}}}
+            nobody_signed_in.write_text(json.dumps(kept))
+            for environment in ({}, {"LEVEE_URL": url}, {"LEVEE_SERVER": "here"}):
+                done = run("tables", environment=environment)
+                assert (done.exit_code, "secret" in done.output) == (Exit.NOT_ALLOWED, False)
+            with pytest.raises(CliError, match="can't be sent") as unsent:
+                Api(Server("here", url, "token"), print).post("/jobs", {}, key=token)
+            assert (unsent.value.exit_code, "secret" in unsent.value.message) == (Exit.USAGE, False)
+    assert (asked, pauses) == ([], [])
+
+
+def test_json_cannot_steer_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr("sys.stdout", stream)
+        Session(as_json=True).show({"name": "\x9b2Jorders\u202e"}, str)
+        assert json.loads(stream.getvalue()) == {"name": "\x9b2Jorders\u202e"}
+        assert stream.getvalue().isascii() is stream.isatty()
 
 
 def test_names_cannot_steer_the_terminal():

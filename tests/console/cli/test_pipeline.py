@@ -30,6 +30,7 @@ def pipeline(olga, sales: str, tmp_path: Path) -> Iterator[Pipeline]:
     def start(**more: str) -> "subprocess.Popen[str]":
         asked = {"TABLE": "sales", "ROWS": "p = 'FR'", "REASON": "the pipeline asks", "KEY": "run-17"}
         environment = {**os.environ, **olga.environment, **asked, **more, "PATH": f"{BIN}:{os.environ['PATH']}"}
+        environment["PATH"] = f"{tmp_path / 'before'}:{environment['PATH']}"
         environment["HOME"] = str(tmp_path)
         piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(["sh", str(script)], cwd=tmp_path, env=environment, **piped))  # type: ignore[call-overload]
@@ -74,6 +75,28 @@ def test_it_fails_when_the_delete_was_rejected(pipeline, anna, sales, worker):
 def test_it_withdraws_what_nobody_decided_in_time(pipeline, sales):
     run = pipeline(PATIENCE="0s")
     said, complained = run.communicate(timeout=60)
-    assert run.returncode == Exit.TIMED_OUT, complained
-    assert said.endswith("Nobody decided in time.\n")
+    assert run.returncode == Exit.NOT_RUN, complained
+    assert "Nobody decided in time.\n" in said
     assert Job.objects.get(command="delete").state == "cancelled"
+
+
+def test_an_approval_that_comes_before_the_cancel_ends_it_as_the_delete_does(pipeline, anna, sales, worker, tmp_path):
+    """The cancel itself waits here, until the delete has run."""
+    os.mkfifo(tmp_path / "cancel")
+    slow = tmp_path / "before" / "levee"
+    slow.parent.mkdir()
+    slow.write_text(
+        f'#!/bin/sh\n[ "$1 $2" != "jobs cancel" ] || read -r _ < {tmp_path}/cancel\nexec {BIN}/levee "$@"\n'
+    )
+    slow.chmod(0o755)
+    run = pipeline(PATIENCE="0s")
+    with (tmp_path / "cancel").open("w") as cancel:  # opens once the script is about to cancel
+        job = waiting_job()
+        worker()
+        assert anna("approve", job, "--yes").exit_code == 0
+        worker()
+        cancel.write("now\n")
+    said, complained = run.communicate(timeout=60)
+    assert run.returncode == Exit.DONE, complained
+    assert "It can't be cancelled." in said
+    assert {row["p"] for row in small_delta.rows_of(Path(sales))} == {"DE"}

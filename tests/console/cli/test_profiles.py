@@ -79,9 +79,12 @@ def test_servers_are_listed_without_their_tokens(nobody_signed_in):
     assert "token" not in shown
 
 
-@pytest.mark.parametrize("url", ["levee.example.org", "ftp://x", "https://ann:secret@x", "https://x?a=b"])
+@pytest.mark.parametrize(
+    "url", ["levee.example.org", "ftp://x", "https://ann:secret@x", "https://x?a=b", "https://x:abc", "http://[bad"]
+)
 def test_an_address_that_is_none_is_wrong_use(url):
     assert run("sign-in", url, given="t\n").exit_code == Exit.USAGE
+    assert run("tables", environment={"LEVEE_URL": url, "LEVEE_TOKEN": "t"}).exit_code == Exit.USAGE
 
 
 def test_the_api_and_a_last_stroke_in_an_address_make_no_difference():

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.cli.exits import Exit
 from console.cli.following import exit_of, has_ended
+from console.cli.reviews import review
 from jobs.approvals import decisions
 from jobs.domain.states import State
 from jobs.models import Job
@@ -110,6 +112,38 @@ def test_a_failed_job_ends_a_wait_with_1_and_says_what_to_do(olga, sales):
 )
 def test_each_end_has_its_code(state, code):
     assert exit_of({"state": str(state), "finished_at": "2026-11-23T07:00:00Z"}, has_ended) == code
+
+
+def test_a_review_leaves_out_nothing_of_what_an_approval_stands_for():
+    commits = [{"version": 1000 + n, "operation": "WRITE", "committed_at": None, "by": "etl"} for n in range(25)]
+    changes = [{"kind": "dropped", "column": "vat", "before": "double", "after": None}]
+    preview = {
+        "class": "whole_table", "to_version": 1000, "rows_back": None, "rows_exact": False, "rows_hash": "x",
+        "commits_undone": commits, "missing_files": ["/lake/a.parquet"], "schema_changes": changes, "property_changes": [],
+        "consequences": [{"code": "c", "text": "It is so."}], "notes": ["Levee estimates.", {"code": "n", "text": "Rows vary."}],
+    }  # fmt: skip
+    job: dict[str, Any] = {
+        "id": "1", "command": "restore", "table": {"name": "sales", "path": "/lake/sales"}, "parameters": {"version": 1000},
+        "requested_by": "olga", "requested_at": None, "reason": "r", "state_text": "s", "drift": None, "approvals": [],
+        "policy": {"required_approvals": 0}, "preview": preview, "digest": "d",
+    }  # fmt: skip
+    said = review(job)
+    for pair in [
+        ("Rows back", "–"), ("Rows exact", "no"), ("Commits undone", "25"), ("Missing files", "1"), ("", "/lake/a.parquet"),
+        ("Schema changes", "1"), ("", "kind: dropped, column: vat, before: double, after: –"), ("Property changes", "none"),
+        ("", "version: 1019, operation: WRITE, committed at: –, by: etl"), ("", "and 5 more: see --json"),
+        ("Consequence", "It is so."), ("Note", "Levee estimates."), ("Note", "Rows vary."), ("To version", "1000"),
+    ]:  # fmt: skip
+        assert pair in said
+    assert not [value for _, value in said if "1020" in value]
+
+
+def test_an_optimize_is_requested_with_all_that_it_takes(olga, sales):
+    by_partition = olga("optimize", sales, "--zorder-by", "p", "--reason", "slow look-ups")
+    assert (by_partition.exit_code, "DELTA_" in by_partition.stderr) == (Exit.REFUSED, True), by_partition.stderr
+    done = olga("optimize", "sales", "--where", "p = 'FR'", "--reason", "small files", "--json")
+    made = json.loads(done.stdout)
+    assert (made["command"], made["parameters"]["predicate"]) == ("optimize", "p = 'FR'")
 
 
 def test_tables_are_found_by_name_path_and_id(olga, sales, lake):

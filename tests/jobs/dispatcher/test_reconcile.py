@@ -298,6 +298,41 @@ def test_a_table_that_is_not_there_proves_nothing(orders, olga, timing):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("left", [[], [3]], ids=["emptied", "cleaned up"])
+def test_a_log_without_all_commits_since_the_preview_proves_nothing(orders, olga, left):
+    """The directory is there: an unmounted file system's mount point, or a log whose commits were cleaned up meanwhile."""
+    for _ in range(4):
+        fake_table.commit(orders.path, "WRITE", "", {fake_table.write_data(orders.path, 1): 1})
+    job = factories.job_on(orders, olga, base_version=1)
+    lost(job)
+    for version in {0, 1, 2, 3} - set(left):
+        (Path(orders.path) / "_delta_log" / f"{version:020}.json").unlink()
+    reconcile()
+    assert Job.objects.get(pk=job.pk).state == State.RECONCILING
+    assert JobEvent.objects.filter(job=job, kind="log_unreadable").count() == 1
+
+
+@pytest.mark.django_db
+def test_with_more_jobs_than_fit_a_round_each_has_its_turn(lake, olga, monkeypatch):
+    monkeypatch.setattr(rounds, "AT_ONCE", 1)
+    jobs = [factories.job_on(factories.table_in(lake, name), olga) for name in ("a", "b", "c")]
+    for _ in jobs:
+        claim = claim_run(dead_holder())
+        assert claim is not None
+        lapse(claim.job)
+    looked = []
+
+    def take_over(pk):
+        looked.append(pk)
+        return False
+
+    monkeypatch.setattr(rounds, "_take_over", take_over)
+    for _ in jobs:
+        reconcile()
+    assert set(looked) == {job.pk for job in jobs}
+
+
+@pytest.mark.django_db
 def test_one_jobs_trouble_holds_up_no_other(lake, olga, monkeypatch):
     jobs = [factories.job_on(factories.table_in(lake, name), olga) for name in ("a", "b")]
     for _ in jobs:

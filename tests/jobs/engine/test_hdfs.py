@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import uuid
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,8 +30,7 @@ from jobs.engine.walk import Order, Share, scan
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.streams import file_listing
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.object_stores import Patience
+from tables.deltalog.read import hdfs
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tables.sync import log_access
@@ -179,8 +180,7 @@ def test_a_task_without_a_copy_of_levee_is_told_whom_it_is(on_hdfs: Directory, t
     assert done.stdout.split() == [b"2", b"2", b"1", b"False"], done.stderr.decode()[-2000:]
 
 
-def test_what_is_closed_or_silent_is_no_missing_file(on_hdfs: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_stores, "_patience", Patience(1, 1, 0))
+def test_what_is_closed_or_silent_is_no_missing_file(on_hdfs: Directory) -> None:
     on_hdfs.put("shut/a.parquet", b"x")
     on_hdfs.allow(0o700, "shut", owner="ines")
     place = opened(f"{on_hdfs.uri}/shut")
@@ -190,6 +190,79 @@ def test_what_is_closed_or_silent_is_no_missing_file(on_hdfs: Directory, monkeyp
     assert table_refusals(f"{on_hdfs.uri}/shut/day=1/more") == []
     with on_hdfs.cluster.silent():
         with pytest.raises(Unreachable, match="the name node doesn’t answer"):
-            place.missing([f"{on_hdfs.uri}/shut/a.parquet"])
+            opened(f"{on_hdfs.uri}/shut").missing([f"{on_hdfs.uri}/shut/a.parquet"])
         with pytest.raises(Unreachable, match="a moment ago"):
             opened(on_hdfs.uri)
+
+
+class Hung:
+    """hdfs-native's clients in turn: the first ones answer nothing until `wakes`, the others at once."""
+
+    def __init__(self, silent: int) -> None:
+        self.silent, self.made, self.wakes = silent, 0, threading.Event()
+
+    def __call__(self, *_: Any) -> Any:
+        self.made += 1
+        wakes = self.wakes if self.made <= self.silent else None
+
+        def told(path: str) -> str:
+            assert wakes is None or wakes.wait(60)
+            return path
+
+        return SimpleNamespace(get_file_info=told)
+
+
+def hung(monkeypatch: pytest.MonkeyPatch, silent: int) -> tuple[Hung, hdfs.NameNode]:
+    clients = Hung(silent)
+    monkeypatch.setattr("hdfs_native.Client", clients)
+    monkeypatch.setattr(hdfs, "MOST_ASKED", 1)
+    return clients, hdfs.NameNode("nn:8020", "levee", 0.2)
+
+
+def test_questions_that_hang_keep_no_slot_of_the_next_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients, node = hung(monkeypatch, 1)
+    with pytest.raises(hdfs.Refused, match="the name node doesn’t answer"):
+        node.status("/")
+    node.answer_s = 60
+    assert [node.status("/lake") for _ in range(5)] == ["/lake"] * 5
+    assert clients.made == 2
+    clients.wakes.set()
+
+
+def test_no_more_clients_are_given_up_than_threads_may_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients, node = hung(monkeypatch, 99)
+    monkeypatch.setattr(hdfs, "MOST_LEFT", 3)
+    before = threading.active_count()
+    for _ in range(6):
+        with pytest.raises(hdfs.Refused, match="doesn’t answer"):
+            node.status("/")
+    assert clients.made == 3
+    assert threading.active_count() - before <= 3
+    clients.wakes.set()
+    node.answer_s = 60
+    assert node.status("/lake") == "/lake"
+
+
+def test_a_thread_that_doesn_t_start_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, node = hung(monkeypatch, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", full)
+        patch.setattr(hdfs.NameNode, "_give_up", lambda *_: None)  # its next client would have slots of its own
+        for _ in range(3):
+            with pytest.raises(hdfs.Refused):
+                node.status("/")
+    node.answer_s = 60
+    assert node.status("/lake") == "/lake"
+
+
+def full(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_names_of_directories_are_no_words_of_kerberos() -> None:
+    denied = 'RPCError("org.apache.hadoop.security.AccessControlException", "{}")'
+    for text in (denied.format('inode="/SASL_x"'), 'IsADirectoryError("/SASL/GSSAPI")'):
+        assert "Kerberos" not in str(hdfs.refusal(RuntimeError(text), "levee"))
+    for text in (denied.format("SIMPLE authentication is not enabled."), 'SASLError("no")', "NoSASLMechanism"):
+        refused = hdfs.refusal(RuntimeError(text), "levee")
+        assert ("Kerberos" in str(refused), refused.everywhere) == (True, True)

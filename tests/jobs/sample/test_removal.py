@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pyarrow.parquet as pq
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -21,10 +24,11 @@ from console.audit.models import Event
 from console.base.errors import Problem
 from console.management.commands import prepare
 from jobs.models import Job, Stream
-from jobs.sample import removal
+from jobs.sample import files, removal
 from jobs.sample.growth import grow
 from jobs.sample.place import sample_root
 from tables.catalog import roots
+from tables.deltalog.read.vector_files import vector_file
 from tables.models import Commit, Root, Table
 from tables.rules import sample_lake
 from tables.rules.sample_tables import features, sales
@@ -32,6 +36,7 @@ from tables.sync import table as syncing
 from tests import factories
 from tests.clients import confirmed_browser
 from tests.factories import lakes
+from tests.jobs.engine.foreign_logs import z85
 
 pytestmark = pytest.mark.django_db
 
@@ -88,21 +93,33 @@ def written_by(table: Path, version: int) -> set[str]:
     log = table / "_delta_log" / f"{version:020}.json"
     added = {json.loads(line)["add"]["path"] for line in log.read_text().splitlines() if '"add"' in line}
     assert len(added) == 2
-    return {str(log.relative_to(table)), *added} - {"theirs.parquet"}
+    return {str(log.relative_to(table)), *added, vector_file(OURS)} - {"theirs.parquet"}
+
+
+THEIRS, OURS = (z85(uuid.UUID(int=number).bytes) for number in (1, 2))
+
+
+def vectored(vector: str) -> dict[str, Any]:
+    """What a file is added with that has a deletion vector."""
+    return {"storageType": "u", "pathOrInlineDv": vector, "offset": 1, "sizeInBytes": 6, "cardinality": 1}
 
 
 def changed_by_a_job(sample: Root) -> Table:
-    """A table of somebody else's in the lake with a commit of a job of Levee's: it names a file that was there before, and made one."""
+    """A table of somebody else's in the lake with a commit of a job of Levee's: it names files that were there before, and made some."""
     place = lakes.delta(Path(sample.uri) / "bought", {"id": [1]})
     (place / "theirs.parquet").write_bytes(b"theirs")
-    os.utime(place / "theirs.parquet", (1, 1))
+    (place / vector_file(THEIRS)).write_bytes(b"theirs")
+    for old in ("theirs.parquet", vector_file(THEIRS)):
+        os.utime(place / old, (1, 1))
     table = factories.table_in(sample, "bought")
     job = factories.job("succeeded", table=table, version=1, claimed_at=timezone.now() - timedelta(seconds=1))
     os.utime(next(place.glob("*-c000.*.parquet")), (2, 2))  # written before the job began
     lakes.delta(place, {"id": [2]}, mode="append")
+    (place / vector_file(OURS)).write_bytes(b"ours")
     add = {"path": "theirs.parquet", "partitionValues": {}, "size": 6, "modificationTime": 1000, "dataChange": True}
+    adds = [{"add": add | {"deletionVector": vectored(vector)}} for vector in (THEIRS, OURS)]
     log = place / "_delta_log" / f"{1:020}.json"
-    log.write_text(f"{log.read_text().strip()}\n{json.dumps({'add': add})}\n")
+    log.write_text("\n".join([log.read_text().strip(), *map(json.dumps, adds), ""]))
     syncing.sync(table.pk)
     Commit.objects.filter(table=table, version=1).update(job=job.pk)
     return table
@@ -143,13 +160,29 @@ def test_it_deletes_what_levee_wrote_and_nothing_else(sample: Root, admin: Clien
     assert (first, sorted(others)) == ("root.delete_sample", ["root.remove", "stream.delete"])
 
 
-def test_no_later_start_writes_it_again(sample: Root, home: Path, ines: Person) -> None:
+@pytest.mark.parametrize("renamed", [False, True])
+def test_no_later_start_writes_it_again(sample: Root, home: Path, ines: Person, renamed: bool) -> None:
+    if renamed:
+        Root.objects.filter(pk=sample.pk).update(name="shop")
     removal.remove(Actor.acting_for(ines))
     assert not (home / "lake").exists()
     prepare._sample()
     assert not (home / "lake").exists()
     assert sample_root() is None
     assert confirmed_browser(ines).get(URL).status_code == 404
+
+
+def test_a_root_in_the_lake_stands_against_it(sample: Root, admin: Client, ines: Person) -> None:
+    before = files_in(Path(sample.uri))
+    inner = roots.add_root(Actor.acting_for(ines), "contacts-only", f"{sample.uri}/contacts")
+    shown = admin.get(URL).content.decode()
+    assert "1 root in it must go first" in shown
+    assert f'href="/roots/{inner.pk}/"' in shown
+    answer = admin.post(URL, {"name": sample.name})
+    assert answer.status_code == 409
+    assert "contacts-only is a root in it" in answer.content.decode()
+    assert files_in(Path(sample.uri)) == before
+    assert Root.objects.filter(pk=sample.pk).exists()
 
 
 def test_an_open_job_stands_against_it(sample: Root, admin: Client) -> None:
@@ -195,12 +228,50 @@ def test_views_arrive_while_a_stream_reads_them(sample: Root, home: Path, ines: 
     stream = factories.stream(factories.table_in(sample, "out"), ines, state="running", run_by=ines)
     stream.definition["source"]["path"] = str(views)
     stream.save()
+    with (home / sample_lake.WRITTEN).open("a", encoding="utf-8") as record:
+        record.write('["page_views/hour=2026-10-02 00%3A00%3A00/part-000')  # the disk was full
     assert (grow(), grow()) == (1, 0)  # one a minute
     assert len(list(views.rglob("*.parquet"))) == 25
     assert pq.read_table(views / "hour=2026-10-02 00%3A00%3A00" / "part-00000.snappy.parquet").num_rows >= 50
     assert "page_views/hour=2026-10-02 00%3A00%3A00/part-00000.snappy.parquet" in {
         f.path for f in sample_lake.written(home)
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_does_not_grow_while_it_is_removed(
+    sample: Root, home: Path, ines: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = Path(sample.uri) / "page_views"
+    for newest in views.glob("hour=*"):
+        os.utime(newest, (1, 1))
+    stream = factories.stream(factories.table_in(sample, "out"), ines, state="running", run_by=ines)
+    stream.definition["source"]["path"] = str(views)
+    stream.save()
+    deletes, grown = files.delete, list[int]()
+    grows = sample_lake.grow
+
+    def looking(act):
+        def do(*given):
+            grown.append(held_by_nobody(sample))
+            return act(*given)
+
+        return do
+
+    monkeypatch.setattr(files, "delete", looking(deletes))
+    monkeypatch.setattr(sample_lake, "grow", looking(grows))
+    assert grow() == 1
+    Stream.objects.filter(pk=stream.pk).update(state="stopped")
+    removal.remove(Actor.acting_for(ines))
+    assert grown == [False, False]
+    assert not Path(sample.uri).exists()
+
+
+def held_by_nobody(root: Root) -> bool:
+    """Whether another process would get the root's row now."""
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        asked = f"select 1 from {Root._meta.db_table} where id = %s for no key update skip locked"
+        return other.execute(asked, [root.pk]).fetchone() is not None
 
 
 def test_the_views_are_enough_at_some_time(home: Path) -> None:

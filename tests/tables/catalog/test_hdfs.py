@@ -15,25 +15,17 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from tables.catalog import additions, bulk_additions, root_places, roots, scans
 from tables.catalog.object_stores import Description
-from tables.deltalog.read import hdfs, name_nodes, object_stores
+from tables.deltalog.read import hdfs, name_nodes
 from tables.deltalog.read.hdfs_storage import HdfsStorage
-from tables.deltalog.read.object_stores import Patience
 from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root
-from tables.rules import discovery, hdfs_places
+from tables.rules import discovery
 from tables.sync import table as syncing
 from tests.clients import confirmed_browser
 from tests.hdfs import Directory
 from tests.tables.rules.test_folders import in_turns, relative
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spark, pytest.mark.xdist_group("engine")]
-
-
-@pytest.fixture
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name node is waited for during a second."""
-    monkeypatch.setattr(object_stores, "_patience", Patience(1, 1, 0))
-    monkeypatch.setattr(hdfs_places, "BRIEF", Patience(1, 1, 0))
 
 
 def failed(actor: Actor, text: str, given: Description | None = None, **options: Any) -> str:
@@ -117,11 +109,41 @@ def test_what_hdfs_refuses_is_one_line(admin: Actor, on_hdfs: Directory) -> None
     on_hdfs.allow(0o700, owner="ines")
     refused = f"Levee can’t list {on_hdfs.uri}: HDFS refuses this to the user {user}."
     assert failed(admin, on_hdfs.uri) == refused
+    on_hdfs.put("SASL_x/GSSAPI")
+    on_hdfs.allow(0o700, "SASL_x", owner="ines")
+    on_hdfs.allow(0o755, owner="ines")
+    assert failed(admin, f"{on_hdfs.uri}/SASL_x").endswith(f"HDFS refuses this to the user {user}.")
+    on_hdfs.allow(0o700, owner="ines")
     with pytest.raises(Problem) as problem:
         roots.add_root(admin, "lake", on_hdfs.uri)
     assert problem.value.fields == {"uri": refused}
     assert "takes no key" in failed(admin, f"{on_hdfs.cluster.uri}/", Description.of({"key_id": "k", "secret": "s"}))
     assert not Root.objects.exists()
+
+
+def test_a_file_that_a_test_of_writing_leaves_is_named(
+    admin: Actor, on_hdfs: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(node: hdfs.NameNode, path: str, writer: Any) -> None:
+        writer.close()
+        raise hdfs.Refused("HDFS refuses this", denied=True)
+
+    monkeypatch.setattr(hdfs.NameNode, "discard", closed)
+    told = failed(admin, on_hdfs.uri, writes=True)
+    (left,) = on_hdfs.names()
+    assert told == f"Levee can write in {on_hdfs.uri} and not delete there: HDFS refuses this; {left} was left behind."
+
+
+def test_one_name_node_is_no_root_by_a_second_name(admin: Actor, on_hdfs: Directory) -> None:
+    on_hdfs.put("hr/pay/a.parquet")
+    other = f"hdfs://localhost:{on_hdfs.cluster.port}{on_hdfs.path}/hr"
+    assert all(check.passed for check in root_places.examine(admin, other))
+    roots.add_root(admin, "lake", on_hdfs.uri)
+    for place in (other, f"hdfs://localhost:{on_hdfs.cluster.port}"):
+        assert f"are the same name node: name it 127.0.0.1:{on_hdfs.cluster.port}" in failed(admin, place)
+        with pytest.raises(Problem, match="are the same name node"):
+            roots.add_root(admin, "again", place)
+    roots.add_root(admin, "inner", f"{on_hdfs.uri}/hr")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +161,7 @@ def test_a_name_node_that_can_t_be_asked_is_one_line(admin: Actor, place: str, t
 
 
 def test_a_silent_name_node_is_waited_for_once_and_left_alone_for_a_while(
-    admin: Actor, on_hdfs: Directory, tmp_path: Path, brief: None, redis_server: str
+    admin: Actor, on_hdfs: Directory, tmp_path: Path, redis_server: str
 ) -> None:
     place = on_hdfs.delta("orders", tmp_path / "orders")
     root = roots.add_root(admin, "lake", on_hdfs.uri)

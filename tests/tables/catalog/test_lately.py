@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
+import time_machine
 from django.db import connection
 from django.utils import timezone
 
@@ -20,6 +23,13 @@ from tests.clients import browser
 
 pytestmark = pytest.mark.django_db
 NOON = timezone.now().astimezone(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+
+
+@pytest.fixture(autouse=True)
+def at_noon() -> Iterator[None]:
+    """The day of the pages is the one of NOON, also in a run across midnight."""
+    with time_machine.travel(NOON):
+        yield
 
 
 def commit(
@@ -123,6 +133,30 @@ def test_large_catalogs_add_up_what_roots_keep(monkeypatch: pytest.MonkeyPatch) 
     Root.objects.update(days_at=timezone.now() - days.REFRESH)
     assert [days.refresh_next() for _ in range(5)] == [True] * 4 + [False]
     assert of(everything).days[-1].commits == 2
+
+
+def test_a_root_that_one_worker_counts_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(days, "LIVE", 1)
+    first, second = (delta().root for _ in range(2))
+    Root.objects.filter(pk=second.pk).update(days_at=timezone.now() - 2 * days.REFRESH)
+    with psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", [days._LOCKS, str(first.pk)])
+        assert [days.refresh_next(), days.refresh_next()] == [True, False]
+        assert list(Root.objects.filter(days_at=None)) == [first]
+    assert [days.refresh_next(), days.refresh_next()] == [True, False]
+
+
+def test_home_says_which_roots_nobody_has_counted_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(days, "LIVE", 1)
+    for _ in range(2):
+        commit(delta())
+    person = factories.person_with("viewer")
+    assert "2 roots not counted yet" in " ".join(browser(person).get("/").content.decode().split())
+    while days.refresh_next():
+        pass
+    page = browser(person).get("/").content.decode()
+    assert "not counted yet" not in page
+    assert "2 commits in 30 days" in page
 
 
 def test_sums_that_no_bigint_holds_are_cut_and_no_error() -> None:

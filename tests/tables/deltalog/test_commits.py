@@ -161,6 +161,23 @@ def test_a_commit_that_can_not_be_read_may_hold_the_mark(writer, log, monkeypatc
     assert log.find_mark("job-2", since=1).version == 2
 
 
+def test_where_a_commit_is_gone_it_may_have_been_the_one(writer, log):
+    writer.create()
+    for version in (1, 2, 3):
+        writer.commit(version, info())
+    place = writer.table / "_delta_log"
+    assert log.find_mark("job-1", since=1) is None
+    (place / f"{1:020}.json").unlink()
+    assert log.find_mark("job-1", since=1) is None  # it begins right after
+    with pytest.raises(StorageError, match="version 1 is missing"):
+        log.find_mark("job-1", since=0)
+    for commit in place.glob("*.json"):
+        commit.unlink()
+    assert log.find_mark("job-1") is None
+    with pytest.raises(StorageError, match="neither version 3 nor a later one"):
+        log.find_mark("job-1", since=3)
+
+
 def test_a_mark_in_a_file_name_is_no_mark(writer, log):
     writer.create(add('job-2"job"'))
     assert log.find_mark("job-2") is None

@@ -39,6 +39,30 @@ def test_what_a_commit_doesnt_tell_isnt_known_before_it() -> None:
     assert [p.size_bytes for p in points] == [10, 20, 30, 40]
 
 
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        ([2], [(0, None), (1, None), (3, 40)]),
+        ([3], [(0, None), (1, None), (2, None)]),
+        ([0], [(1, 20), (2, 30), (3, 40)]),
+    ],
+)
+def test_nothing_is_known_before_versions_that_levee_never_saw(lost: list[int], expected: list[object]) -> None:
+    table = table_with(4)
+    Commit.objects.filter(table=table, version__in=lost).delete()
+    points = growth.by_version(table)
+    assert [(p.version, p.size_bytes) for p in points] == expected
+    assert [p.num_records is None for p in points] == [p.size_bytes is None for p in points]
+
+
+def test_nothing_is_known_before_a_version_that_is_missing_inside_of_a_step() -> None:
+    table = table_with(400)  # in steps of four versions
+    Commit.objects.filter(table=table, version=202).delete()
+    points = growth.by_version(table)
+    assert [p.version for p in points if p.size_bytes is not None] == list(range(203, 400, 4))
+    assert [p.version for p in points if p.num_records is not None] == list(range(203, 400, 4))
+
+
 def test_a_long_history_is_one_query_and_a_hundred_points(django_assert_num_queries: object) -> None:
     table = table_with(1_250)
     with django_assert_num_queries(1):  # type: ignore[operator]

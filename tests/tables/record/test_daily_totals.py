@@ -79,6 +79,22 @@ def test_days_of_an_earlier_table_stay_its_own(table: Table, write: Write) -> No
     assert [day.commits for day in queries.days_of(table, datetime.now(UTC))] == [1]
 
 
+def test_a_mended_commit_leaves_the_day_on_which_it_stood(table: Table) -> None:
+    place = Path(table.path)
+    at = datetime(2026, 3, 3, 10, tzinfo=UTC)
+    commit(place, 1, at)
+    entry = place / "_delta_log" / f"{1:020}.json"
+    entry.write_bytes(entry.read_bytes()[:30])
+    os.utime(entry, (at.timestamp(), at.timestamp()))
+    commit(place, 2, datetime(2026, 3, 4, 10, tzinfo=UTC))
+    assert sync.sync(table.pk).problems
+    rows = TableDay.objects.filter(table=table).order_by("day").values_list("day", "commits")
+    assert list(rows) == [(date(2026, 3, day), 1) for day in (2, 3, 4)]
+    commit(place, 1, datetime(2026, 3, 5, 10, tzinfo=UTC))
+    assert not sync.sync(table.pk, reread_broken=True).problems
+    assert list(rows.all()) == [(date(2026, 3, 2), 1), (date(2026, 3, 5), 2)]
+
+
 def test_every_commit_of_a_busy_table_is_counted(table: Table) -> None:
     start = datetime(2026, 3, 1, tzinfo=UTC)
     Commit.objects.bulk_create(

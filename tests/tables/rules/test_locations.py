@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from tables.deltalog.read import object_stores
+from tables.deltalog.read import name_nodes, object_stores
 from tables.rules.locations import (
     InvalidRoot,
     NoSuchDirectory,
@@ -217,6 +217,26 @@ def test_object_stores_are_compared_by_bucket_and_component(monkeypatch: pytest.
             found(text, *roots)
 
 
+def test_hdfs_is_compared_by_name_node_and_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(name_nodes, "holds_directory", lambda uri: True)
+    roots = ["hdfs://nn:8020", "hdfs://nn:8020/lake/hr"]
+    for text in ("HDFS://NN:08020/lake/hr/pay/", "hdfs://nn:8020/lake//hr/./pay"):
+        location = resolve(text, [Root(uri) for uri in roots])
+        assert (location.path, location.root.uri) == ("hdfs://nn:8020/lake/hr/pay", roots[1])
+    for text in (
+        "hdfs://nn:8020/lake/.snapshot/s0/hr/pay",
+        "hdfs://nn:8020/lake/hr/.snapshot",
+        "hdfs://nn:8020/.reserved/.inodes/16386/pay",
+        "hdfs://nn:8020/.reserved/raw/lake/hr",
+        "hdfs://nn:8021/lake",
+        "hdfs://nn/lake",
+    ):
+        with pytest.raises(OutsideRoots):
+            found(text, *roots)
+    assert found("hdfs://nn:8020/lake/snapshot", *roots) == "hdfs://nn:8020/lake/snapshot"
+    assert canonical("s3://lake/.snapshot/s0") == "s3://lake/.snapshot/s0"
+
+
 PIECES = st.sampled_from(
     [
         "..",
@@ -278,11 +298,30 @@ def test_a_new_root_has_its_links_resolved(lake: Path, tmp_path: Path) -> None:
     assert root_uri(f"file:{tmp_path}/alias/") == str(lake)
     assert root_uri("s3a://bucket/lake/") == "s3://bucket/lake"
     assert root_uri("s3://bucket") == "s3://bucket" == canonical("s3a://bucket/")
-    assert root_uri("HDFS://Name-Node.example:8020//Lake/") == "hdfs://name-node.example:8020/Lake"
+    assert root_uri("HDFS://Name-Node.example:08020//Lake/") == "hdfs://name-node.example:8020/Lake"
+    assert root_uri("hdfs://nn:065535") == "hdfs://nn:65535"
 
 
 @pytest.mark.parametrize(
-    "text", ["gs://bucket/lake", "s3://Bucket/x", "s3://b", "s3://bucket/a*", "hdfs://a b:1/x", "hdfs://nn:8020/a*"]
+    "text",
+    [
+        "gs://bucket/lake",
+        "s3://Bucket/x",
+        "s3://b",
+        "s3://bucket/a*",
+        "hdfs://a b:1/x",
+        "hdfs://nn:8020/a*",
+        "hdfs://nn:/x",
+        "hdfs://nn:0/x",
+        "hdfs://nn:00/x",
+        "hdfs://nn:65536/x",
+        "hdfs://nn:008020000/x",
+        "hdfs://nn:+80/x",
+        "hdfs://nn:٨٠/x",
+        "hdfs://nn:80:80/x",
+        "hdfs://nn:8020/lake/.snapshot",
+        "hdfs://nn:8020/.reserved/raw",
+    ],
 )
 def test_what_is_no_prefix_of_s3_or_directory_on_hdfs_is_no_root(text: str) -> None:
     with pytest.raises(InvalidRoot):

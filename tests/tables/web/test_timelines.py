@@ -87,6 +87,42 @@ def test_a_column_lives_from_its_coming_to_its_going_under_all_its_names() -> No
     assert "changed from int to long" in rows["id"].marks[0].title
 
 
+def test_a_column_that_takes_the_name_of_one_that_goes_lives_on() -> None:
+    new, old = change(Change.ADDED, "id", None, "long"), change(Change.REMOVED, "id", "int")
+    drawn = timelines.columns_over_time([changed(3, 4, new, old), changed(0, 10)], NOW)
+    assert drawn is not None
+    assert [[mark.title for mark in row.marks] for row in drawn.rows] == [["v3: id removed"], ["v3: id added, long"]]
+    gone, there = (row.parts[0] for row in drawn.rows)
+    assert gone.x + gone.width == there.x < there.x + there.width == charts.STRIP_RIGHT - charts.NEWEST_WIDTH
+
+
+class Counted(str):
+    """A name that counts what it is compared with."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_change_of_many_columns_looks_at_each_one_alone() -> None:
+    names = [f"c{n}" for n in range(400)]
+    told = [
+        changed(3, 1, *(change(Change.REMOVED, Counted(f"d{n[1:]}")) for n in names)),
+        changed(2, 3, *(change(Change.RENAMED, Counted(f"d{n[1:]}"), Counted(n), f"d{n[1:]}") for n in names)),
+        changed(1, 5, *(change(Change.TYPE, Counted(n), "int", "long") for n in names)),
+        changed(0, 9),
+    ]
+    Counted.compared = 0
+    drawn = timelines.columns_over_time(told, NOW)
+    assert drawn is not None
+    assert {len(row.marks) for row in drawn.rows} == {3}
+    assert Counted.compared < 20 * len(names)
+
+
 def test_the_columns_that_changed_last_are_drawn_and_a_table_that_never_changed_has_no_drawing() -> None:
     many = [changed(1, 5, *(change(Change.ADDED, f"c{n}", None, "int") for n in range(90))), changed(0, 9)]
     newer = [changed(2, 1, change(Change.REMOVED, "c7")), *many]

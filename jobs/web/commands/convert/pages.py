@@ -6,13 +6,13 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.models import Person
-from console.accounts.permissions import person_of, requires
+from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actions import Action
 from console.audit.actor import Actor
@@ -27,6 +27,7 @@ from jobs.requests import asking
 from jobs.targets import access, places
 from jobs.web.commands.convert.serializers import InspectionSerializer
 from jobs.web.parts import Answer, Parts
+from jobs.web.reads.row_views import gone
 from tables.catalog.listing import roots_of, visible_to
 
 
@@ -80,12 +81,15 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
     }
 
 
-@requires(Permission.TABLE_READ)
+@requires(Open.SIGNED_IN)  # the place asks for the permission: who has lost it gets the part that stops polling
 @require_GET
 def inspection(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
-    """The part of the convert page that asks again until the inspection is there."""
-    read = get_object_or_404(Read, pk=read_id, person=person_of(request), kind="inspect")
-    place = places.by_path(Actor.of(request), read.question["path"], Action.CONVERSION_INSPECT)
+    """The part of the convert page that asks again until the inspection is there, as long as the asker may see the directory."""
+    try:
+        read = get_object_or_404(Read, pk=read_id, person=person_of(request), kind="inspect")
+        place = places.by_path(Actor.of(request), read.question["path"], Action.CONVERSION_INSPECT)
+    except (Http404, Problem):
+        return gone(request, Http404())
     return render(request, "jobs/convert/_inspection.html", _read_context(request, read, place))
 
 

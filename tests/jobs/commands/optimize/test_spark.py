@@ -9,6 +9,7 @@ from deltalake import DeltaTable as Witness
 from deltalake import QueryBuilder
 from pyspark.errors import PySparkException
 
+from jobs.commands.optimize import spark as optimizing
 from jobs.commands.optimize.comparison import compare
 from jobs.commands.optimize.handling import tree_of, written_for
 from jobs.commands.optimize.log import from_log
@@ -131,6 +132,28 @@ def test_z_order_sorts_every_file_of_a_partition(spark, tmp_path, optimize):
     assert holds(preview, result)
     assert verdicts(preview, result)["numRemovedFiles"] is Verdict.SAME
     assert result.operation_parameters["zOrderBy"] == '["id"]'
+
+
+def test_columns_with_dots_and_fields_of_structs_are_sorted_by(spark, tmp_path, optimize):
+    path = tmp_path / "t"
+    rows = spark.range(20).selectExpr("id AS `a.b`", "struct(id AS x) AS s").coalesce(1)
+    for _ in range(2):
+        rows.write.format("delta").option("delta.columnMapping.mode", "name").mode("append").save(str(path))
+    written, _ = predicted(path, Optimize("t", zorder_by=["A.b", "S.X"]))
+    assert written.zorder_by == ["`a.b`", "s.x"]
+    preview, result = optimize(path, zorder_by=["a.b", "s.x"])
+    assert holds(preview, result)
+    assert result.operation_metrics["numRemovedFiles"] == "2"
+    with pytest.raises(CommandRefused, match=r"no column s\.nope"):
+        predicted(path, Optimize("t", zorder_by=["s.nope"]))
+
+
+def test_a_batch_size_of_the_sessions_does_not_split_the_commit(spark, tmp_path, optimize, monkeypatch):
+    path = make(spark, tmp_path / "t")
+    monkeypatch.setitem(optimizing.SETTINGS, optimizing.BATCH_SIZE, "1")
+    preview, result = optimize(path)
+    assert holds(preview, result)
+    assert len(commits(path)) == 2
 
 
 def test_a_clustered_table_is_clustered_and_nothing_is_predicted_that_only_delta_knows(spark, tmp_path, optimize):

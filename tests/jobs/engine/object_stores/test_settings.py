@@ -50,6 +50,16 @@ def test_a_store_of_one_s_own_is_reached_by_its_address_and_key():
     assert told["aws.credentials.provider"] == bucket_settings.GIVEN_KEY
 
 
+def test_a_store_that_is_gone_or_overloaded_is_given_a_minute():
+    """Hadoop pauses twice as long before each retry as before the one before, from twice the interval on, half as long again at most."""
+    told = own(s3a_settings(LAKE))
+    for kind in ("retry", "retry.throttle"):
+        pauses = [
+            int(told[f"{kind}.interval"].removesuffix("ms")) * 2**n for n in range(1, int(told[f"{kind}.limit"]) + 1)
+        ]
+        assert 5_000 < sum(pauses) * 1.5 < 60_000
+
+
 def test_a_token_takes_the_provider_that_reads_it():
     told = own(s3a_settings(replace(LAKE, token="t", endpoint="https://s3.example")))
     assert (told["session.token"], told["connection.ssl.enabled"]) == ("t", "true")
@@ -66,6 +76,16 @@ def test_a_local_path_tells_the_jvm_nothing(described):
     jvm = Jvm()
     with BucketSettings().reaching(jvm, ["/lake/orders", ""]):
         assert jvm.values == {}
+
+
+def test_a_bucket_named_hdfs_leaves_hdfs_its_patience(described):
+    described["hdfs"] = replace(LAKE, bucket="hdfs")
+    jvm, settings = Jvm(), BucketSettings()
+    with settings.reaching(jvm, ["s3://hdfs/orders"]), settings.reaching(jvm, ["hdfs://nn:8020/lake"]):
+        assert jvm.values.items() >= bucket_settings.HDFS_PATIENCE.items()
+    jvm.values.clear()
+    with settings.reaching(jvm, ["s3://hdfs/orders", "hdfs://nn:8020/lake"]):
+        assert (jvm.values, jvm.closed) == ({}, [])
 
 
 def test_a_bucket_is_told_once_and_its_connection_closed_only_for_another_description(described):

@@ -77,6 +77,28 @@ def test_the_convert_page_says_what_the_rules_say(needs, words, tmp_path, redis_
     assert words in text_of(browser(who).get("/convert/", {"path": path}))
 
 
+@pytest.mark.parametrize("how", ["vanished", "another root", "without any role"])
+def test_an_inspection_that_may_not_be_shown_any_more_asks_no_more(how, tmp_path, redis_server):
+    (tmp_path / "orders").mkdir()
+    factories.RootFactory(uri=str(tmp_path))
+    person, path = factories.person_with("operator"), str(tmp_path / "orders")
+    read = factories.read(person, question={"path": path}, state="running")
+    client, part = browser(person), f"/convert/inspection/{read.pk}/"
+    asks = {"HX-Request": "true", "HX-Current-URL": f"http://testserver/convert/?path={path}"}
+    assert f'hx-get="{part}"' in client.get(part, headers=asks).content.decode()
+    if how == "vanished":
+        read.delete()
+    else:
+        person.grants.all().delete()
+    if how == "another root":
+        factories.GrantFactory(person=person, root=factories.RootFactory(uri="/elsewhere"))
+    stopped = client.get(part, headers=asks)
+    assert stopped.status_code == 200
+    assert "you no longer have access" in text_of(stopped)
+    assert "hx-get" not in stopped.content.decode()
+    assert client.get(part).status_code in {403, 404}
+
+
 def test_an_operator_of_the_table_alone_may_request_it_on_the_page(tmp_path, redis_server):
     (tmp_path / "orders").mkdir()
     root = factories.RootFactory(uri=str(tmp_path))

@@ -15,6 +15,8 @@ from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.audit.models import Event
 from jobs.models import Decision, Job, Read
+from jobs.web.approvals import queries as approval_queries
+from jobs.web.jobs import queries
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Commit
@@ -364,6 +366,21 @@ def test_the_navigation_counts_what_waits_for_me_and_home_lists_it(olga, anna, s
     assert 'aria-label="1 waiting for you"' in home.content.decode()
     assert "One decision waits for you" in text_of(home)
     assert "waiting for you" not in browser(olga).get("/").content.decode()
+
+
+def test_home_counts_more_than_it_lists(olga, anna, sales, monkeypatch):
+    for listed in (approval_queries.waiting_cards, queries.running, queries.awaiting_others):
+        monkeypatch.setattr(listed, "__defaults__", (1,))
+    factories.GrantFactory(person=anna, role="operator")
+    asked(anna, sales, "id = 4")
+    theirs = [asked(olga, sales), asked(olga, sales, "id = 2")]
+    home = browser(anna).get("/")
+    assert "Two decisions wait for you" in text_of(home)
+    assert 'aria-label="2 waiting for you"' in home.content.decode()
+    assert "Delete rows from sales" in text_of(home).partition("Waiting for others")[2]
+    for job in theirs:
+        act(anna, job, "approve")
+    assert "Two jobs are running" in text_of(browser(olga).get("/home/now/"))
 
 
 def test_an_approver_of_another_root_is_asked_for_nothing(olga, sales):

@@ -18,6 +18,7 @@ from jobs.domain.states import State
 from jobs.models import Job, PolicyRule, Stream, StreamBatch
 from jobs.models import StreamRound as Round
 from jobs.streams import acts
+from jobs.streams import queries as stream_queries
 from jobs.web.streams.forms import EditForm, StreamForm, asked_of, values_of
 from jobs.web.streams.listing import row
 from jobs.web.streams.states import condition_of
@@ -105,6 +106,19 @@ def test_without_streams_the_list_says_what_one_is_and_how_to_begin(operator, vi
     assert "each micro-batch once" in text
     assert 'href="/streams/new/"' in operator.get("/streams/").content.decode()
     assert "/streams/new/" not in viewer.get("/streams/").content.decode()
+
+
+def test_home_counts_all_that_failed_and_leads_to_them(viewer, monkeypatch):
+    monkeypatch.setattr(stream_queries, "ON_HOME", 1)
+    for name, state in (("first", "failed"), ("second", "failed"), ("third", "stopped")):
+        made(name=name, state=state, error={"code": "engine_failed"} if state == "failed" else None)
+    home = viewer.get("/")
+    assert "2 streams failed" in text_of(home)
+    assert 'href="/streams/?state=failed"' in home.content.decode()
+    listed = text_of(viewer.get("/streams/?state=failed"))
+    assert ("first" in listed, "second" in listed, "third" in listed) == (True, True, False)
+    assert "No such streams" in text_of(viewer.get("/streams/?state=running"))
+    assert "third" in text_of(viewer.get("/streams/?state=nonsense"))
 
 
 def test_the_list_shows_each_stream_with_state_lag_and_last_batch(viewer):
@@ -391,8 +405,9 @@ def test_a_poll_brings_what_stands_below_only_when_it_is_new(viewer):
 
 
 def test_a_stream_that_stands_still_is_not_polled(viewer):
-    assert "hx-get" not in (text := viewer.get(f"/streams/{made().pk}/").content.decode()).partition('id="stream"')[2]
-    assert text
+    _, found, part = viewer.get(f"/streams/{made().pk}/").content.decode().partition('id="stream"')
+    assert found
+    assert "hx-get" not in part.partition("</main>")[0]
 
 
 @pytest.mark.parametrize(
