@@ -49,11 +49,12 @@ check: ## Check style, types, known holes, borders between the parts, and that n
 
 bench: ## Measure speed at full size and print the figures of docs/benchmarks.md (long)
 	@$(SETUP) bench
-	@LEVEE_BENCH_SIZE=full $(PYTEST) tests/bench -s --timeout 0
+	@LEVEE_BENCH_SIZE=full $(PYTEST) tests/bench tests/cluster/test_benches.py -s --timeout 0
 
 soak: ## Start, kill and stop Levee over and over at full size (long)
 	@$(SETUP) bench
 	@LEVEE_SOAK_SIZE=full $(PYTEST) tests/soak $(PROOFS) -s --timeout 0
+	@LEVEE_SOAK_SIZE=full $(PYTEST) tests -m long -s --timeout 0
 
 docs: ## Build the help and take the pictures of docs/ that are out of date; PICTURES=all takes every one
 	@$(SETUP) test

@@ -40,6 +40,7 @@ MIDDLEWARE = [
     "console.metrics.requests.RequestsCounted",
     "console.base.headers.NothingIsKept",
     "console.base.headers.OwnAddress",
+    "console.base.compression.PagesCompressed",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -48,6 +49,7 @@ MIDDLEWARE = [
     "console.base.logs.RequestLogMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "console.base.reading_direction.TurnsSpelledOut",  # before the length is known
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.accounts.middleware.SenderKnown",
@@ -84,10 +86,16 @@ _DATABASE: dict[str, Any] = {
     "ATOMIC_REQUESTS": False,
     "OPTIONS": {},
 }
-DATABASES = {
-    "default": {**_DATABASE, **ENV.database("levee_app")},
-    "admin": {**_DATABASE, **ENV.database("levee_migrate")},
-}
+
+
+def _database(role: str) -> dict[str, Any]:
+    """Queries here are many and short: to compile one takes longer than to run it."""
+    settings = {**_DATABASE, **ENV.database(role)}
+    options = settings["OPTIONS"]
+    return {**settings, "OPTIONS": {**options, "options": f"-c jit=off {options.get('options', '')}".rstrip()}}
+
+
+DATABASES = {"default": _database("levee_app"), "admin": _database("levee_migrate")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.Person"
@@ -193,6 +201,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVERS": [{"url": ENV.public_url}] if ENV.prefix else [],
-    "ENUM_NAME_OVERRIDES": {"TableFormat": "tables.models.Table.Format", "WorkerKind": "jobs.models.Worker.Kind"},
+    "ENUM_NAME_OVERRIDES": {
+        "TableClass": "jobs.web.parts.CLASSES",
+        "TableFormat": "tables.models.Table.Format",
+        "WorkerKind": "jobs.models.Worker.Kind",
+    },
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "console.base.openapi.add_problems"],
 }

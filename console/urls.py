@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("home/now/", home.now, name="home_now"),
     path("home/story/", home.story_now, name="story"),
     path("home/story/history/", home.story_history, name="story_history"),
+    path("home/story/colleagues/", home.story_colleagues, name="home_colleagues"),
     path("home/story/dismiss/", home.story_dismiss, name="story_dismiss"),
     path("", include("console.pages.people.urls")),
     path("health/live", health.live, name="health_live"),

@@ -51,13 +51,14 @@ def _asks_to_look(headers: dict[str, Any]) -> bool:
     return (
         texts
         and empty
+        and isinstance(headers.get("parent_id"), str | None)  # the sending task's, where a worker wakes another
         and headers.get("task") == LOOK
         and headers.get("retries") == 0
         and headers.get("timelimit") == [None, None]
     )
 
 
-_NONE = ("eta", "expires", "group", "group_index", "parent_id", "shadow", "stamped_headers")
+_NONE = ("eta", "expires", "group", "group_index", "shadow", "stamped_headers")
 
 
 def _can_be_delivered(properties: dict[str, Any]) -> bool:

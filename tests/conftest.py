@@ -5,19 +5,47 @@ levee_app, so a test meets the privileges of real life.
 """
 
 import contextlib
+import gc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
+from django.contrib.auth.hashers import Argon2PasswordHasher
+from hypothesis import HealthCheck, settings
 
 from console.supervisor.home import Home
 from tests import servers
 from tests.environment import HOME
 from tests.hdfs import hdfs_cluster, on_hdfs
 from tests.jobs.engine.fixtures import engine, runtime
+from tests.lanes import HEAVY
 
 # Of one JVM for the whole run: a session's fixtures are made once for each place that defines them.
 __all__ = ["engine", "hdfs_cluster", "on_hdfs", "runtime"]
+
+# How long an example takes is the machine's business, and how busy it is with other tests.
+settings.register_profile("levee", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("levee")
+
+# What a password's hash costs: Django's own, and the least that Argon2 takes. It changes nothing but the time.
+DEAR = {name: getattr(Argon2PasswordHasher, name) for name in ("time_cost", "memory_cost", "parallelism")}
+CHEAP = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is looked for seldom: what was imported and collected is never any, and took a sixth of a run to look through."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the fixtures of a test: a heavy one has servers and browsers beside it, to which a cheap hash would be one to renew."""
+    is_heavy = any(item.get_closest_marker(name) for name in HEAVY)
+    for name, value in (DEAR if is_heavy else CHEAP).items():
+        setattr(Argon2PasswordHasher, name, value)
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +76,29 @@ def django_db_setup(postgres_server: Home, django_test_environment, django_db_bl
         yield
     with django_db_blocker.unblock():
         connections.close_all()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_stores() -> Iterator[None]:
+    """The dispatcher waits for stores as long as it takes: a busy machine is no store that says nothing.
+
+    Inside a test's own transaction, which no other thread sees into, it asks one store after the other.
+    """
+    from django.db import connection
+
+    from jobs.dispatcher.stores import Stores, by_store
+
+    ask = Stores.ask
+
+    def asked(stores: Stores, rows: Any, act: Any) -> int:
+        if connection.in_atomic_block:
+            return sum(act(part, store) for store, part in by_store(rows).items())
+        stores.looks.seconds = 60.0
+        return ask(stores, rows, act)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stores, "ask", asked)
+        yield
 
 
 @contextlib.contextmanager

@@ -1,17 +1,32 @@
-"""Keeps tests that share something heavy in one process when pytest runs several.
+"""Which tests run, and which share a process when pytest runs several.
 
 A file whose tests start a JVM, a browser or whole processes stays together, so what it shares is made once. Files that
 name a lane of their own (`xdist_group`) share one process: "engine", whose tests use the JVM of the test process itself.
+A `long` test proves at length what one beside it shows every day, or a case that is rarer than its cost: it runs at full size only
+(`make soak`).
+In CI a heavy test that fails runs once more, and the summary names it as rerun: kills and clocks of a busy machine. A light one doesn't:
+what fails there only sometimes is a race.
 """
+
+import os
 
 import pytest
 
 HEAVY = ("spark", "servers", "browser")
+RERUN = "RERUN_HEAVY_TESTS"  # no setting of Levee, which tests forget; not CI, by which Hypothesis tries the same examples in every run
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A heavy test goes the way of its file; one with a group of its own, or a light one, as it likes."""
+    if os.environ.get("LEVEE_SOAK_SIZE") != "full":
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
-        if not item.get_closest_marker("xdist_group") and any(item.get_closest_marker(name) for name in HEAVY):
+        if not any(item.get_closest_marker(name) for name in HEAVY):
+            continue
+        if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.location[0]))
+        if os.environ.get(RERUN):
+            item.add_marker(pytest.mark.flaky(reruns=1))

@@ -90,6 +90,13 @@ class Store:
     def listed(self) -> list[str]:
         return [str(meta["path"]) for page in obstore.list(self.opened()) for meta in page]
 
+    def sizes(self, below: str) -> list[int]:
+        """Bytes of each parquet file below a prefix, without checkpoints."""
+        found = [meta for page in obstore.list(self.opened(), below) for meta in page]
+        return [
+            meta["size"] for meta in found if "_delta_log" not in meta["path"] and meta["path"].endswith(".parquet")
+        ]
+
     def delta(self, key: str, rows: int = 3, first: int = 0, **options: Any) -> str:
         """Writes a Delta table there, or a file of one, by another engine than Levee's; answers its place."""
         ids = list(range(first, first + rows))

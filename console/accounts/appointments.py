@@ -73,6 +73,14 @@ def may_judge(judge: Person, author: Person, role: Role, scope: Scope) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope: Scope) -> frozenset[uuid.UUID]:
+    """Those of the people who may decide the author's requests on the scope, answered by the database at once."""
+    with connection.cursor() as cursor:
+        sql = "select id from unnest(%s::uuid[]) id where accounts_may_judge(id, %s, %s, %s, %s)"
+        cursor.execute(sql, [list(judges), author.pk, role.value, root_of(scope), scope.table_id])
+        return frozenset(pk for (pk,) in cursor.fetchall())
+
+
 def doubt_about(judge: Person, author: Person, role: Role, scope: Scope) -> Doubt | None:
     """Why the judge's decision doesn't count; None if it does, or if they don't hold the role at all."""
     if judge.pk == author.pk or may_judge(judge, author, role, scope):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
 
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
@@ -12,9 +13,10 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from console.accounts.authority import require_admin_of_everything
+from console.accounts.authority import Scope, require_admin_of_everything
 from console.accounts.models import Appointment, FirstLink, Person
-from console.accounts.services import change_password, end_first_links
+from console.accounts.roles import Role
+from console.accounts.services import add_person, change_password, end_first_links, grant
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.refusals import refusals_on_record
@@ -41,27 +43,56 @@ def why_not(maker: Person | None, person: Person) -> str:
     return ""
 
 
+def add_people(actor: Actor, wanted: Mapping[str, Role | None], scope: Scope) -> list[tuple[Person, str]]:
+    """Adds people by name, each with a role on the scope, if one is given, and a first link's secret: all of them or nobody.
+
+    Raises Problem 400 `invalid` with the `person` whose name is refused, 403 `forbidden`.
+    """
+    # Asked before the transaction: an admin of everything is refused by none of the acts in it that record refusals themselves.
+    with refusals_on_record(actor, Action.PERSON_ADD, ObjectKind.PERSON, "unknown", ", ".join(wanted)):
+        require_admin_of_everything(actor)
+        with transaction.atomic():
+            return [_add(actor, name, role, scope) for name, role in wanted.items()]
+
+
+def _add(actor: Actor, name: str, role: Role | None, scope: Scope) -> tuple[Person, str]:
+    try:
+        person = add_person(actor, name, None)
+    except Problem as problem:
+        if problem.status != 400:
+            raise
+        raise Problem(400, problem.code, problem.detail, person=name) from None
+    if role:
+        grant(actor, person, role, scope)
+    return person, _made(actor, person)
+
+
 def make(actor: Actor, person: Person) -> str:
     """A new link's secret, to be shown once; an earlier link ends. It lives for LIFE.
 
     Raises Problem 403 `forbidden`, 409 `wrong_state` with the reason of `why_not`.
     """
-    secret = secrets.token_urlsafe(32)
-    until = timezone.now() + LIFE
     with (
         refusals_on_record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name),
         transaction.atomic(),
     ):
-        require_admin_of_everything(actor)
-        held = Person.objects.select_for_update().get(pk=person.pk)
-        maker = actor.person
-        reason = why_not(maker, held)
-        if maker is None or reason:
-            raise Problem(409, "wrong_state", f"{reason} Nothing was changed.")
-        after = {"first_link_until": until.isoformat()}
-        record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, after=after)
-        end_first_links(person)
-        FirstLink.objects.create(person=person, secret_sha256=_sha256(secret), made_by=maker, expires_at=until)
+        return _made(actor, person)
+
+
+def _made(actor: Actor, person: Person) -> str:
+    """The same as a part of an act's transaction: the act records its refusal."""
+    secret = secrets.token_urlsafe(32)
+    until = timezone.now() + LIFE
+    require_admin_of_everything(actor)
+    held = Person.objects.select_for_update().get(pk=person.pk)
+    maker = actor.person
+    reason = why_not(maker, held)
+    if maker is None or reason:
+        raise Problem(409, "wrong_state", f"{reason} Nothing was changed.")
+    after = {"first_link_until": until.isoformat()}
+    record(actor, Action.PERSON_CHANGE, ObjectKind.PERSON, person.id, person.name, after=after)
+    end_first_links(person)
+    FirstLink.objects.create(person=person, secret_sha256=_sha256(secret), made_by=maker, expires_at=until)
     return secret
 
 

@@ -74,10 +74,10 @@ class Listing:
     def sizes(self) -> list[dict[str, Any]]:
         return [{"value": size, "checked": size == self.rows} for size in SIZES]
 
-    @property
-    def can_save(self) -> bool:
-        """Whether something narrows the list that has no name yet."""
-        return bool(self.query) and not any(each.query == self.query for each in self.saved)
+    def order_asked(self, asked: QueryDict, usual: str) -> str:
+        """The order that the address asks for, else the person's own, else `usual`; an order that the list hasn't counts for nothing."""
+        known = {name for name, _ in self.kind.orders if name} | {usual}
+        return next((order for order in (asked.get("order"), self.order) if order in known), usual)
 
 
 def listing_of(person: Person, kind: ListKind, asked: QueryDict) -> Listing:

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import reselect, reswap, retarget
 
 from console.accounts.models import Person
 from console.accounts.permissions import Open, asked_by, check, takes_password
@@ -72,9 +72,11 @@ def _asked(request: HttpRequest) -> Person | None:
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page and from there back; a swap goes there as a whole, and back to the page that it was for."""
+    """To the sign-in page and from there back. A swap leaves the open page as it is, half-typed text too, and brings it a notice."""
     if request.headers.get("HX-Request"):
-        return HttpResponseClientRedirect(redirect_to_login(page_of(request)).url)
+        notice = render(request, "parts/signed_out.html", {"sign_in_url": redirect_to_login(page_of(request)).url})
+        # All of it: what the swap would have selected of its own answer isn't in the notice.
+        return reselect(reswap(retarget(notice, "#banners"), "outerHTML"), "unset")
     return redirect_to_login(request.get_full_path())
 
 

@@ -70,7 +70,9 @@ class Person(AbstractBaseUser):
     time_zone = models.CharField(max_length=64, default="UTC")  # by its IANA name
     density = models.CharField(max_length=11, choices=Density.choices, default=Density.COMPACT)
     shortcuts = models.BooleanField(default=True)  # single keys that act; WCAG 2.1.4 wants them off where they hinder
-    story_dismissed_at = models.DateTimeField(null=True, blank=True)  # the guided first story on home
+    # The guided first story on home: when its table's history was looked at, and when the story was put away.
+    story_looked_at = models.DateTimeField(null=True, blank=True)
+    story_dismissed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
 

@@ -55,7 +55,8 @@ def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:
     """The newest ones, for the home page; no query for a person who is neither admin nor auditor."""
     if not any(person.may(permission) for permission in SHOWN_TO):
         return []
-    return [{"notice": notice, "why_not": why_not(person, notice)} for notice in open_for(person)[:limit]]
+    notices = open_for(person).only("at", "text", "by__name", "about")[:limit]
+    return [{"notice": notice, "why_not": why_not(person, notice)} for notice in notices]
 
 
 def why_not(person: Person, notice: Notice) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -29,6 +29,10 @@ TOKEN_LIFE = timedelta(days=365)
 APPROVING_TOKEN_LIFE = timedelta(days=90)
 FIRST_NAME = "admin"
 UNCLAIMED = "{name} has to set a password first: whoever has their link, or the password that they were given, is {name} until then."
+NAME_RULES = {  # the database's rules about names, in words
+    "person_name_unique": "There is already a person with this name.",
+    "person_name_plain": "A name has only letters, digits and . _ @ + -, and begins with a letter or a digit.",
+}
 GUARDS = frozenset({Role.APPROVER, Role.ADMIN})  # who may decide, and who may say who does
 
 
@@ -57,11 +61,20 @@ def add_person(actor: Actor, name: str, password: str | None, *, must_change_pas
     try:
         person.full_clean(exclude=["password", "created_by"])
     except ValidationError as error:
-        raise Problem(400, "invalid", "; ".join(error.messages)) from None
-    with transaction.atomic():
-        record(actor, Action.PERSON_ADD, ObjectKind.PERSON, person.id, name, after={"name": name})
-        person.save(force_insert=True)
+        raise Problem(400, "invalid", "; ".join(map(_in_words, error.messages))) from None
+    try:
+        with transaction.atomic():
+            record(actor, Action.PERSON_ADD, ObjectKind.PERSON, person.id, name, after={"name": name})
+            person.save(force_insert=True)
+    except IntegrityError as error:  # somebody added the same name meanwhile
+        if _in_words(str(error)) == str(error):
+            raise
+        raise Problem(400, "invalid", _in_words(str(error))) from None
     return person
+
+
+def _in_words(message: str) -> str:
+    return next((text for rule, text in NAME_RULES.items() if rule in message), message)
 
 
 def vouch(actor: Actor, person: Person) -> int:

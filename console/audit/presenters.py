@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.models import Event, Seal
-from console.templatetags.levee import LevelLook
+from console.templatetags.formatting.looks import LevelLook
 
 PHRASES: Mapping[str, str] = {
     Action.SIGN_IN: "signed in",
@@ -67,6 +67,15 @@ PHRASES: Mapping[str, str] = {
     Action.STREAM_START: "started the stream",
     Action.STREAM_STOP: "stopped the stream",
     Action.STREAM_FAIL: "recorded the failure of the stream",
+    Action.SCHEDULE_CREATE: "defined the schedule",
+    Action.SCHEDULE_CHANGE: "changed the schedule",
+    Action.SCHEDULE_DELETE: "removed the schedule",
+    Action.SCHEDULE_APPROVE: "approved the schedule",
+    Action.SCHEDULE_REJECT: "rejected the schedule",
+    Action.SCHEDULE_PAUSE: "paused the schedule",
+    Action.SCHEDULE_RESUME: "resumed the schedule",
+    Action.SCHEDULE_SKIP: "skipped a run of the schedule",
+    Action.SCHEDULE_STOP: "stopped the schedule",
     Action.COMMIT_UNEXPLAINED: "found an unapproved commit",
     Action.NOTICE_ACKNOWLEDGE: "acknowledged a change of roles or rules",
     Action.COMMIT_ACKNOWLEDGE: "acknowledged a commit",

@@ -16,7 +16,7 @@ from console.audit.actions import ObjectKind
 from console.audit.models import Event, Seal
 from console.audit.ports import table_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
-from console.base.pagination import Page, page
+from console.base.pagination import Key, Page, page
 
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
 
@@ -129,10 +129,15 @@ def uuid_of(text: str) -> uuid.UUID | None:
         return None
 
 
-def event_page(person: Person, wanted: Filter, limit: int, cursor: str = "") -> Page[Event]:
-    """Events, newest first, each with its link. Two queries: the links are looked up of the page alone."""
+def event_page(
+    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+) -> Page[Event]:
+    """Events, newest first unless told, each with its link. Two queries: the links are looked up of the page alone.
+
+    A search for words is answered newest first, whatever the order.
+    """
     events = wanted.without_words(visible_to(person))
-    one_page = word_page(events, wanted.q, limit, cursor) if wanted.q else page(events, NEWEST, limit, cursor)
+    one_page = word_page(events, wanted.q, limit, cursor) if wanted.q else page(events, order, limit, cursor)
     links = Seal.objects.in_bulk([event.pk for event in one_page.rows], field_name="event_id")
     for event in one_page.rows:
         Event._meta.get_field("seal").set_cached_value(event, links.get(event.pk))

@@ -18,6 +18,7 @@ from console.audit.models import Event
 from console.base.pagination import Key, Page, beyond, page
 
 NEWEST = (Key("at", descending=True), Key("id", descending=True))
+OLDEST = (Key("at"), Key("id"))
 # The same order, spelt so that no index has it: else the database walks back in time past everything without the words.
 _SORTED = (Key("when", descending=True), Key("id", descending=True))
 FIRST_WINDOW = 2_000  # events

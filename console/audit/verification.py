@@ -140,12 +140,17 @@ def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
     for line in restores.unrecorded(exported.restores):
         text = f"The signed heads say that the chain was {restores.sentence(line)}, and no event of this instance does."
         yield Finding("restore_unrecorded", line.restored_to + 1, text)
-    yield from at_rest(exported)
+    stored = stored_heads()
+    yield from at_rest(stored, heads.exported(key))  # the file is read after them, since a head is written there first
 
 
-def at_rest(exported: HeadsFile) -> Iterator[Finding]:
+def stored_heads() -> list[int]:
+    """The sequences of the database's heads."""
+    return list(Head.objects.values_list("sequence", flat=True))
+
+
+def at_rest(stored: Iterable[int], exported: HeadsFile) -> Iterator[Finding]:
     """What differs wherever the chain ends: heads of the database that the file lacks, events in no chain, replaced definitions."""
-    stored = Head.objects.values_list("sequence", flat=True)
     lost = [sequence for sequence in stored if sequence not in exported.heads]
     if lost:
         text = f"{len(lost):,} signed heads, #{min(lost)} first, are no longer in the file outside the database."

@@ -114,3 +114,12 @@ def _ask(place: str, words: str, path: Path, records: bool) -> Disk | None:
         return None
     files = filesystem.f_favail if filesystem.f_files else None
     return Disk(place, words, filesystem.f_bavail * filesystem.f_frsize, files, records)
+
+
+def sync_directory(directory: Path) -> None:
+    """Has the names in a directory on the disk, as fsync has a file's content. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from console.base.disks import sync_directory
+
 SETTING = "LEVEE_CREDENTIALS_KEY"
 FILE = "credentials_key"
 _NONCE = 12  # bytes, as AES-GCM takes them
@@ -60,14 +62,20 @@ def _key(*, may_make: bool) -> str:
 
 
 def _make(file: Path) -> None:
-    """Makes the home's key; if another process makes one at the same time, the first stays."""
+    """Makes the home's key; if another process makes one at the same time, the first stays.
+
+    It is on the disk before anything is encrypted with it: the database keeps what it has acknowledged over a power cut.
+    """
     descriptor, name = tempfile.mkstemp(prefix=f"{FILE}.", dir=file.parent)
     part = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(secrets.token_urlsafe(48) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
     try:
         os.link(part, file)
     except FileExistsError:
         pass
     finally:
         part.unlink()
+    sync_directory(file.parent)

@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 from console.base.known_settings import BASE_DIR, read_all
 from console.base.setting_values import SettingError, connection
 
-__all__ = ["BASE_DIR", "Env", "SettingError"]
+__all__ = ["BASE_DIR", "CLUSTERS_REDIS", "Env", "SettingError"]
+
+CLUSTERS_REDIS = "redis_url"  # a file of the home, there as long as `manage.py cluster` runs in it
 
 
 @dataclass(frozen=True)
 class Env:
-    """The settings of one instance. Without URLs, the embedded servers' sockets come from `<home>/home.json`."""
+    """The settings of one instance. Without URLs, the home says where its own servers are."""
 
     home: Path
     port: int
@@ -116,7 +118,14 @@ class Env:
         """Redis's address as Celery's broker and redis-py both take it."""
         if self.redis_url is not None:
             return self.redis_url
-        return f"unix://{self.embedded.get('redis_socket', '/nonexistent')}"
+        return self._clusters_redis() or f"unix://{self.embedded.get('redis_socket', '/nonexistent')}"
+
+    def _clusters_redis(self) -> str:
+        """The address that `manage.py cluster` tells while it runs, whose Redis speaks TCP; empty for who may not know it."""
+        try:
+            return (self.home / CLUSTERS_REDIS).read_text().strip()
+        except OSError:
+            return ""
 
     @property
     def broker(self) -> str:

@@ -114,12 +114,13 @@ def _invalid(detail: Any) -> Problem:
 
 
 def _first(value: Any) -> str:
+    """The first message; half a character that it quotes from the request couldn't be answered."""
     while isinstance(value, list | tuple) and value:
         value = value[0]
     if isinstance(value, dict) and value:
         name, inner = next(iter(value.items()))
         return f"{name}: {_first(inner)}"
-    return str(value)
+    return str(value).encode("utf-8", "replace").decode()
 
 
 class ProblemMiddleware:

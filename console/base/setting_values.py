@@ -11,9 +11,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")  # lower case, as browsers send it
 TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{32,}")
 PROCESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+DEFAULT_PORTS = {"http": 80, "https": 443}
 SPARK_MASTERS = ("local", "spark://", "yarn", "k8s://")
 STANDALONE = re.compile(r"spark://[A-Za-z0-9.-]+:[0-9]{1,5}(,[A-Za-z0-9.-]+:[0-9]{1,5})*")
+# As Spark reads them: what it can't read ends each worker with Spark as often as it is started.
+LOCAL = re.compile(r"local(\[([1-9][0-9]*|\*)(,[1-9][0-9]*)?\]|-cluster\[ *[0-9]+ *, *[0-9]+ *, *[0-9]+ *\])?")
 BROKERS = ("redis://", "rediss://", "unix://")
+LABELS = re.compile(r"[^\s.]{1,63}(\.[^\s.]{1,63})*\.?")  # of a host name; one beyond them can't even be looked up
 SHORTEST_KEY = 32
 PREFIX = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._~-]*)+")  # of an address, as no browser rewrites it
 # The first parts of Levee's own addresses: below a prefix of that name nobody could tell whether a proxy has taken it off.
@@ -37,7 +41,19 @@ OWN_PATHS = frozenset(
             "metrics",
             "notices",
         ),
-        *("people", "policies", "reads", "roots", "sign-in", "sign-out", "static", "streams", "tables", "workers"),
+        *(
+            "people",
+            "policies",
+            "reads",
+            "roots",
+            "schedules",
+            "sign-in",
+            "sign-out",
+            "static",
+            "streams",
+            "tables",
+            "workers",
+        ),
     }
 )
 
@@ -62,7 +78,10 @@ def port(setting: str, text: str) -> int:
 
 
 def public_address(setting: str, text: str) -> str:
-    """Scheme, host, port and perhaps a path of the address that people type, without a slash at its end."""
+    """Scheme, host, port and perhaps a path of the address that people type, without a slash at its end.
+
+    Browsers leave the scheme's own port out of what they send, and so does the value: forms are accepted from that very origin.
+    """
     address = text.removesuffix("/")
     try:
         parts = urlsplit(address)
@@ -76,7 +95,8 @@ def public_address(setting: str, text: str) -> str:
         )
     if (first := parts.path.partition("/")[2].partition("/")[0]) in OWN_PATHS:
         raise SettingError(setting, f"Levee has addresses below /{first} itself; choose another path, such as /levee")
-    return address
+    own_port = parts.port in (None, DEFAULT_PORTS[parts.scheme])
+    return f"{parts.scheme}://{parts.hostname}{'' if own_port else f':{parts.port}'}{parts.path}"
 
 
 def postgresql(setting: str, text: str) -> str:
@@ -97,9 +117,11 @@ def connection(setting: str, url: str) -> dict[str, Any]:
         raise SettingError(setting, "needs a user and a database name: postgresql://USER:PASSWORD@HOST:PORT/NAME")
     options = dict(parse_qsl(parts.query))
     try:
-        number = str(parts.port or "")
+        number = "" if parts.port is None else str(parts.port)
     except ValueError:
-        raise SettingError(setting, "its port isn't a number") from None
+        number = "0"
+    if number == "0":
+        raise SettingError(setting, "its port isn't a number from 1 to 65535")
     return {
         "NAME": name,
         "USER": unquote(parts.username),
@@ -113,15 +135,42 @@ def connection(setting: str, url: str) -> dict[str, Any]:
 def redis_address(setting: str, text: str) -> str:
     if not text.startswith(BROKERS):
         raise SettingError(setting, "must begin with redis://, rediss:// or unix://")
+    if not _is_whole(text):
+        raise SettingError(
+            setting,
+            "is no address such as redis://:PASSWORD@HOST:PORT/0 or unix:///PATH; in a password, / is %2F, # is %23 and ? is %3F",
+        )
     return text
+
+
+def _is_whole(text: str) -> bool:
+    """False for a password with a character that ends it: a part of it would be taken, and told, as the port."""
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    if parts.scheme == "unix":
+        return len(parts.path) > 1
+    is_cut = "#" in text or "@" in parts.query
+    return has_port and not is_cut and re.fullmatch("(/[0-9]*)?", parts.path) is not None
 
 
 def spark_master(setting: str, text: str) -> str:
     if not text.startswith(SPARK_MASTERS):
         raise SettingError(setting, f"{text!r} is no master ({', '.join(SPARK_MASTERS)})")
-    if text.startswith("spark://") and not STANDALONE.fullmatch(text):
-        raise SettingError(setting, f"{text!r} is no address such as spark://HOST:PORT")
+    if text.startswith("spark://"):
+        if not STANDALONE.fullmatch(text) or not all(map(_is_reachable, text.removeprefix("spark://").split(","))):
+            raise SettingError(setting, f"{text!r} is no address such as spark://HOST:PORT")
+    elif not (LOCAL.fullmatch(text) or text == "yarn" or re.fullmatch(r"k8s://\S+", text)):
+        raise SettingError(setting, f"{text!r} is no master such as local[2], spark://HOST:PORT, yarn or k8s://…")
     return text
+
+
+def _is_reachable(address: str) -> bool:
+    """Whether `HOST:PORT` can be connected to, by its text."""
+    name, _, number = address.rpartition(":")
+    return LABELS.fullmatch(name) is not None and 0 < int(number) < 65536
 
 
 def memory(setting: str, text: str) -> str:
@@ -137,7 +186,7 @@ def count(setting: str, text: str) -> int:
 
 
 def host(setting: str, text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?", text):
+    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?", text) or not LABELS.fullmatch(text):
         raise SettingError(setting, f"{text!r} is no host name and no IPv4 address")
     return text
 
@@ -159,13 +208,15 @@ def _metastore(setting: str, address: str) -> None:
     except ValueError:
         raise SettingError(setting, f"is no address such as {METASTORES}") from None
     if (
-        parts.scheme not in {"thrift", "postgresql"}
+        not address.startswith(("thrift://", "postgresql://"))
         or not parts.hostname
         or not number
         or parts.query
         or parts.fragment
     ):
         raise SettingError(setting, f"must be {METASTORES}")
+    if ":" not in parts.hostname and not LABELS.fullmatch(parts.hostname):
+        raise SettingError(setting, f"{parts.hostname!r} is no host name")
     if parts.password is not None:
         raise SettingError(setting, "must not hold the password; set LEVEE_METASTORE_PASSWORD")
     if parts.scheme == "thrift" and (parts.path or parts.username):

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+import io
+import struct
+import zoneinfo
 from contextvars import ContextVar
 from datetime import UTC, datetime, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 UTC_NAME = "UTC"
 _AREAS = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
 
 _shown: ContextVar[str] = ContextVar("zone", default=UTC_NAME)
+
+
+class Unreadable(ValueError):
+    """This machine has no such zone, or its file is damaged."""
+
+
+class _Whole(io.BytesIO):
+    """A zone's file that raises where it ends too early: ZoneInfo would look for the end of its last line for ever."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if size is not None and len(found) < size:
+            raise ValueError("the file of the zone is cut short")
+        return found
+
+
+@cache
+def read(name: str) -> tzinfo:
+    """The zone of a name that is in a list of this machine's, as its file was when it was first asked for. Raises Unreadable."""
+    if name == UTC_NAME:
+        return UTC
+    try:
+        _read_whole(name)
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError, ValueError, struct.error) as error:
+        raise Unreadable(f"the time zone {name} can’t be read") from error
+
+
+def _read_whole(name: str) -> None:
+    """Raises ValueError, struct.error unless the zone's file, if it is one of the system's, goes on to its end."""
+    for folder in zoneinfo.TZPATH:
+        file = Path(folder, name)
+        if file.is_file():
+            ZoneInfo.from_file(_Whole(file.read_bytes()))
+            return
 
 
 @cache
@@ -21,8 +60,16 @@ def names() -> tuple[str, ...]:
 
 
 def show_in(name: str) -> None:
-    """Times of this request are shown in the zone; in UTC if this machine doesn't know it."""
-    _shown.set(name if name == UTC_NAME or name in names() else UTC_NAME)
+    """Times of this request are shown in the zone; in UTC if this machine doesn't know it, or can't read it."""
+    _shown.set(name if name == UTC_NAME or (name in names() and _is_readable(name)) else UTC_NAME)
+
+
+def _is_readable(name: str) -> bool:
+    try:
+        read(name)
+    except Unreadable:
+        return False
+    return True
 
 
 def shown() -> str:
@@ -31,13 +78,11 @@ def shown() -> str:
 
 
 def local(moment: datetime) -> datetime:
-    """The moment in the zone in which times are shown."""
-    return moment.astimezone(_zone(shown()))
-
-
-@cache
-def _zone(name: str) -> tzinfo:
-    return UTC if name == UTC_NAME else ZoneInfo(name)
+    """The moment in the zone in which times are shown; in UTC if it has no date there: a log may name the last hour of 9999."""
+    try:
+        return moment.astimezone(read(shown()))
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def abbreviation(moment: datetime) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from console.cli import profiles
 from console.cli.exits import CliError
@@ -60,9 +61,21 @@ class ListGroup(click.Group):
     """A group that lists its objects when no command is named: `levee jobs --state open`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] != "--help"):
+        # While a shell asks how the line may go on, nothing after the group's name leaves its commands open.
+        if (not args and not ctx.resilient_parsing) or (args and _is_option(args[0], ctx)):
             args = ["list", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Its commands; of options those of the list."""
+        if not incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        command = self.commands["list"]
+        return command.shell_complete(click.Context(command, ctx, "list"), incomplete)
+
+
+def _is_option(text: str, context: click.Context) -> bool:
+    return text.startswith("-") and text not in context.help_option_names
 
 
 class Duration(click.ParamType[float]):
@@ -88,9 +101,16 @@ def limited(function: F) -> F:
 def keyed(function: F) -> F:
     """--idempotency-key of a request: one of its own unless told."""
     text = "Repeating a request with the same key answers with the same job. Default: a new key."
-    return click.option("--idempotency-key", "key", metavar="KEY", default=lambda: str(uuid.uuid4()), help=text)(
-        function
-    )
+    return click.option(
+        "--idempotency-key", "key", metavar="KEY", default=lambda: str(uuid.uuid4()), callback=_key, help=text
+    )(function)
+
+
+def _key(context: click.Context, parameter: click.Parameter, key: str) -> str:
+    """Raises BadParameter for an empty key, which no request would carry: a variable that a script forgot to set."""
+    if not key.strip():
+        raise click.BadParameter("The key is empty. Leave the option out for a new key.")
+    return key
 
 
 def reasoned(function: F) -> F:

@@ -17,7 +17,7 @@ from console.cli.profiles import API, Server
 from console.cli.words import plain
 
 CONNECT_S, READ_S = 10.0, 60.0
-LEAST_S = 1.0  # of a request at the end of a wait: `--timeout 0` looks once
+LEAST_S = 1.0  # of a request at the end of a wait, beside what the server holds it: `--timeout 0` looks once
 MOST_PAUSES_S = 60.0  # of one request, in all
 LOST = (0.5, 1.0, 2.0)  # pauses after a lost connection; while you wait for a job, the last one is repeated
 BUSY = frozenset({429, 503})  # the request was not taken: it may be asked again, whatever it is
@@ -191,8 +191,8 @@ class Api:
 
 
 def _timeout(wait: float, end: float | None) -> httpx.Timeout:
-    """Of one request that the server may hold for `wait` seconds; no longer than what is left until `end`."""
-    left = READ_S + wait if end is None else max(end - time.monotonic(), LEAST_S)
+    """Of one request that the server may hold for `wait` seconds; with that, little longer than what is left until `end`."""
+    left = READ_S + wait if end is None else max(end - time.monotonic(), wait + LEAST_S)
     return httpx.Timeout(min(READ_S + wait, left), connect=min(CONNECT_S, left))
 
 

@@ -6,6 +6,8 @@ from enum import IntEnum
 
 import click
 
+from console.cli.words import plain
+
 
 class Exit(IntEnum):
     DONE = 0
@@ -59,4 +61,4 @@ class CliError(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class, and reads it of the instance
 
     def show(self, file: object = None) -> None:
-        click.echo(f"levee: {self.format_message()}", err=True)
+        click.echo(plain(f"levee: {self.format_message()}"), err=True)

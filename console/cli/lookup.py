@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from console.cli.client import PAGE, Api
@@ -10,6 +11,19 @@ from console.cli.exits import CliError, Exit
 from console.cli.words import plain
 
 SEARCHED = 2 * PAGE  # tables that a search may find before the name must be a path
+CATALOG, DATABASE = "spark_catalog", "default"  # where a name without them lies
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A directory to convert. Of one that was named by its name in the catalog: that name, and what the catalog declares there.
+
+    `declared` is `{schema, partition_columns}`; None if the catalog declares nothing, or the directory was named by its path.
+    """
+
+    path: str
+    catalog_name: str | None = None
+    declared: dict[str, Any] | None = None
 
 
 def is_id(text: str) -> bool:
@@ -41,17 +55,38 @@ def table_row(api: Api, text: str) -> dict[str, Any]:
     return found[0]
 
 
+def directory(api: Api, text: str) -> Directory:
+    """The directory at a path, known or not, or that of a known table. Raises CliError NOT_FOUND."""
+    if is_path(text):
+        return Directory(text)
+    row = table_row(api, text)
+    if row["catalog_name"] is None:
+        return Directory(row["path"])
+    return Directory(row["path"], row["catalog_name"], api.get(f"/tables/{row['id']}")["catalog_entry"])
+
+
 def find_tables(api: Api, text: str) -> list[dict[str, Any]]:
-    """The tables at that path; else those with that catalog name; else those with that name."""
+    """The tables at that path; else those with that catalog name; else those with that name; else in another spelling of the first."""
     if is_id(text):
         return [api.get(f"/tables/{text}")]
     path = text.removeprefix("file://").removeprefix("file:") if text.startswith("file:") else text
     path = path.rstrip("/") or "/"
-    rows = api.pages("/tables", {"q": path if is_path(text) else text}, SEARCHED)["results"]
+    spelled = _catalog_spelling(text)
+    # What the catalog adds to a name is in no other name: the search goes without it.
+    searched = path if is_path(text) else spelled if spelled in text.lower() else text
+    rows = api.pages("/tables", {"q": searched}, SEARCHED)["results"]
     if is_path(text):
         return [row for row in rows if row["path"] == path]
-    named = [row for row in rows if row["catalog_name"] == text]
-    return named or [row for row in rows if row["name"] == text]
+    ways = (("catalog_name", text), ("name", text), ("catalog_name", spelled))
+    return next(filter(None, ([row for row in rows if row[field] == name] for field, name in ways)), [])
+
+
+def _catalog_spelling(text: str) -> str:
+    """A name as the catalog has it: in lower case, without the catalog, in `default` if it is one part alone."""
+    parts = text.lower().split(".")
+    if len(parts) == 3 and parts[0] == CATALOG:
+        parts = parts[1:]
+    return ".".join(parts if len(parts) > 1 else (DATABASE, *parts))
 
 
 def stream_id(api: Api, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -109,4 +110,15 @@ for command in (
 
 def main() -> None:
     """The entry of the executable."""
+    _ready_streams()
     levee.main()
+
+
+def _ready_streams() -> None:
+    """A stream that was closed before the start leads nowhere, and a character that an output lacks becomes `?`: no job fails by that."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from console.cli.words import UNKNOWN, figure, label, moment, shown
+from console.cli.words import UNKNOWN, figure, label, moment, plain, shown
 
 Pair = tuple[str, str]
 _NOT_FIGURES = frozenset({"rows_hash", "path", "table", "table_id", "tree", "why"})
+_FIELD = re.compile("[a-z][a-z0-9_]*")
 _SENTENCES = {"consequences": "Consequence", "notes": "Note"}
 MOST_LINES = 20  # of one list of the preview
 
@@ -48,8 +50,19 @@ def _parameters(job: Mapping[str, Any]) -> Iterator[Pair]:
             continue
         if name == "predicate" and value is None:
             yield "Rows", "the whole table"
+        elif isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
+            several = value if isinstance(value, list) else [value] if value else []
+            yield from ((label("" if place else name), _as_written(one)) for place, one in enumerate(several))
         elif value not in (None, []):
             yield label(name), shown(value) if isinstance(value, list) else _value(name, value)
+
+
+def _as_written(value: Any) -> str:
+    """What a requester gave below names of their own, such as properties: the names stay as they are."""
+    if not isinstance(value, dict):
+        return shown(value)
+    told = {key: one for key, one in value.items() if key != "tree" or isinstance(one, str)}  # a condition, read
+    return ", ".join(f"{plain(key)}: {_as_written(one)}" for key, one in told.items())
 
 
 def _needs(job: Mapping[str, Any]) -> Iterator[Pair]:
@@ -82,11 +95,16 @@ def _items(name: str, items: Sequence[Any]) -> Iterator[Pair]:
 
 def _value(name: str, value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (f"{label(key).lower()}: {_value(key, one)}" for key, one in value.items())
+        pairs = (f"{_key(key)}: {_value(key, one)}" for key, one in value.items())
         return ", ".join(pairs) or UNKNOWN
     if isinstance(value, list):
         return "; ".join(_value(name, one) for one in value) or "none"
     return str(value) if isinstance(value, int) and "version" in name else figure(name, value)
+
+
+def _key(name: str) -> str:
+    """A field of the API in words; any other name, such as a property's, as it is."""
+    return label(name).lower() if _FIELD.fullmatch(name) else plain(name)
 
 
 def _text(said: Any) -> Any:

@@ -6,13 +6,14 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import click
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,9 @@ from console.cli.profiles import Server
 from console.cli.words import plain
 
 FILE_WIDTH = 160  # columns where nothing says how wide the output is
+TERMINAL_WIDTH = 80  # columns of a terminal that is said to have none
+GAP = 2  # columns between those of a list
+FOLDED_WIDTH = 6  # columns that a text in a list needs at least, on several lines
 
 
 @dataclass
@@ -53,8 +57,9 @@ class Session:
     def show(self, data: Any, for_people: Callable[[], RenderableType]) -> None:
         """The API's own JSON, or what a person reads."""
         if self.as_json:
-            # A terminal would obey control characters; escaped, they are the same JSON.
-            click.echo(json.dumps(data, indent=2, ensure_ascii=sys.stdout.isatty()))
+            # A terminal would obey control characters, and another encoding lacks most; escaped, they are the same JSON.
+            is_plain = sys.stdout.isatty() or not _is_unicode(sys.stdout)
+            click.echo(json.dumps(data, indent=2, ensure_ascii=is_plain))
         else:
             printer(sys.stdout).print(for_people())
 
@@ -85,6 +90,10 @@ class Column:
     is_number: bool = False
     is_whole: bool = False
 
+    @property
+    def is_unbroken(self) -> bool:
+        return self.is_whole or self.is_number
+
 
 class _Printer(Console):
     def on_broken_pipe(self) -> None:
@@ -93,23 +102,63 @@ class _Printer(Console):
 
 
 def printer(stream: Any) -> Console:
-    """Rich on a stream: no colour where it isn't a terminal or NO_COLOR is set, and then as wide as COLUMNS or 160."""
-    width = None if stream.isatty() else int(os.environ.get("COLUMNS") or FILE_WIDTH)
-    return _Printer(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    """Rich on a stream: no colour where it isn't a terminal or NO_COLOR is set, and as wide as COLUMNS, the terminal, or 160."""
+    return _Printer(file=stream, width=_width(stream), markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
-def listing(columns: Iterable[Column], rows: Iterable[Any]) -> Table:
-    """Rows with headings."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    shown = list(columns)
-    for column in shown:
-        whole = column.is_whole or column.is_number
-        table.add_column(
-            column.heading, justify="right" if column.is_number else "left", no_wrap=whole, overflow="fold"
+def _width(stream: Any) -> int | None:
+    """What COLUMNS says, unless it is no width; None: Rich asks the terminal."""
+    said = os.environ.get("COLUMNS", "")
+    width = int(said) if said.isascii() and said.isdecimal() else None
+    if stream.isatty():
+        return width if width != 0 else TERMINAL_WIDTH
+    return width or FILE_WIDTH
+
+
+def _is_unicode(stream: Any) -> bool:
+    return (stream.encoding or "utf-8").lower().startswith("utf")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows with headings; where they would not fit without cuts, the rows' facts one below the other."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        if not self.rows or self._least_width() <= options.max_width:
+            yield self._table()
+            return
+        for place, row in enumerate(self.rows):
+            if place:
+                yield ""
+            yield facts(zip((column.heading for column in self.columns), row, strict=True))
+
+    def _least_width(self) -> int:
+        widths = [max(cell_len(text) for text in (column.heading, *cells)) for column, cells in self._by_column()]
+        kept = zip(self.columns, widths, strict=True)
+        return GAP * (len(widths) - 1) + sum(
+            width if column.is_unbroken else min(width, FOLDED_WIDTH) for column, width in kept
         )
-    for row in rows:
-        table.add_row(*(Text(plain(column.text(row))) for column in shown))
-    return table
+
+    def _by_column(self) -> Iterator[tuple[Column, Sequence[str]]]:
+        return zip(self.columns, zip(*self.rows, strict=True), strict=True)
+
+    def _table(self) -> Table:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in self.columns:
+            justify: JustifyMethod = "right" if column.is_number else "left"
+            table.add_column(column.heading, justify=justify, no_wrap=column.is_unbroken, overflow="fold")
+        for row in self.rows:
+            table.add_row(*(Text(text) for text in row))
+        return table
+
+
+def listing(columns: Iterable[Column], rows: Iterable[Any]) -> Listing:
+    """The columns of the rows, as a person reads them."""
+    shown = list(columns)
+    return Listing(shown, [[plain(column.text(row)) for column in shown] for row in rows])
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Table:
@@ -118,5 +167,5 @@ def facts(pairs: Iterable[tuple[str, str]]) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in pairs:
-        table.add_row(Text(name), Text(plain(value)))
+        table.add_row(Text(plain(name)), Text(plain(value)))
     return table

@@ -107,8 +107,9 @@ def help_sources(places: Places) -> str:
 
 def help_pictures(places: Places) -> str:
     """Digest of the pictures, which are static files; the pages are none."""
-    files = list((places.root / "docs" / "screenshots").glob("*.png"))
-    return stamps.digest(files, *sorted(path.name for path in files))
+    pictures = places.root / "docs" / "screenshots"
+    files = [*pictures.glob("*.png"), *pictures.glob("small/*.webp")]
+    return stamps.digest(files, *sorted(str(path.relative_to(pictures)) for path in files))
 
 
 def _path(places: Places) -> dict[str, str]:

@@ -23,6 +23,7 @@ from console.supervisor.journal import say
 from console.supervisor.object_store import STORE, object_store_program
 from console.supervisor.processes import Program, Supervisor
 from console.supervisor.programs import (
+    LIGHT_NICENESS,
     ROOMY_CORES,
     SERVER_LIMIT_S,
     WEB_LIMIT_S,
@@ -107,6 +108,7 @@ class ClusterInstance(Instance):
 
     def _start(self, supervisor: Supervisor, home: Home, java_home: Path, listener: socket.socket) -> None:
         places = open_places(home)
+        redis.tell(home, places.redis_url)
         home = postgres.prepare(home)
         programs = [*server_programs(home, own_database=True, own_redis=False), redis_program(home, places)]
         self._start_first(supervisor, home, programs)
@@ -276,6 +278,7 @@ def _program(
         after=after,
         wanted=probe.has_streams if part.kind == "streams" else None,
         waits=lambda pid: probe.waits(part.kind, pid),
+        niceness=LIGHT_NICENESS if part.kind == "light" else 0,
     )
 
 

@@ -23,7 +23,7 @@ from console.supervisor.leftovers import end_strays, sweep
 from console.supervisor.pids import die_with_parent
 from console.supervisor.processes import Program, State, Supervisor, describe_exit
 from console.supervisor.programs import WorkerProbe, environment_of, part_programs, server_programs, web_program
-from console.supervisor.settings_check import bind_port, check_settings
+from console.supervisor.settings_check import bind_port, check_settings, check_spark
 
 WITHOUT = "LEVEE_UP_WITHOUT"  # tests only: parts not to start, by name, with commas
 
@@ -56,6 +56,7 @@ class Instance:
 
     def _run(self) -> None:
         check_settings(self._env)
+        check_spark(self._env)
         with lock_home(self._env.home):
             refuse_half_restored(self._env.home)
             tools.check_set_up()
@@ -70,12 +71,14 @@ class Instance:
             journal.write("stopped")
 
     def _keep_running(self, supervisor: Supervisor, home: Home, java_home: Path, listener: socket.socket) -> None:
+        redis.forget(home)  # of a `cluster` that was killed in this home
         try:
             self._start(supervisor, home, java_home, listener)
             supervisor.run(lambda: self._stop_asked)
         finally:
             supervisor.stop()
             end_strays(home)
+            redis.forget(home)
 
     def _start(self, supervisor: Supervisor, home: Home, java_home: Path, listener: socket.socket) -> None:
         home = self._start_servers(supervisor, home)

@@ -40,7 +40,8 @@ def database(setting: str, arguments: Mapping[str, Any]) -> Need:
             psycopg.connect(**{"connect_timeout": 5, **arguments}).close()
         except psycopg.Error as error:
             cause = f"{setting}: {first_line(error)}"
-            if any(words in cause for words in WRONG):
+            # A ProgrammingError is about an option of the address, before anything was asked.
+            if isinstance(error, psycopg.ProgrammingError) or any(words in cause for words in WRONG):
                 raise StartRefused(cause) from error
             return cause
         return None
@@ -55,7 +56,12 @@ def broker(setting: str, address: str) -> Need:
         try:
             with redis.Redis.from_url(address, socket_timeout=5, socket_connect_timeout=5) as client:
                 client.ping()
-        except (redis.exceptions.AuthenticationError, redis.exceptions.ResponseError, ValueError) as error:
+        except (
+            redis.exceptions.AuthenticationError,
+            redis.exceptions.ResponseError,
+            ValueError,
+            TypeError,  # names an option of the address that there isn't
+        ) as error:
             raise StartRefused(f"{setting}: {first_line(error)}") from error
         except redis.RedisError as error:
             return f"{setting}: Redis doesn't answer: {first_line(error)}"

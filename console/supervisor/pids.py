@@ -1,5 +1,6 @@
 """Who a process is: pid, start ticks and boot id together; a pid alone may have been given to another."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -88,6 +89,18 @@ def _group_of(pid: int) -> int | None:
         return None
     fields = stat[stat.rindex(")") + 2 :].split()
     return None if fields[0] in ("Z", "X") else int(fields[2])
+
+
+def give_way(pid: int, niceness: int) -> None:
+    """Lets others have the processors first: `niceness` (0 to 19) for a young process and its session, never less than this process has.
+
+    Linux shares processors out among sessions before it looks at processes, so a session's leader needs both.
+    """
+    least = max(niceness, os.nice(0))
+    with contextlib.suppress(OSError):  # gone already
+        os.setpriority(os.PRIO_PROCESS, pid, least)
+    with contextlib.suppress(OSError):  # a kernel without such groups, or one that forbids it
+        Path(f"/proc/{pid}/autogroup").write_text(str(least))
 
 
 def die_with_parent(sig: signal.Signals) -> Callable[[], None]:

@@ -18,7 +18,7 @@ from console.supervisor.home import Home
 from console.supervisor.journal import Journal
 from console.supervisor.leftovers import end_jvm, jvm_files, kill_group, wait_until
 from console.supervisor.notes import PIDS, STATUSES, Notes
-from console.supervisor.pids import ProcessId, die_with_parent, identify
+from console.supervisor.pids import ProcessId, die_with_parent, give_way, identify
 from console.supervisor.signs import Ear, Sign
 from console.supervisor.tools import PROJECT
 
@@ -52,7 +52,7 @@ class Program:
 
     A program with `wanted` isn't started until that first answers True; from then on it is kept running like any other. It is
     asked in a thread of its own and never raises. `waits` says of a process that isn't ready whether it waits for what a restart can't
-    bring; the time until then doesn't count towards `start_limit`.
+    bring; the time until then doesn't count towards `start_limit`. `niceness`: how far it stands back where processors are short (0 to 19).
     """
 
     name: str
@@ -70,6 +70,7 @@ class Program:
     descriptors: tuple[int, ...] = ()
     wanted: Callable[[], bool] | None = None
     waits: Callable[[int], bool] | None = None
+    niceness: int = 0
 
 
 class Wish:
@@ -191,6 +192,8 @@ class Supervisor:
             self._died(child, f"can't be started: {error}")
             return
         child.identity = identify(child.process.pid)
+        if program.niceness:
+            give_way(child.process.pid, program.niceness)
         self._write_pids()
         self._set(child, State.STARTING)
         self._journal.write("started", process=program.name, pid=child.process.pid)

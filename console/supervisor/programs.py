@@ -22,6 +22,8 @@ WEB_LIMIT_S = 120.0
 WORKER_LIMIT_S = 300.0  # Spark on a busy machine; five times what an idle one needs
 PROBE_EVERY_S = 0.5
 ROOMY_CORES = 4
+# A lake that comes in keeps the light worker busy for minutes: people's pages come first. It gets a third of what another part gets then.
+LIGHT_NICENESS = 5
 WEB_PATIENCE_S = 10.0  # of the question whether the web process works: it may have much to do
 AWAITS_MASTER = "LEVEE_SPARK_MASTER:"  # how a worker's text begins that waits for the master of its cluster
 YOUNG_BEATS = 2.5  # a worker whose last beat is older than so many gives no sign
@@ -105,6 +107,7 @@ def worker_program(
     probe: "WorkerProbe",
     after: tuple[str, ...] = (),
     wanted: Callable[[], bool] | None = None,
+    niceness: int = 0,
 ) -> Program:
     """A Celery worker of one queue; ready once it says so in the database."""
     return Program(
@@ -118,6 +121,7 @@ def worker_program(
         after=after,
         wanted=wanted,
         waits=lambda pid: probe.waits(queue, pid),
+        niceness=niceness,
     )
 
 
@@ -142,7 +146,7 @@ def part_programs(home: Home, java_home: Path, probe: "WorkerProbe") -> list[Pro
         silence=timing().hung,
     )
     return [
-        worker_program("light", environment("light"), probe),
+        worker_program("light", environment("light"), probe, niceness=LIGHT_NICENESS),
         dispatcher,
         worker_program("interactive", environment("interactive"), probe),
         worker_program(

@@ -21,7 +21,7 @@ from console.supervisor.errors import StartRefused
 from console.supervisor.home import make_directories
 from console.supervisor.journal import say
 from console.supervisor.needs import Need
-from console.supervisor.settings_check import check_settings
+from console.supervisor.settings_check import check_settings, check_spark
 
 PREPARE, WEB = "prepare", "web"
 PARTS = (PREPARE, WEB, *command_lines.POOLS, command_lines.DISPATCHER)
@@ -92,6 +92,8 @@ def check_free(address: str) -> None:
 def _check(part: str, env: Env) -> None:
     """Settings that can't work, before anything is waited for."""
     check_settings(env, migrates=part == PREPARE)
+    if part in command_lines.WITH_A_JVM:
+        check_spark(env)
     required = {"LEVEE_DATABASE_URL": env.database_url}
     if part != PREPARE:
         required["LEVEE_REDIS_URL"] = env.redis_url

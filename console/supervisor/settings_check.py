@@ -7,6 +7,7 @@ from pathlib import Path
 
 from console.base.env import Env
 from console.supervisor.errors import StartRefused
+from jobs.engine.config import SettingRefused, cluster_of, overrides_of, spark_conf
 
 
 def check_settings(env: Env, migrates: bool = True) -> None:
@@ -21,6 +22,27 @@ def check_settings(env: Env, migrates: bool = True) -> None:
         _check_spark_conf(env.spark_conf)
     if env.audit_heads != env.home / "audit":
         _check_heads(env.audit_heads)
+
+
+def check_spark(env: Env) -> None:
+    """Refuses what a worker with Spark would refuse as often as it is started: a cluster without its secret, a changed safety setting.
+
+    Raises StartRefused, SettingError.
+    """
+    cluster, overrides = cluster_of(env), overrides_of(env)
+    try:
+        spark_conf(
+            "spark",
+            jars=(),
+            archive=None,
+            cores=1,
+            memory_bytes=0,
+            scratch=env.home,
+            cluster=cluster,
+            overrides=overrides,
+        )
+    except SettingRefused as error:
+        raise StartRefused(str(error)) from None
 
 
 def _check_heads(place: Path) -> None:

@@ -50,7 +50,9 @@ function act(event) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select, [contenteditable], [role=combobox], [role=listbox]");
+  // A field of a dialog that has just been closed keeps the focus for a moment.
+  const field = event.target.closest("input, textarea, select, [contenteditable], [role=combobox], [role=listbox]");
+  const isTyping = field?.checkVisibility();
   const isModified = event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented;
   if (isOn && !isTyping && !isModified && !document.querySelector("dialog[open]") && act(event)) {
     event.preventDefault();

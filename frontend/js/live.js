@@ -2,6 +2,9 @@
 // being typed: it is dropped, and the field asks again by itself.
 import htmx from "htmx.org";
 
+// What is swapped in works at once: while it settles, by a timer, what is typed or chosen in it would be heard by nobody.
+htmx.config.defaultSettleDelay = 0;
+
 document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-live]");
   if (form && event.target.hasAttribute("hx-post")) {

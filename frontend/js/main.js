@@ -8,5 +8,8 @@ import "./lists.js";
 import "./live.js";
 import "./log.js";
 import "./narrow.js";
+import "./once.js";
+import "./press.js";
+import "./session.js";
 import "./statement.js";
 import "./scroll.js";

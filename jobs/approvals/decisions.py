@@ -26,7 +26,7 @@ from jobs.lifecycle import wakeups
 from jobs.lifecycle.cancelling import require_person
 from jobs.lifecycle.transitions import Fenced, move, note
 from jobs.models import Decision, Edit, Job, Worker
-from jobs.policy.approvers import doubt_of
+from jobs.policy.approvers import doubt_of, has_shaped
 from jobs.policy.evaluate import approvals, required
 from jobs.requests.asking import Requested, check_reason, request
 from tables.sync import log_access
@@ -191,7 +191,8 @@ def _check_comment(text: str) -> None:
 def _check_may_decide(actor: Actor, job: Job, action: Action) -> None:
     """Requires another person's request, and the role on the job's table. There is no bypass."""
     person = require_person(actor)
-    if job.requested_by_id == person.pk or job.edits.filter(person=person).exists():
+    own = job.requested_by_id == person.pk or job.edits.filter(person=person).exists() or has_shaped(person, job)
+    if own:
         problem = Problem(403, "not_your_own", "You can’t decide your own request. Nothing was changed.")
     elif actor.token is not None and not actor.token.allows(TokenScope.APPROVE):
         problem = Problem(403, "forbidden", "This token lacks the scope approve.")

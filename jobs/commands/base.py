@@ -13,10 +13,12 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.domain.commands import Command
 from jobs.domain.engine import UNCHECKED, Checked
-from jobs.domain.errors import Refusal
+from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Measure
+from jobs.domain.results import Result
 from jobs.models import Job
-from jobs.targets.subject import Subject
+from jobs.targets.definition import definition_sha256
+from jobs.targets.subject import Subject, subject_of
 from tables.models import Table
 
 C = TypeVar("C", bound=Command)
@@ -97,6 +99,7 @@ class Handling(ABC, Generic[C]):
 
     editable: bool = False
     not_undone: str = ""  # why a restore can't undo its commit; empty if it can
+    several_commits: bool = False  # whether one run makes commits one after the other, all with the job's mark
 
     def check(self, command: C) -> None:
         """Refuses what the command's text alone rules out. Raises Problem 400."""
@@ -133,6 +136,17 @@ class Handling(ABC, Generic[C]):
         """The read that returns some of the rows it affects; None for a command that isn't about single rows."""
         return None
 
+    def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
+        """The job's error if its commits, whose last is `result`, are a part of what it should do; None if they are all of it.
+
+        For a command with several commits: a run may fail, or die, between two of them. The job then ends as failed with its version.
+        """
+        return None
+
+    def reread(self, job: Job, result: Result) -> Result:
+        """The result with what only another look at the table tells, if the run hasn't told it: it may have died after a commit."""
+        return result
+
     def edited(self, job: Job, change: Mapping[str, Any]) -> Edited:
         """The request with its requester's change. Raises Problem; 409 `wrong_state` for a command that can't be edited."""
         raise Problem(409, "wrong_state", f"You can’t edit a {job.command}: withdraw it and request it again.")
@@ -149,3 +163,52 @@ def stored(value: type[C], job: Job) -> C:
         text = f"{value.kind}: schema version {job.schema_version}, this build knows {value.schema_version}"
         raise ValueError(text)
     return value(**job.parameters)
+
+
+MOVED_SHAPE = "The table’s schema or partitioning has changed since the preview."
+
+
+def rewrite_drift(job: Job, subject: Subject) -> Drift:
+    """The drift of a command that writes files again and changes no row: newer commits don't make it stale, another table or shape does."""
+    preview, head = job.preview or {}, subject.version
+    if subject.metadata.id != preview.get("table_id"):
+        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+    if subject.shape_sha256 != preview.get("shape_sha256"):
+        return Drift(Verdict.MOVED, head, MOVED_SHAPE)
+    if head == job.base_version:
+        return Drift(
+            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
+        )
+    text = f"The table has moved to version {head:,}. {job.command.capitalize()} changes no row, so it runs on that version."
+    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+
+
+def rewrite_look(job: Job) -> Drift:
+    """The same for pages: MOVED where the table can't be read."""
+    try:
+        return rewrite_drift(job, subject_of(job.table_id))
+    except CommandRefused as refused:
+        return Drift(Verdict.MOVED, None, str(refused))
+
+
+def definition_drift(job: Job, subject: Subject) -> Drift:
+    """The drift of a command that changes a table's definition: new data doesn't make it stale, another definition does."""
+    preview, head = job.preview or {}, subject.version
+    if subject.metadata.id != preview.get("table_id"):
+        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+    if definition_sha256(subject) != preview.get("definition_sha256"):
+        return Drift(Verdict.MOVED, head, "The table’s properties, schema or protocol have changed since the preview.")
+    if head == job.base_version:
+        return Drift(
+            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
+        )
+    text = f"The table has moved to version {head:,}, with the same properties, schema and protocol."
+    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+
+
+def definition_look(job: Job) -> Drift:
+    """The same for pages: MOVED where the table can't be read."""
+    try:
+        return definition_drift(job, subject_of(job.table_id))
+    except CommandRefused as refused:
+        return Drift(Verdict.MOVED, None, str(refused))

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.base.errors import Problem
+from jobs.commands.alter_schema import comparison as alter_schema_comparison
+from jobs.commands.alter_schema import wording as alter_schema_wording
+from jobs.commands.alter_schema.handling import AlterSchemaHandling
+from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.commands.base import Drift, Edited, Handling
+from jobs.commands.clone import comparison as clone_comparison
+from jobs.commands.clone import wording as clone_wording
+from jobs.commands.clone.handling import CloneHandling
+from jobs.commands.clone.rules import Clone
 from jobs.commands.convert import wording as convert_wording
 from jobs.commands.convert.handling import ConvertHandling
 from jobs.commands.convert.rules import Convert
@@ -15,20 +23,36 @@ from jobs.commands.delete import comparison as delete_comparison
 from jobs.commands.delete import wording as delete_wording
 from jobs.commands.delete.handling import DeleteHandling
 from jobs.commands.delete.rules import Delete
+from jobs.commands.drop_feature import comparison as drop_feature_comparison
+from jobs.commands.drop_feature import wording as drop_feature_wording
+from jobs.commands.drop_feature.handling import DropFeatureHandling
+from jobs.commands.drop_feature.rules import DropFeature
 from jobs.commands.optimize import comparison as optimize_comparison
 from jobs.commands.optimize import wording as optimize_wording
 from jobs.commands.optimize.handling import OptimizeHandling
 from jobs.commands.optimize.rules import Optimize
+from jobs.commands.reorg import comparison as reorg_comparison
+from jobs.commands.reorg import wording as reorg_wording
+from jobs.commands.reorg.handling import ReorgHandling
+from jobs.commands.reorg.rules import Reorg
 from jobs.commands.restore import comparison as restore_comparison
 from jobs.commands.restore import wording as restore_wording
 from jobs.commands.restore.handling import RestoreHandling
 from jobs.commands.restore.rules import Restore
+from jobs.commands.set_properties import comparison as set_properties_comparison
+from jobs.commands.set_properties import wording as set_properties_wording
+from jobs.commands.set_properties.handling import SetPropertiesHandling
+from jobs.commands.set_properties.rules import SetProperties
 from jobs.commands.stream_round import wording as stream_round_wording
 from jobs.commands.stream_round.handling import StreamRoundHandling
 from jobs.commands.stream_round.rules import StreamRound
+from jobs.commands.vacuum import comparison as vacuum_comparison
+from jobs.commands.vacuum import wording as vacuum_wording
+from jobs.commands.vacuum.handling import VacuumHandling
+from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command
-from jobs.domain.comparison import Line, Preview
-from jobs.domain.results import Result
+from jobs.domain.comparison import Line, Preview, Unit
+from jobs.domain.results import Result, affected_rows
 from jobs.domain.wording import Figure, Wording
 from jobs.models import Job
 
@@ -48,6 +72,8 @@ class Row:
     `is_always_reviewed`: it has a review even if the policy requires no approval. `takes_tree`: it works on everything below its
     directory, so only one job may run there. `queue`: the queue of its runs, which is a kind of worker.
     `is_requested`: you request it through `POST /jobs` and a page of its own; without, another room of Levee enters its jobs.
+    `schedule_bytes`: the field of its preview that a schedule's `max_bytes` bounds; empty: it makes no sense again and again, or each
+    run needs its own review, so it can't be scheduled. `is_rehearsable`: its preview can run it on a clone, as its runner says how.
     """
 
     value: type[Command]
@@ -59,6 +85,12 @@ class Row:
     takes_tree: bool = False
     queue: str = "spark"
     is_requested: bool = True
+    schedule_bytes: str = ""
+    is_rehearsable: bool = False
+
+    @property
+    def may_be_scheduled(self) -> bool:
+        return bool(self.schedule_bytes)
 
     @property
     def kind(self) -> str:
@@ -82,6 +114,7 @@ ROWS: dict[str, Row] = {
             DeleteHandling(),
             web="jobs.web.commands.delete",
             compare=delete_comparison.compare,
+            is_rehearsable=True,
         ),
         Row(
             Restore,
@@ -89,6 +122,7 @@ ROWS: dict[str, Row] = {
             RestoreHandling(),
             web="jobs.web.commands.restore",
             compare=restore_comparison.compare,
+            is_rehearsable=True,
         ),
         Row(
             Optimize,
@@ -96,7 +130,58 @@ ROWS: dict[str, Row] = {
             OptimizeHandling(),
             web="jobs.web.commands.optimize",
             compare=optimize_comparison.compare,
+            is_rehearsable=True,
             is_always_reviewed=False,
+            schedule_bytes="bytes_in",
+        ),
+        Row(
+            Reorg,
+            reorg_wording,
+            ReorgHandling(),
+            web="jobs.web.commands.reorg",
+            compare=reorg_comparison.compare,
+            is_always_reviewed=False,
+            schedule_bytes="bytes_in",
+        ),
+        Row(
+            Clone,
+            clone_wording,
+            CloneHandling(),
+            web="jobs.web.commands.clone",
+            compare=clone_comparison.compare,
+            is_always_reviewed=False,
+            takes_tree=True,
+        ),
+        Row(
+            AlterSchema,
+            alter_schema_wording,
+            AlterSchemaHandling(),
+            web="jobs.web.commands.alter_schema",
+            compare=alter_schema_comparison.compare,
+        ),
+        Row(
+            SetProperties,
+            set_properties_wording,
+            SetPropertiesHandling(),
+            web="jobs.web.commands.set_properties",
+            compare=set_properties_comparison.compare,
+            is_always_reviewed=False,
+        ),
+        Row(
+            DropFeature,
+            drop_feature_wording,
+            DropFeatureHandling(),
+            web="jobs.web.commands.drop_feature",
+            compare=drop_feature_comparison.compare,
+        ),
+        Row(
+            Vacuum,
+            vacuum_wording,
+            VacuumHandling(),
+            web="jobs.web.commands.vacuum",
+            compare=vacuum_comparison.compare,
+            takes_tree=True,
+            schedule_bytes="bytes",
         ),
         Row(
             StreamRound,
@@ -137,6 +222,12 @@ def always_reviewed() -> frozenset[str]:
 def tree_takers() -> list[str]:
     """The commands that work on everything below their directory."""
     return [kind for kind, row in ROWS.items() if row.takes_tree]
+
+
+def is_rehearsable(kind: str) -> bool:
+    """Whether a request of this command may ask for a rehearsal."""
+    row = ROWS.get(kind)
+    return row is not None and row.is_rehearsable
 
 
 def queue_of(kind: str) -> str:
@@ -232,9 +323,46 @@ def not_undone(job: Job) -> str:
     return row.handling.not_undone if row else f"A restore can’t undo a {job.command}."
 
 
+def commits_several(job: Job) -> bool:
+    """Whether a run of the job's command makes several commits, one after the other."""
+    row = ROWS.get(job.command)
+    return row is not None and row.handling.several_commits
+
+
+def several_kinds() -> list[str]:
+    """The commands whose run makes several commits."""
+    return [kind for kind, row in ROWS.items() if row.handling.several_commits]
+
+
+def shortfall(job: Job, result: Result) -> Mapping[str, Any] | None:
+    """The job's error if its commits are only a part of what it should do; None if they are all of it."""
+    row = ROWS.get(job.command)
+    return row.handling.shortfall(job, result) if row else None
+
+
+def reread(job: Job, result: Result) -> Result:
+    """The result with what another look at the table tells, where the run hasn't told it. Reads the table; its run is over."""
+    row = ROWS.get(job.command)
+    return row.handling.reread(job, result) if row else result
+
+
 def compared(job: Job, result: Result) -> list[Line]:
     """Its run compared with its prediction, metric by metric; empty for a run that committed nothing."""
     row = ROWS.get(job.command)
     if row is None or result.no_op or result.version is None:
         return []
     return list(row.compare(job.preview or {}, result))
+
+
+def rehearsed(job: Job) -> list[Figure]:
+    """The metrics of its rehearsal that the command has words for, times aside; empty without one, or if nothing was committed there."""
+    row, preview = ROWS.get(job.command), job.preview or {}
+    metrics = (preview.get("rehearsal") or {}).get("operation_metrics") or {}
+    if row is None or not metrics:
+        return []
+    result = Result(None, None, operation_metrics=metrics, num_affected_rows=affected_rows(metrics))
+    return [
+        Figure(line.label, line.actual, line.name, unit=line.unit)
+        for line in row.compare(preview, result)
+        if isinstance(line.actual, int) and line.unit is not Unit.MILLISECONDS
+    ]

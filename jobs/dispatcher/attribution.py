@@ -17,11 +17,13 @@ from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
+from jobs.commands.registry import commits_several
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.turns import Turns
 from jobs.domain.states import OPEN
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Decision, Job, StreamBatch, StreamRound
+from jobs.schedules.queries import approvers_of_run
 from tables.history.destructive_effects import words_of
 from tables.history.queries import STREAMING
 from tables.models import Commit, Explanation
@@ -49,6 +51,8 @@ class Explaining:
     def __call__(self) -> int:
         """One round. Returns how many commits it judged."""
         waiting = Explanation.objects.filter(verdict=Verdict.WAITING).select_related("table")
+        if not waiting.exists():
+            return 0  # usually: without a look at jobs
         waiting = waiting.annotate(may_come=_job_may_come())
         looked = judged = 0
         for turns, may_come in ((self._ready, False), (self._open, True)):
@@ -104,7 +108,7 @@ def judgement(commit: Commit) -> Judgement:
     # Any writer can copy a job's id out of the log; the digest ties the commit to the request that people approved.
     if digest_in(commit.user_metadata) != job.digest:
         return Judgement(Verdict.FORGED, f"It names the job {job.pk} with a digest that isn't that job's.")
-    if job.version == commit.version or _is_of_a_batch(job, commit):
+    if commit.version in job.versions or _is_of_a_batch(job, commit) or _is_of_several(job, commit):
         return _approved(job)
     if _is_booked_later(job):
         return Judgement(Verdict.WAITING, "")
@@ -129,6 +133,19 @@ def _is_of_a_round(job: Job, commit: Commit) -> bool:
     return commit.version > first and commit.committed_at < end and StreamRound.objects.filter(job=job).exists()
 
 
+def _is_of_several(job: Job, commit: Commit) -> bool:
+    """Whether the commit is one of several of a run whose commit was found after its end, so that no result lists them.
+
+    By the same limits as a round's.
+    """
+    if job.version is None or job.finished_at is None or commit.committed_at is None or job.result is not None:
+        return False
+    if not commits_several(job):
+        return False
+    end = job.finished_at + timedelta(seconds=timing().late_commit)
+    return commit.version > (-1 if job.base_version is None else job.base_version) and commit.committed_at < end
+
+
 def _is_booked_later(job: Job) -> bool:
     return StreamRound.objects.filter(job=job, booked_at=None).exists()
 
@@ -151,7 +168,8 @@ def _approved(job: Job) -> Judgement:
     if not required:
         return Judgement(Verdict.NEEDED_NONE, "Its job needed no approval.")
     valid = Decision.objects.filter(job=job, digest=job.digest, decision=Decision.Kind.APPROVE, voided_at=None)
-    count = valid.exclude(person=F("job__requested_by")).values("person").distinct().count()
+    people = set(valid.exclude(person=F("job__requested_by")).values_list("person", flat=True))
+    count = len(people | approvers_of_run(job))
     if count < required:
         return Judgement(Verdict.UNAPPROVED, f"The job {job.pk} needed {required} approvals and has {count}.")
     return Judgement(Verdict.APPROVED, f"Its job was approved by {count}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,6 +18,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
 from jobs.dispatcher.reconcile import WHO
+from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import Turns
 from jobs.domain.results import Result
 from jobs.domain.states import State
@@ -26,9 +28,9 @@ from jobs.lifecycle.transitions import note
 from jobs.models import Job
 from tables.sync import log_access
 
-AT_ONCE = 1_000  # jobs of a round
+AT_ONCE = 1_000  # jobs of a store in a round
 COMMITS = 100  # of one job's table in a round
-SECONDS = 1.0  # of a round: the other rounds wait for it
+SECONDS = 1.0  # of a round at one store
 _FIELDS = ("command", "location", "base_version", "finished_at", "digest", "table_id", "attempt", "state")
 
 
@@ -42,7 +44,19 @@ class Seen:
 
 
 class LateCommits:
-    """Looks for the marks of jobs that ran and ended without a commit; reports each late commit once, on job, table and audit.
+    """Looks for the marks of jobs that ran and ended without a commit; reports each late commit once, on job, table and audit."""
+
+    def __init__(self) -> None:
+        self._stores = Stores()
+        self._searches = defaultdict[str, Search](Search)
+
+    def __call__(self) -> int:
+        """One round. Returns how many commits it found."""
+        return self._stores.ask(_lost(), lambda jobs, store: self._searches[store].go_on(jobs))
+
+
+class Search:
+    """The search in one store's tables.
 
     It remembers its place between rounds: no round reads a commit twice, and the next one continues where the last one stopped.
     """
@@ -51,11 +65,11 @@ class LateCommits:
         self._seen: dict[uuid.UUID, Seen] = {}
         self._turns = Turns[Job]()
 
-    def __call__(self) -> int:
+    def go_on(self, jobs: QuerySet[Job]) -> int:
         """One round. Returns how many commits it found."""
         ends, count = time.monotonic() + SECONDS, 0
         self._forget()
-        for job in self._turns.take(_lost().only(*_FIELDS), AT_ONCE):
+        for job in self._turns.take(jobs.only(*_FIELDS), AT_ONCE):
             count += self._look(job)
             if time.monotonic() >= ends:
                 break

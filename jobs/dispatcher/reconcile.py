@@ -6,6 +6,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count, Q, QuerySet
@@ -16,9 +17,10 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from console.base.logs import log
-from jobs.commands.registry import clean_up, queue_of
+from jobs.commands.registry import clean_up, commits_several, queue_of, reread, shortfall
 from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
+from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import Turns
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
@@ -27,29 +29,34 @@ from jobs.lifecycle.log_context import about_job
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job, JobEvent, Worker
+from jobs.schedules.refusals import run_limit
 from jobs.worker.claims import LOST_PREVIEW
 from tables.sync import log_access
 
 WHO = "dispatcher"
 LOST = Q(lease_until=None) | Q(lease_until__lt=Now())
 AT_ONCE = 500  # jobs of a kind in a round
+_STORES = Stores()
 _turns = defaultdict[str, Turns[Job]](Turns)
 
 
-def reconcile() -> int:
-    """One round over every claim whose lease has lapsed. Returns how many jobs it changed."""
+def reconcile(stores: Stores = _STORES) -> int:
+    """One round of a dispatcher over every claim whose lease has lapsed. Returns how many jobs it changed.
+
+    Lost runs are decided store by store, since a store may say nothing for long; all else needs none.
+    """
     return (
         _each(_take_over, Job.objects.filter(LOST, state=State.RUNNING))
-        + _each(_decide, _unknown())
+        + stores.ask(_unknown(), lambda jobs, store: _each(_decide, jobs, store))
         + _each(_give_preview_up, _hopeless_previews())
         + _each(_end_unheeded, _unheeded_cancels())
     )
 
 
-def _each(act: Callable[[uuid.UUID], bool], jobs: QuerySet[Job]) -> int:
+def _each(act: Callable[[uuid.UUID], bool], jobs: QuerySet[Job], store: str = "") -> int:
     """Acts on each job in its turn. A failure for one (an audit that can't be written, a lost race) doesn't hold up the others."""
     done = 0
-    for job in _turns[act.__name__].take(jobs.only("pk"), AT_ONCE):
+    for job in _turns[f"{act.__name__} {store}"].take(jobs.only("pk"), AT_ONCE):
         try:
             with about_job(job.pk):
                 done += act(job.pk)
@@ -96,9 +103,12 @@ def _decide(pk: uuid.UUID) -> bool:
     if dead is False:
         return False
     try:
-        result = endings.committed(job)
+        result = endings.all_committed(job) if commits_several(job) else endings.committed(job)
     except endings.Unreadable as error:
         return _wait_for_log(job, dead, str(error))
+    # A store may have been silent for so long that another dispatcher has decided, and another attempt writes there.
+    if not Job.objects.filter(pk=pk, state=job.state, token=job.token).exists():
+        return False
     unread_logs.tell_end(job, WHO)
     if result is not None:
         return _succeed(job, result)
@@ -110,16 +120,23 @@ def _last_run(job: Job) -> Attempt | None:
 
 
 def _fence_cancelled(job: Job) -> bool:
-    return bool(Job.objects.filter(LOST, pk=job.pk, state=State.CANCELLING).update(token=_new_token()))
+    job.token = _new_token()
+    return bool(Job.objects.filter(LOST, pk=job.pk, state=State.CANCELLING).update(token=job.token))
 
 
 def _succeed(job: Job, result: Result) -> bool:
-    result = endings.judged(job, result)
+    result = reread(job, endings.judged(job, result))
     text = f"The worker was lost after its commit, which Levee found in the history as version {result.version:,}."
+    error = shortfall(job, result)
+    changes: dict[str, Any] = {"result": result.as_json(), "version": result.version}
+    target = State.SUCCEEDED if error is None else State.FAILED
+    if error is not None:
+        text = "The worker was lost between two commits of this job."
+        changes["error"] = dict(error)
     with transaction.atomic():
         move(
-            job, State.SUCCEEDED, Cause.DISPATCHER, WHO,
-            only_from=_now(job), text=text, result=result.as_json(), version=result.version, attempt_outcome="lost, committed",
+            job, target, Cause.DISPATCHER, WHO,
+            token=job.token, only_from=_now(job), text=text, attempt_outcome="lost, committed", **changes,
         )  # fmt: skip
         # The light worker syncs the catalog later: no trouble with one table may hold up this round.
         log_access.sync_soon(job.table_id)
@@ -128,7 +145,7 @@ def _succeed(job: Job, result: Result) -> bool:
 
 
 def _now(job: Job) -> frozenset[State]:
-    """The state that the decision was made on: of several dispatchers only one can then write."""
+    """The state that the decision was made on: of several dispatchers only one can then write, by the token of this very loss."""
     return frozenset({State(job.state)})
 
 
@@ -137,10 +154,10 @@ def _without_commit(job: Job, attempt: Attempt) -> bool:
     if job.state == State.CANCELLING or job.cancel_requested_at:
         _end(job, State.CANCELLED, "lost", text="Levee ended the worker. Nothing was committed.")
     elif attempt.outcome == "limit":
-        _end(job, State.FAILED, "lost", error=endings.limit_reached("a run", timing().run_limit))
+        _end(job, State.FAILED, "lost", error=endings.limit_reached("a run", run_limit(job, timing().run_limit)))
     elif attempt.outcome == "stopping":
         text = "The worker was stopped on purpose before it committed anything. This doesn’t count as an attempt."
-        release(job, Cause.DISPATCHER, WHO, text)
+        release(job, Cause.DISPATCHER, WHO, text, token=job.token)
         wakeups.wake(queue_of(job.command))
     elif job.attempt >= MAX_ATTEMPTS:
         _end(job, State.FAILED, "lost", error=endings.ATTEMPTS_EXHAUSTED)
@@ -152,7 +169,7 @@ def _without_commit(job: Job, attempt: Attempt) -> bool:
 def _end(job: Job, target: State, attempt_outcome: str, **changes: object) -> None:
     move(
         job, target, Cause.DISPATCHER, WHO,
-        only_from=_now(job), attempt_outcome=attempt_outcome, **changes,  # type: ignore[arg-type]
+        token=job.token, only_from=_now(job), attempt_outcome=attempt_outcome, **changes,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection
@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.registry import queue_of
-from jobs.dispatcher import lost_quorum, streams
+from jobs.dispatcher import lost_quorum, schedules, streams
 from jobs.dispatcher.absent_workers import mark_absent
 from jobs.dispatcher.attribution import explain_commits
 from jobs.dispatcher.hung_workers import HungWorkers
@@ -32,17 +32,23 @@ from tables.catalog.due import syncs_due
 
 LONGEST_BACK_OFF = 300.0  # seconds
 STREAMS_LOOK = 2.0  # seconds: whoever has started a stream waits for its batches on the page
+LAST_ANSWERS = 5.0  # seconds that a dispatcher which stops waits for the rounds that ask stores
 SAMPLE_LOOK = 20.0  # seconds: a file of the sample lake arrives a minute after the last one
 ENOUGH = 16  # wake-ups waiting in a queue: more would wake no further worker
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One kind of round: its interval in seconds, and its act, which returns how much it did."""
+    """One kind of round: its interval in seconds, and its act, which returns how much it did.
+
+    `asks_stores`: its act reads tables' logs or streams' sources. A store may take the connection and then say nothing for half a
+    minute, so the round has a thread of its own.
+    """
 
     kind: str
     every: Callable[[], float]
     act: Callable[[], int]
+    asks_stores: bool = False
 
 
 def wake_waiting() -> int:
@@ -81,11 +87,12 @@ ROUNDS = (
     Round("wake", lambda: timing().wake, wake_waiting),
     Round("reads", lambda: timing().wake, read_executor.take_back),
     Round("quorum", lambda: timing().wake, lost_quorum.send_back),
-    Round("reconcile", lambda: timing().reconcile, reconcile),
+    Round("reconcile", lambda: timing().reconcile, reconcile, asks_stores=True),
     Round("hung", lambda: timing().reconcile, HungWorkers().end),
     Round("absent", lambda: timing().reconcile, mark_absent),
-    Round("late_commits", lambda: timing().reconcile, find_late_commits),
-    Round("streams", lambda: min(timing().wake, STREAMS_LOOK), streams.look),
+    Round("late_commits", lambda: timing().reconcile, find_late_commits, asks_stores=True),
+    Round("streams", lambda: min(timing().wake, STREAMS_LOOK), streams.look, asks_stores=True),
+    Round("schedules", lambda: min(timing().wake, STREAMS_LOOK), schedules.look, asks_stores=True),
     Round("explain", lambda: timing().wake, explain_commits),
     Round("sample", lambda: SAMPLE_LOOK, grow),
     Round("tidy", lambda: timing().housekeeping, tidy),
@@ -93,11 +100,36 @@ ROUNDS = (
 
 
 def run_for_ever(stop: threading.Event) -> None:
-    """Runs every round at its interval until `stop` is set, backing off from one that fails. Waits for a database that is away."""
-    due = {r.kind: 0.0 for r in ROUNDS}
-    failures = {r.kind: 0 for r in ROUNDS}
+    """Runs every round at its interval until `stop` is set, backing off from one that fails. Waits for a database that is away.
+
+    Rounds that ask stores run beside the others, each in a thread. Each round is safe beside any other, since there may be several
+    dispatchers.
+    """
+    apart = [
+        threading.Thread(target=_run_apart, args=(each, stop), name=f"round-{each.kind}", daemon=True)
+        for each in ROUNDS
+        if each.asks_stores
+    ]
+    for thread in apart:
+        thread.start()
+    _run_in_turn([each for each in ROUNDS if not each.asks_stores], stop)
+    until = time.monotonic() + LAST_ANSWERS
+    for thread in apart:  # one that still waits for its store then ends with the process, as when that is killed
+        thread.join(max(0.0, until - time.monotonic()))
+
+
+def _run_apart(round_: Round, stop: threading.Event) -> None:
+    try:
+        _run_in_turn([round_], stop)
+    finally:
+        connection.close()  # this thread's
+
+
+def _run_in_turn(rounds: Sequence[Round], stop: threading.Event) -> None:
+    due = {r.kind: 0.0 for r in rounds}
+    failures = {r.kind: 0 for r in rounds}
     while not stop.is_set():
-        for round_ in ROUNDS:
+        for round_ in rounds:
             if time.monotonic() >= due[round_.kind]:
                 failures[round_.kind] = 0 if run_round(round_) else failures[round_.kind] + 1
                 due[round_.kind] = time.monotonic() + pause(round_, failures[round_.kind])
@@ -121,7 +153,9 @@ def run_round(round_: Round) -> bool:
         did = round_.act()
         seconds = round(time.monotonic() - started, 3)
         values = {"at": Now(), "seconds": seconds, "text": f"{did} done", "failures": 0, "error": ""}
-        DispatcherRound.objects.update_or_create(kind=round_.kind, defaults=values)
+        # One statement, each time but the first.
+        if not DispatcherRound.objects.filter(kind=round_.kind).update(**values):
+            DispatcherRound.objects.update_or_create(kind=round_.kind, defaults=values)
     except (OperationalError, InterfaceError, Problem) as error:  # the database, or its audit, can't be written
         log.error("round_failed", round=round_.kind, error=str(error).split("\n")[0])
         connection.close()

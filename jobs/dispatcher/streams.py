@@ -15,6 +15,8 @@ def look() -> int:
     """Returns how many rounds it booked and opened. Sources that don't answer hold it up for `lag.LOOKS.seconds` in all."""
     lag.LOOKS.forget()
     ended, due = booking.ended(), rounds.due()
+    if not ended and not due:
+        return 0  # usually: without the questions about none
     booking.look_ahead(ended)
     rounds.look_ahead(due)
     return _each(booking.book, ended) + _each(rounds.open_if_due, due)

@@ -72,6 +72,12 @@ class Engine(Protocol):
         """Runs the command. `preview` is the job's, as it is stored."""
         ...
 
+    def rehearse(
+        self, command: Command, preview: Mapping[str, Any], version: int, marks: Marks, report: Report
+    ) -> dict[str, Any]:
+        """Runs the command for real on a private clone of its table at a version, and removes it: the preview's `rehearsal`."""
+        ...
+
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes` or `matched`.
 

@@ -45,4 +45,45 @@ class Restorable:
     rows_gone: int | None = None
 
 
-Measure = Inspection | Matched | Restorable
+@dataclass(frozen=True, slots=True)
+class Deletable:
+    """The files that a vacuum would delete from storage: neither of `version` nor removed since `cut_ms`, and not changed since then.
+
+    Times are ms since 1970; `planned_at_ms` is that of the plan. `files`, `bytes` and `directories` (empty ones) go; of the files,
+    `untracked_files` with `untracked_bytes` are those that the log doesn't name. `digest` is of their names, `sample` names some.
+    `by_age` are `{hours, files, bytes}` since when they aren't needed, `by_commit` `{version, files, bytes}` of the commits that removed
+    most; `curve` is `{hours, files, bytes}`: what would go with each retention. `dying` are spans of versions that lose a file. `listed`
+    counts the files that were looked at, None for a plan by the log alone. `nested` names Delta tables inside, `nested_count` counts them.
+    """
+
+    version: int
+    planned_at_ms: int
+    cut_ms: int
+    files: int
+    bytes: int
+    directories: int
+    untracked_files: int
+    untracked_bytes: int
+    digest: str
+    listed: int | None
+    by_age: tuple[Mapping[str, int | None], ...] = ()
+    by_commit: tuple[Mapping[str, int], ...] = ()
+    curve: tuple[Mapping[str, int], ...] = ()
+    dying: tuple[tuple[int, int], ...] = ()
+    sample: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
+    nested_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Violating:
+    """The rows that violate new CHECK constraints at `version`: where one is false or NULL.
+
+    `rows` has them by the number of the change that adds the constraint, since a name can come again after its drop.
+    """
+
+    version: int
+    rows: Mapping[str, int]
+
+
+Measure = Inspection | Matched | Restorable | Deletable | Violating

@@ -182,19 +182,19 @@ class ValueSet:
 
     def _why(self, type_name: str) -> str:
         low, high = _ends(type_name, self.seen)
-        span = f"`{low}`" if low == high else f"from `{low}` to `{high}`"
+        span = f"“{low}”" if low == high else f"from “{low}” to “{high}”"
         match type_name:
             case "boolean":
                 return "each true or false"
             case "int":
                 return f"whole numbers {span}"
             case "bigint":
-                return f"whole numbers {span}; `{self.misses['int'][1]}` is too large for int"
+                return f"whole numbers {span}; “{self.misses['int'][1]}” is too large for int"
             case "decimal":
-                return f"numbers {span}; `{self.misses['bigint'][1]}` is not a whole number that bigint holds"
+                return f"numbers {span}; “{self.misses['bigint'][1]}” is not a whole number that bigint holds"
             case "date":
                 return f"dates {span}"
-        return f"times {span}, read in UTC; `{self.misses['date'][1]}` has a time of day that date would drop"
+        return f"times {span}, read in UTC; “{self.misses['date'][1]}” has a time of day that date would drop"
 
     def _why_string(self) -> str:
         if self.padded and self._all_numbers():
@@ -206,13 +206,13 @@ class ValueSet:
         parts = [self._ruled_out(name) for name in ("int", "date") if self._mostly(name)]
         if parts:
             return "; ".join(parts)
-        return f"`{self.misses['timestamp'][1]}` isn’t a number, date, time or boolean"
+        return f"“{self.misses['timestamp'][1]}” isn’t a number, date, time or boolean"
 
     def _ruled_out(self, type_name: str) -> str:
         count, text = self.misses[type_name]
         what = {"int": "numbers", "date": "dates"}[type_name]
         total = len(self.seen)
-        return f"{total - count:,} of {total:,} are {what}, but `{text}` is not"
+        return f"{total - count:,} of {total:,} are {what}, but “{text}” is not"
 
     def _mostly(self, type_name: str) -> bool:
         return not self.more and self.misses[type_name][0] * 2 < len(self.seen)

@@ -11,9 +11,12 @@ APPROVER = "approver"
 
 
 class TableClass(StrEnum):
-    """How much of a table a command affects: all of it, by its kind or by its count, or a part."""
+    """How much of a table a command affects, or for how long: all of its rows, less than a week of retention, something that
+    nobody can take back, or none of these."""
 
     WHOLE_TABLE = "whole_table"
+    SHORT_RETENTION = "short_retention"
+    IRREVERSIBLE = "irreversible"
     ORDINARY = "ordinary"
 
 
@@ -45,13 +48,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The input of a policy. `share` of the table's rows is None if it can't be known."""
+    """The input of a policy. `share` of the table's rows is None if it can't be known.
+
+    `reads` are the ids of another table that the command takes its rows from, and of that one's root: rules for them apply as well.
+    """
 
     command: str
     root: str
     table: str
     table_class: TableClass = TableClass.ORDINARY
     share: float | None = None
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,8 @@ def applies(rule: Rule, case: Case) -> bool:
     """Whether the rule applies to the case. An unknown share counts as large enough."""
     if rule.command != case.command or rule.table_class not in (None, case.table_class):
         return False
-    if rule.scope is not Scope.EVERYTHING and rule.scope_id != {"root": case.root, "table": case.table}[rule.scope]:
+    own = {"root": case.root, "table": case.table}
+    if rule.scope is not Scope.EVERYTHING and rule.scope_id not in {own[rule.scope], *case.reads}:
         return False
     return rule.min_share is None or case.share is None or case.share >= rule.min_share
 
@@ -90,7 +98,7 @@ def decide(rules: Iterable[Rule], case: Case) -> Policy:
     """The policy for a case: the largest number that any applicable rule requires; one that refuses tokens does so for all."""
     applicable = sorted((rule for rule in rules if applies(rule, case)), key=lambda rule: -rule.required_approvals)
     if not applicable:
-        return Policy(0, APPROVER, (f"No rule asks for an approval of this {in_words(case.command)}.",))
+        return Policy(0, APPROVER, (f"No rule asks for an approval of this {job_of(case.command)}.",))
     return Policy(
         applicable[0].required_approvals,
         applicable[0].role,
@@ -105,9 +113,9 @@ def reason(rule: Rule) -> str:
     return f"“{rule.name}”: {sentence(rule)}"
 
 
-def in_words(command: str) -> str:
-    """A command's kind as a sentence says it: `stream round`."""
-    return command.replace("_", " ")
+def job_of(command: str) -> str:
+    """A job of the command as a sentence says it: `stream round job`."""
+    return f"{command.replace('_', ' ')} job"
 
 
 def lowers(before: Rule | None, after: Rule | None) -> bool:
@@ -122,12 +130,15 @@ def lowers(before: Rule | None, after: Rule | None) -> bool:
 
 def sentence(rule: Rule) -> str:
     """The rule as a sentence."""
-    count, command = rule.required_approvals, in_words(rule.command)
+    count, job = rule.required_approvals, job_of(rule.command)
     who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
+    article = "an" if job[0] in "aeiou" else "a"
     about = {
-        None: f"a {command}",
-        TableClass.WHOLE_TABLE: f"a {command} of a whole table",
-        TableClass.ORDINARY: f"a {command} of a part of a table",
+        None: f"{article} {job}",
+        TableClass.WHOLE_TABLE: f"{article} {job} on a whole table",
+        TableClass.SHORT_RETENTION: f"{article} {job} that keeps less than 7 days",
+        TableClass.IRREVERSIBLE: f"{article} {job} that can’t be taken back",
+        TableClass.ORDINARY: f"an ordinary {job}",
     }[rule.table_class]
     share = f" (from {100 * rule.min_share:.4g}% of the rows on)" if rule.min_share is not None else ""
     tokens = "; a token’s approval doesn’t count" if rule.refuses_tokens else ""

@@ -126,3 +126,14 @@ class Result:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Result:
         return cls(**value)
+
+
+def versions_in(result: Mapping[str, Any]) -> set[int]:
+    """The versions that a run committed, by its stored result: the last one, and those that `details` name of several."""
+    details = result.get("details") or {}
+    named = [
+        result.get("version"),
+        details.get("start_version"),
+        *(each["version"] for each in details.get("commits") or ()),
+    ]
+    return {version for version in named if version is not None}

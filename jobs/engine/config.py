@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from console.base.env import Env, SettingError
 
 Kind = Literal["spark", "interactive", "streams"]
 
@@ -48,6 +51,39 @@ class Setting:
 
 class SettingRefused(ValueError):
     """An override in LEVEE_SPARK_CONF that Levee refuses; the message names the key."""
+
+
+def cluster_of(env: Env) -> Cluster | None:
+    """The cluster that the settings name; None for a Spark inside the driver."""
+    if env.spark_master is None:
+        return None
+    return Cluster(
+        env.spark_master,
+        env.spark_secret,
+        env.spark_executor_memory,
+        env.spark_executor_cores,
+        env.spark_cores_max,
+        env.spark_driver_host,
+    )
+
+
+def overrides_of(env: Env) -> dict[str, str] | None:
+    """Spark's settings in the file of LEVEE_SPARK_CONF; None without one. Raises SettingError."""
+    return read_conf(env.spark_conf) if env.spark_conf else None
+
+
+def read_conf(path: Path) -> dict[str, str]:
+    """Reads a file of `key value` lines, in the format of spark-defaults.conf. Raises SettingError with the line's number."""
+    conf = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        parts = re.split(r"[\s=]+", text, maxsplit=1)
+        if len(parts) != 2:
+            raise SettingError("LEVEE_SPARK_CONF", f"line {number} of {path} has no value")
+        conf[parts[0]] = parts[1]
+    return conf
 
 
 def spark_conf(
@@ -148,6 +184,11 @@ def driver_memory(memory_bytes: int) -> int:
     return min(max(memory_bytes // 8, GIB), 8 * GIB)
 
 
+def cached_logs(heap: int) -> int:
+    """How many tables' logs Delta keeps in memory: each takes 1 to 2 MiB with the session that loaded it, here a tenth of the heap."""
+    return heap // (16 << 20)
+
+
 def slots(kind: Kind, cores: int) -> int:
     """Tasks at once in local mode. `interactive` has more than cores: FAIR never takes a slot back, so a read needs a free one."""
     return max(4, 2 * cores) if kind == "interactive" else cores
@@ -169,6 +210,11 @@ def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Pat
     path = ":".join(str(jar) for jar in jars)
     return (
         Setting("spark.driver.memory", f"{heap // (1 << 20)}m", "sized by the machine"),
+        Setting(
+            f"{DELTA}.delta.log.cacheSize",
+            str(cached_logs(heap)),
+            "Delta's own bound, 10,000 logs for an hour each, fills the heap with a few hundred tables",
+        ),
         Setting("spark.driver.extraClassPath", path, "Delta's jars; class data sharing works for the class path only"),
         Setting("spark.executor.extraClassPath", path, "executors see the same files"),
         Setting(
@@ -278,6 +324,9 @@ def _sizes(kind: Kind, cores: int, least: int) -> tuple[Setting, ...]:
             "listings start this many tasks: the default 10,000 takes 91 s for a table of 4 files",
         ),
         Setting("spark.sql.adaptive.enabled", "true", "large shuffles still get as many tasks as they need"),
+        Setting(
+            "spark.ui.liveUpdate.period", "0", "a task that holds a slot is seen at once, not at the next heartbeat"
+        ),
         Setting("spark.ui.retainedJobs", "50", "the driver's memory stays flat over thousands of jobs"),
         Setting("spark.ui.retainedStages", "100", "the driver's memory stays flat over thousands of jobs"),
         Setting("spark.ui.retainedTasks", "2000", "the driver's memory stays flat over thousands of jobs"),

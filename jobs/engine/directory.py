@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from jobs.domain.errors import CommandRefused, DirectorySwapped, Refusal
+from jobs.engine.inside import clone_at
 from jobs.engine.walk import DELTA_LOG
 from tables.deltalog.checkpoints.sidecars import foreign_sidecar
 from tables.deltalog.read import places
@@ -48,6 +49,7 @@ class Directory:
         """
         with _refusing(self.path):
             self._check_whole()
+        self._check_source()
 
     def check_place(self) -> None:
         """Checks that it is still the same directory, but not its contents, which the caller checks. Raises as `check` does."""
@@ -55,7 +57,11 @@ class Directory:
             self._check_path()
 
     def check_after(self) -> None:
-        """The same check after Spark has begun to change it. Raises DirectorySwapped: the change may have gone elsewhere."""
+        """The same check after Spark has begun to change it. Raises DirectorySwapped: the change may have gone elsewhere.
+
+        Raises CommandRefused as `check` does for the source of a rehearsal's clone, of which nothing is changed.
+        """
+        self._check_source()
         try:
             with suppress(places.Irregular):
                 self._check_whole()
@@ -72,6 +78,12 @@ class Directory:
             places.check_tree(self.path)
         elif places.holds(self.path, DELTA_LOG):
             places.check_tree(f"{self.path}/{DELTA_LOG}")
+
+    def _check_source(self) -> None:
+        """The log of a rehearsal's clone names files of its source, which Spark reads with it."""
+        clone = clone_at(self.path)
+        if clone is not None:
+            clone.check()
 
     def _check_path(self) -> None:
         if self._place is not None:

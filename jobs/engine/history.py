@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
@@ -102,6 +102,11 @@ def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows
         read_version=read if read is not None and read >= 0 else None,
         details=details,
     )
+
+
+def recorded_together(commits: Sequence[Commit], details: Mapping[str, Any]) -> Result:
+    """A run's result from its commits, oldest first: the last one's, with the version that the first one read."""
+    return replace(recorded(commits[-1], details), read_version=recorded(commits[0], details).read_version)
 
 
 def latest(session: SparkSession, path: str) -> Row:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,6 +26,39 @@ VECTOR = "deletionVector STRUCT<storageType STRING, pathOrInlineDv STRING>"
 ACTIONS = f"add STRUCT<path STRING, {VECTOR}>, remove STRUCT<path STRING, {VECTOR}>, cdc STRUCT<path STRING>"
 
 
+@dataclass(frozen=True, slots=True)
+class OwnClone:
+    """A shallow clone of Levee's own at `path`, whose log names files of the table at `source`.
+
+    `uri` is the source's URI, encoded, as the clone's log begins those names. `check` is the source directory's own: whoever checks the
+    clone's directory checks that one too.
+    """
+
+    path: str
+    source: str
+    uri: str
+    check: Callable[[], None]
+
+
+_CLONE: ContextVar[OwnClone | None] = ContextVar("own_clone", default=None)
+
+
+@contextmanager
+def allowing(clone: OwnClone) -> Iterator[None]:
+    """Within it, in this thread, the log of that one clone may name files of its source; of nothing else, and no other log may."""
+    token = _CLONE.set(clone)
+    try:
+        yield
+    finally:
+        _CLONE.reset(token)
+
+
+def clone_at(path: str) -> OwnClone | None:
+    """The clone at this very path, while it is allowed."""
+    clone = _CLONE.get()
+    return clone if clone is not None and clone.path == path.rstrip("/") else None
+
+
 def refuse_outside(session: SparkSession, table: Any, path: str) -> None:
     """Checks the files that the table's version lists. `table` is Delta's table object, `path` the directory that it must be in.
 
@@ -30,7 +67,8 @@ def refuse_outside(session: SparkSession, table: Any, path: str) -> None:
     data_path = table.deltaLog().dataPath()
     refuse_redirect(data_path, path)
     files = DataFrame(table.initialSnapshot().allFiles().toDF(), session)
-    _refuse_any(files.select("path", "deletionVector"), data_path.toString())
+    clone = clone_at(path)
+    _refuse_any(files.select("path", "deletionVector"), data_path.toString(), clone.uri if clone else None)
 
 
 def refuse_outside_commits(session: SparkSession, table: Any, path: str, first: int, last: int) -> None:
@@ -45,21 +83,25 @@ def refuse_outside_commits(session: SparkSession, table: Any, path: str, first: 
         _refuse_any(named.where(F.col("path").isNotNull()), data_path)
 
 
-def _refuse_any(files: DataFrame, data_path: str) -> None:
+def _refuse_any(files: DataFrame, data_path: str, source: str | None = None) -> None:
+    """`source` is a further directory whose files may be named."""
     kind, stored = F.col("deletionVector.storageType"), F.col("deletionVector.pathOrInlineDv")
+    own = [data_path] if source is None else [data_path, source]
     prefix = stored.substr(F.lit(1), F.length(stored) - VECTOR_ID)
-    foreign = ((kind == "p") & _leads_out(stored, data_path)) | ((kind == "u") & ~prefix.rlike(VECTOR_PREFIX))
-    rows = files.where(_leads_out(F.col("path"), data_path) | F.coalesce(foreign, F.lit(False))).limit(1).collect()
+    foreign = ((kind == "p") & _leads_out(stored, own)) | ((kind == "u") & ~prefix.rlike(VECTOR_PREFIX))
+    rows = files.where(_leads_out(F.col("path"), own) | F.coalesce(foreign, F.lit(False))).limit(1).collect()
     if rows:
         raise CommandRefused(_refusal(f"The table's log names a file outside its directory: {rows[0]['path'][:500]}"))
 
 
-def _leads_out(path: Column, data_path: str) -> Column:
+def _leads_out(path: Column, places: Sequence[str]) -> Column:
+    """Whether a path climbs, or is absolute and not below one of these directories."""
     decoded = F.regexp_replace(F.regexp_replace(path, "%2[eE]", "."), "%2[fF]", "/")
-    plain = data_path.removeprefix("file:")
     own = F.lit(False)
-    for start in {data_path, plain, f"file://{plain}"}:
-        own = own | path.startswith(start.rstrip("/") + "/")
+    for place in places:
+        plain = place.removeprefix("file:")
+        for start in {place, plain, f"file://{plain}"}:
+            own = own | path.startswith(start.rstrip("/") + "/")
     return decoded.rlike(CLIMBS) | (decoded.rlike(ABSOLUTE) & ~own)
 
 

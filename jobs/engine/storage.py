@@ -11,7 +11,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -253,13 +253,22 @@ def _answering(place: str) -> Iterator[None]:
     from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
     try:
-        yield
+        with _turning_panics():
+            yield
     except BaseError as error:
         # Of a listing, obstore keeps the refusal as text alone.
         denied = isinstance(error, PermissionDeniedError | UnauthenticatedError) or FORBIDDEN.search(str(error))
         raise (Denied if denied else Unreachable)(
             _unreadable(place, error)
         ) from None  # its text holds the store's answer
+
+
+def _turning_panics() -> AbstractContextManager[None]:
+    try:
+        from tables.deltalog.read.store_errors import turning_panics
+    except ImportError:  # in a task, which has no copy of Levee
+        return nullcontext()
+    return turning_panics
 
 
 def _unreadable(place: str, error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from jobs.engine import storage
+from jobs.engine.inside import clone_at
 from jobs.engine.measuring import local
 from tables.deltalog.read.vector_files import vector_file
 
@@ -17,7 +18,14 @@ INLINE, ABSOLUTE = "i", "p"
 def missing_files(session: SparkSession, path: str, then: Any, now: Any) -> list[str]:
     """Files that Delta's object `then` needs, `now` doesn't, and storage no longer has: absolute decoded paths, in order."""
     needed = stored_files(session, path, then) - stored_files(session, path, now)
-    return storage.opened(path).missing(sorted(needed))
+    clone = clone_at(path)
+    if clone is None:
+        return storage.opened(path).missing(sorted(needed))
+    # A rehearsal's clone names the files of its source, as Spark writes that place.
+    named = local(clone.uri).rstrip("/") + "/"
+    own = sorted(file for file in needed if not file.startswith(named))
+    others = sorted(f"{clone.source}/{file.removeprefix(named)}" for file in needed if file.startswith(named))
+    return storage.opened(path).missing(own) + storage.opened(clone.source).missing(others)
 
 
 def stored_files(session: SparkSession, path: str, table: Any) -> set[str]:

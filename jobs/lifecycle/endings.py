@@ -18,6 +18,7 @@ from tables.deltalog.read.storage import StorageError
 from tables.sync import log_access
 
 NOTHING = "Nothing was committed."
+REHEARSAL_FAILED = "Nothing was committed: it failed in its rehearsal, on a private clone that is gone."
 ALREADY_DELTA = "This is already a Delta table: nothing changed."
 _AGAIN = "Request it again."
 
@@ -179,6 +180,33 @@ def committed(job: Job) -> Result | None:
     return _result(commit) if commit else None
 
 
+def all_committed(job: Job) -> Result | None:
+    """As `committed`, of a job whose run makes several commits: the last one, with `details.commits` for all of them.
+
+    `commits` are `{version, operation, operation_parameters}`, oldest first; `start_version` and `read_version` are of the first.
+    Raises Unreadable.
+    """
+    with _readable(job):
+        commits = log_access.find_marks(job.location, job.pk, job.base_version)
+    if not commits:
+        return None
+    last = _result(commits[-1])
+    versions = ", ".join(f"{commit.version:,}" for commit in commits)
+    text = (
+        last.details["text"]
+        if len(commits) == 1
+        else f"Levee found its commits in the table's history as versions {versions}."
+    )
+    listed = [_as_listed(commit) for commit in commits]
+    details = {"text": text, "commits": listed, "start_version": commits[0].version}
+    return replace(last, read_version=commits[0].read_version, details=details)
+
+
+def _as_listed(commit: Commit) -> dict[str, Any]:
+    parameters = _texts(commit.operation_parameters)
+    return {"version": commit.version, "operation": commit.operation, "operation_parameters": parameters}
+
+
 def committed_after(job: Job, since: int, most: int) -> tuple[Result | None, int]:
     """As `committed`, but in at most `most` commits after `since`; also returns the last version it read."""
     with _readable(job):
@@ -199,9 +227,11 @@ def _readable(job: Job) -> Iterator[None]:
 
 
 def _may_be_empty(job: Job) -> bool:
-    """Whether the job may have begun where no key lay: a stream's round, before its target has a commit."""
+    """Whether the job may have begun where no key lay: one that makes its table, or a stream's round before its target has a commit."""
     if job.base_version is not None or job.table.version is not None:
         return False
+    if (job.preview or {}).get("begins_empty"):
+        return True
     return StreamRound.objects.filter(job=job).exists()
 
 

@@ -5,6 +5,7 @@ from jobs.models.attempt import Attempt, JobEvent, LogLine, TableLease
 from jobs.models.job import Job
 from jobs.models.policy import PolicyChange, PolicyRule
 from jobs.models.read import Read
+from jobs.models.schedule import Schedule, ScheduleDecision, ScheduleRun
 from jobs.models.stream import Stream, StreamBatch, StreamRound, StreamStart
 from jobs.models.totals import EndedAttempts, EndedJobs
 from jobs.models.worker import DispatcherRound, Worker
@@ -22,6 +23,9 @@ __all__ = [
     "PolicyChange",
     "PolicyRule",
     "Read",
+    "Schedule",
+    "ScheduleDecision",
+    "ScheduleRun",
     "Stream",
     "StreamBatch",
     "StreamRound",

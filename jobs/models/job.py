@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from jobs.domain.results import versions_in
 from jobs.domain.states import CLAIMED, ENDED, OPEN, State
 
 # In an order of their own: a set has none, and a constraint's migration is compared word for word.
@@ -35,7 +36,10 @@ class Job(models.Model):
 
     revision = models.IntegerField(default=1)  # grows with each edit; part of the digest
     undoes = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="undone_by")
+    schedule = models.ForeignKey("jobs.Schedule", null=True, on_delete=models.PROTECT, related_name="jobs")
 
+    # Whether its preview also runs it on a private clone of the table. It is no parameter: the run is the same.
+    rehearse = models.BooleanField(default=False, db_default=False)
     preview = models.JSONField(null=True)
     digest = models.CharField(max_length=64, null=True)
     base_version = models.BigIntegerField(null=True)
@@ -121,6 +125,12 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.command} {self.location}"
+
+    @property
+    def versions(self) -> set[int]:
+        """The versions that its run committed, as far as they are known: those that its result names, and its own."""
+        named = versions_in(self.result or {})
+        return named if self.version is None else named | {self.version}
 
     @property
     def is_ended(self) -> bool:

@@ -21,6 +21,8 @@ class PolicyRule(models.Model):
 
     class TableClass(models.TextChoices):
         WHOLE_TABLE = "whole_table"
+        SHORT_RETENTION = "short_retention"
+        IRREVERSIBLE = "irreversible"
         ORDINARY = "ordinary"
 
     MOST_APPROVALS = _MOST_APPROVALS
@@ -28,7 +30,7 @@ class PolicyRule(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100)
     command = models.CharField(max_length=20)
-    table_class = models.CharField(max_length=11, choices=TableClass.choices, blank=True, default="")  # empty: any
+    table_class = models.CharField(max_length=15, choices=TableClass.choices, blank=True, default="")  # empty: any
     min_share = models.FloatField(null=True)  # of the table's rows, 0 to 1
     scope = models.CharField(max_length=10, choices=Scope.choices, default=Scope.EVERYTHING)
     root = models.ForeignKey("tables.Root", null=True, on_delete=models.PROTECT, related_name="+")

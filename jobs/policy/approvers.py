@@ -10,7 +10,7 @@ from console.accounts.appointments import Doubt, appointed_by, appointments_of, 
 from console.accounts.authority import Scope, holds_on
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role
-from jobs.models import Decision, Job
+from jobs.models import Decision, Job, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,28 @@ class Weight:
 
 
 def doubt_of(judge: Person, job: Job) -> Doubt | None:
-    """Why a person's approval of the job doesn't count because of who appointed them; None if it does."""
-    return doubt_about(judge, job.requested_by, _role(job), Scope(table_id=job.table_id))
+    """Why a person's approval of the job doesn't count because of who appointed them; None if it does.
+
+    The authors of the schedule whose run it is count as its requester does.
+    """
+    authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
+    return doubt_about_any(judge, authors, _role(job), job.table_id)
+
+
+def authors_of(schedule: Schedule) -> list[Person]:
+    """Everyone who shaped a schedule's definition, and the person whom it runs for."""
+    return list(Person.objects.filter(pk__in={*schedule.edited_by, str(schedule.run_by_id)}).order_by("name"))
+
+
+def doubt_about_any(judge: Person, authors: Iterable[Person], role: Role, table_id: uuid.UUID) -> Doubt | None:
+    """Why the person's decision on what several people shaped doesn't count: the first doubt about one of them."""
+    doubts = (doubt_about(judge, author, role, Scope(table_id=table_id)) for author in authors)
+    return next((doubt for doubt in doubts if doubt is not None), None)
+
+
+def has_shaped(person: Person, job: Job) -> bool:
+    """Whether the person is an author of the schedule whose run it is: then another person decides."""
+    return job.schedule is not None and str(person.pk) in job.schedule.edited_by
 
 
 def _role(job: Job) -> Role:

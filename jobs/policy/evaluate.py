@@ -96,7 +96,13 @@ def case_of(job: Job, preview: Mapping[str, Any]) -> Case:
         table=str(job.table_id),
         table_class=TableClass(preview.get("class") or TableClass.ORDINARY),
         share=share_of(preview),
+        reads=reads_of(preview),
     )
+
+
+def reads_of(preview: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the table that a preview takes rows from beside the job's own, and of its root; empty for most commands."""
+    return frozenset((preview.get("reads") or {}).values())
 
 
 def share_of(preview: Mapping[str, Any]) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from console.accounts.models import Person
 from jobs.domain.policy import Case, Policy, TableClass, decide
-from jobs.policy.evaluate import rules_for, share_of
+from jobs.policy.evaluate import reads_of, rules_for, share_of
 from tables.models import Table
 
 
@@ -27,5 +27,6 @@ def needs_at(
         table=str(table_id or ""),
         table_class=TableClass(preview.get("class") or TableClass.ORDINARY),
         share=share_of(preview),
+        reads=reads_of(preview),
     )
     return decide(rules_for(command, person.pk), case)

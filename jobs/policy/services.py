@@ -222,7 +222,7 @@ def _wrong(terms: Terms) -> dict[str, str]:
         "name": "" if named else f"Enter 1 to {NAME_LENGTH} printable characters.",
         "required_approvals": "" if counted else f"Enter 0 to {PolicyRule.MOST_APPROVALS} approvals.",
         "min_share": "" if shared else "Enter a number from 0 to 1.",
-        "class": "" if known else "Use whole_table, ordinary, or null for any.",
+        "class": "" if known else f"Use {', '.join(PolicyRule.TableClass.values)}, or null for any.",
     }
 
 

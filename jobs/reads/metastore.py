@@ -22,6 +22,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from console.base.masking import masked_text
+from console.base.pagination import NOT_STORED
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.reads import queue
@@ -38,7 +39,8 @@ LIST, ADD = "metastore", "metastore_add"
 KINDS = (LIST, ADD)
 MAX_NAMES = 500
 MAX_REFUSALS = 200
-MAX_NAME = 128  # what a Hive metastore keeps
+MAX_NAME = 128  # what a Hive metastore keeps of a database's name, and Levee's catalog of a table's
+MAX_CURSOR = 256  # what it keeps of a table's name
 STATUS = {"metastore_away": 503, "no_database": 404, "no_metastore": 409}
 MOST_ADDITIONS = 2  # under way at a time: the light workers have syncs to do, too
 OPEN_FOR = timedelta(days=7)  # nobody’s addition waits or works for longer
@@ -68,6 +70,8 @@ def ask_databases(person: Person) -> Read:
 
 def ask_tables(person: Person, database: str, cursor: str = "") -> Read:
     """Queues a page of a database's tables, those after `cursor` (a name). Raises Problem as `ask_databases`, and 400 `invalid`."""
+    if len(cursor) > MAX_CURSOR or NOT_STORED.search(cursor):
+        raise _invalid("cursor", "A cursor is the `next` of the answer before.")
     return _ask(person, {"database": _part("database", database), **({"cursor": cursor} if cursor else {})})
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -27,6 +28,7 @@ from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, Worker
 from jobs.policy import evaluate
+from jobs.requests import rehearsals
 from jobs.targets.access import job_for
 from jobs.targets.subject import Subject
 from tables.models import Table
@@ -44,23 +46,35 @@ class Requested:
 
 
 def request(
-    actor: Actor, command: Command, reason: str, idempotency_key: str | None = None, *, seen: Subject | None = None
+    actor: Actor,
+    command: Command,
+    reason: str,
+    idempotency_key: str | None = None,
+    *,
+    seen: Subject | None = None,
+    rehearse: bool = False,
 ) -> Requested:
     """Requests a command: job, event and audit in one transaction, the wake-up after commit.
 
-    `seen` is the table that the requesting page was built from; it saves another read. Raises Problem: 400 (the reason, or what
+    `seen` is the table that the requesting page was built from; it saves another read. With `rehearse` the preview also runs the command
+    on a private clone of the table. Raises Problem: 400 (the reason, or what
     the command refuses from its text alone), 409 `already_open` or `idempotency_conflict`, 503 `audit_unavailable`; and what the
     command's `prepare` raises for this person and place.
     """
     check_reason(reason)
     handling = handling_of(command.kind)
     handling.check(command)
-    request_sha = sha256_of({**handling.asked(command), "command": command.kind, "reason": reason})
+    extra = {"rehearse": True} if rehearse else {}
+    request_sha = sha256_of({**handling.asked(command), "command": command.kind, "reason": reason, **extra})
     known = _known_request(actor, idempotency_key, request_sha) if idempotency_key else None
     if known is not None:
         return Requested(known, fresh=False)
+    if rehearse:
+        rehearsals.require(command.kind)
     prepared = handling.prepare(actor, command, seen)
-    return _open(actor, _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha), prepared.table)
+    job = _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha)
+    job.rehearse = rehearse
+    return _open(actor, job, prepared.table)
 
 
 def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
@@ -112,6 +126,20 @@ def enter_measured(actor: Actor, requester: Person, prepared: Prepared, reason: 
     return Job.objects.select_related("table", "requested_by").get(pk=job.pk)
 
 
+def enter(actor: Actor, requester: Person, prepared: Prepared, reason: str, schedule: uuid.UUID) -> Job:
+    """Enters a scheduled job, which is previewed like any other. In the caller's transaction.
+
+    `actor` is who enters it, Levee itself; `requester` is the person in whose name it runs. Raises IntegrityError if the same job is
+    open, Problem 503 `audit_unavailable`.
+    """
+    job = _new_job(requester, prepared, reason, None, sha256_of(command_to_json(prepared.command)))
+    job.schedule_id = schedule
+    with transaction.atomic():
+        _write(actor, job, prepared.table)
+        wakeups.wake_after_commit(Worker.Kind.INTERACTIVE)
+    return job
+
+
 def check_reason(reason: str) -> None:
     if not reason.strip():
         raise Problem(
@@ -156,7 +184,9 @@ def _new_job(requester: Person, prepared: Prepared, reason: str, idempotency_key
 def _write(actor: Actor, job: Job, table: Callable[[], Table]) -> None:
     """Writes the table's entry, which a convert may add and record; then audit, row and first event."""
     job.table = table()
-    after: Mapping[str, Any] = {"command": job.command, "parameters": job.parameters, "location": job.location}
+    after: dict[str, Any] = {"command": job.command, "parameters": job.parameters, "location": job.location}
+    if job.rehearse:
+        after["rehearse"] = True
     record(
         actor, Action.JOB_REQUEST, ObjectKind.JOB, job.pk, str(job),
         reason=job.reason, after=after, job=job.pk, table=job.table_id,

@@ -22,6 +22,12 @@ def visible_to(person: Person) -> QuerySet[Stream]:
     return streams.filter(Q(table__root_id__in=scopes.roots) | Q(table_id__in=scopes.tables))
 
 
+def touching(person: Person, table_id: uuid.UUID | None) -> QuerySet[Stream]:
+    """Those of the streams that a person sees which write a table or read its commits; all of them without a table."""
+    streams = visible_to(person)
+    return streams.filter(Q(table_id=table_id) | Q(source_table_id=table_id)) if table_id else streams
+
+
 def stream_for(person: Person, stream_id: uuid.UUID) -> Stream:
     """One stream. Raises Http404 if the person may not see it."""
     stream = visible_to(person).filter(pk=stream_id).first()
@@ -42,18 +48,21 @@ def source_of(stream: Stream) -> str:
 
 
 ON_HOME = 8
+RANK = Case(When(state=Stream.State.FAILED, then=0), When(state=Stream.State.STOPPED, then=2), default=1)
+SHOWN = ("name", "state", "state_text", "state_at", "rounds", "reason", "table__name")
 
 
 def on_home(person: Person) -> list[Stream]:
-    """The streams that run or failed, failed ones first; then those that nobody has started yet."""
-    rank = Case(When(state=Stream.State.FAILED, then=0), When(state=Stream.State.STOPPED, then=2), default=1)
+    """The streams that run or failed, failed ones first; then those that nobody has started yet. With what home shows of each."""
     streams = visible_to(person).exclude(state=Stream.State.STOPPED, rounds__gt=0)
-    return list(streams.annotate(rank=rank).order_by("rank", "name")[:ON_HOME])
+    shown = streams.select_related(None).select_related("table").only(*SHOWN)
+    return list(shown.annotate(rank=RANK).order_by("rank", "name")[:ON_HOME])
 
 
-def count_failed(person: Person) -> int:
-    """How many of the streams that the person sees have failed."""
-    return visible_to(person).filter(state=Stream.State.FAILED).count()
+def count_failed(person: Person, listed: Iterable[Stream]) -> int:
+    """How many of the streams that the person sees have failed; no query unless all that `on_home` lists have."""
+    failed = sum(stream.state == Stream.State.FAILED for stream in listed)
+    return failed if failed < ON_HOME else visible_to(person).filter(state=Stream.State.FAILED).count()
 
 
 def may_run(person: Person, stream: Stream) -> bool:

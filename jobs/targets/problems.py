@@ -18,3 +18,11 @@ def problem_of_refused(refused: CommandRefused) -> Problem:
     detail = f"{first.message} {first.remedy or ''}".strip()
     engine = first.engine.as_json() if first.engine else None
     return Problem(STATUS.get(first.code, 422), first.code, detail, engine=engine)
+
+
+def problem_of_rewrite(refused: CommandRefused) -> Problem:
+    """The same for a rewrite of files: what Delta refuses of the request itself (`invalid`) is 400."""
+    problem = problem_of_refused(refused)
+    if refused.refusals[0].code == "invalid":
+        return Problem(400, "invalid", problem.detail, engine=problem.engine)
+    return problem

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from jobs.domain.consequences import Consequence, in_words, said
@@ -139,7 +140,7 @@ def _may_not_follow(stream: Stream) -> str:
 def _outdated(readers: Iterable[Stream], subject: Subject) -> list[Consequence]:
     if subject.configuration.get(CLEANUP, "true").strip().lower() == "false":
         return []
-    behind = {stream.pk: version for stream in readers if (version := _next_version(stream)) is not None}
+    behind = {stream.pk: version for stream in readers if (version := next_version(stream)) is not None}
     old = _old_commits(subject, set(behind.values())) if behind else {}
     kept = in_words(log_retention(subject.configuration))
 
@@ -158,12 +159,46 @@ def _outdated(readers: Iterable[Stream], subject: Subject) -> list[Consequence]:
     )
 
 
-def _next_version(stream: Stream) -> int | None:
+def next_version(stream: Stream) -> int | None:
     """The version that the next round reads first; None if it takes the table as it is by then, or if that isn't known."""
     if stream.query_id is not None:
         return stream.reads_from
     version: int | None = stream.definition["source"].get("starting_version")
     return version
+
+
+def still_to_read(subject: Subject, last: int) -> list[str]:
+    """The streams that have yet to read versions up to `last`, which a change takes away, each in a sentence; MOST at most by name."""
+    readers = (
+        Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None)
+        .select_related("table")
+        .order_by("name")
+    )
+    found = [(stream, next_version(stream)) for stream in readers]
+    behind = [(stream, version) for stream, version in found if version is not None and version <= last]
+    texts = [
+        f"The stream {stream.name} into {stream.table.name} still has to read version {version:,} of this table, which this gives up: run"
+        " the stream first, or its next round may fail."
+        for stream, version in behind[:MOST]
+    ]
+    more = len(behind) - MOST
+    return [*texts, f"{more:,} more streams still have to read such versions."] if more > 0 else texts
+
+
+def read_by(subject: Subject) -> list[str]:
+    """The names of the streams that read the table; beyond MOST, how many more."""
+    return _names(Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None))
+
+
+def written_by(subject: Subject, queries: Iterable[str] | None = None) -> list[str]:
+    """The same of those that write into it: those with one of these query ids, or all."""
+    streams = Stream.objects.filter(table_id=subject.table.pk, removed_at=None)
+    return _names(streams if queries is None else streams.filter(query_id__in=list(queries)))
+
+
+def _names(streams: QuerySet[Stream]) -> list[str]:
+    names = list(streams.order_by("name").values_list("name", flat=True))
+    return names if len(names) <= MOST else [*names[:MOST], f"{len(names) - MOST:,} more"]
 
 
 def _old_commits(subject: Subject, versions: set[int]) -> dict[int, datetime]:

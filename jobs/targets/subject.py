@@ -15,7 +15,7 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.rules.features import CATALOG_MANAGED
-from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema
+from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema, without_high_water_marks
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record.live_files import live_files
@@ -50,8 +50,9 @@ class Subject:
 
     @property
     def shape_sha256(self) -> str:
-        """A hash of schema and partitioning, which a predicate was parsed with."""
-        shape = "\n".join([compact(self.metadata.schema_json), *self.metadata.partition_columns])
+        """A hash of schema and partitioning, which a predicate was parsed with; not of what each write adds to the schema."""
+        schema = compact(without_high_water_marks(self.metadata.schema_json))
+        shape = "\n".join([schema, *self.metadata.partition_columns])
         return hashlib.sha256(shape.encode("utf-8", "surrogatepass")).hexdigest()
 
     def read(self, text: str) -> Node:
@@ -94,7 +95,7 @@ def _snapshot(table: Table) -> Snapshot:
     if table.sync_error:
         raise _unreadable(table.sync_error)
     if not table.is_delta:
-        raise _refused("not_delta", "This isn’t a Delta table: Levee deletes rows from Delta tables only.")
+        raise _refused("not_delta", "This isn’t a Delta table. Convert the directory to Delta first.")
     snapshot = live_files(table)
     if snapshot is None:
         raise _unreadable("its live files aren’t known")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -31,11 +31,19 @@ def undo_to(table: Table, version: int) -> Undo:
         return Undo(version, possible=False, until=None, why="The catalog doesn’t know this version; sync the table.")
     reach = Reach(table, now)
     reachable = reach.of(commit)
-    until = commit.committed_at + reach.retention
-    if reachable.restorable and until <= now:
+    until = _end(commit.committed_at, reach.retention)
+    if reachable.restorable and until is not None and until <= now:
         why = "Delta refuses to restore a version that is older than delta.deletedFileRetentionDuration."
         return Undo(version, possible=False, until=until, why=why)
     return Undo(version, reachable.restorable, until, reachable.why)
+
+
+def _end(begin: datetime, retention: timedelta) -> datetime | None:
+    """None after the last day of the calendar: a log may say that it was written in the year 9999."""
+    try:
+        return begin + retention
+    except OverflowError:
+        return None
 
 
 def version_before(job: Job) -> int | None:

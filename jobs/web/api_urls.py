@@ -7,6 +7,7 @@ from jobs.web.jobs import api
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import api as reads_api
 from jobs.web.reads import rows_api
+from jobs.web.schedules.api_urls import urlpatterns as schedule_urls
 from jobs.web.streams.api_urls import urlpatterns as stream_urls
 from jobs.web.workers import api as workers_api
 
@@ -28,6 +29,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
     *parts.api(),
     *metastore_urls.api_urlpatterns,
+    *schedule_urls,
     *stream_urls,
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),
     path("reads/<uuid:read_id>", reads_api.ReadDetail.as_view(), name="api_read"),

@@ -6,11 +6,13 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import BigIntegerField, Exists, F, Func, JSONField, OuterRef, Q
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, JSONObject
 from django.urls import reverse
 
 from console.accounts.models import Person
-from jobs.commands.registry import title_of
+from jobs.commands.registry import several_kinds, title_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.reads import queue
@@ -47,7 +49,19 @@ class KnownJobs:
             stream_round__isnull=False,
             version__isnull=False,
         )
-        return Q(job__isnull=False) & (made | Q(operation=STREAMING) & Q(Exists(rounds)))
+        # So does a run that makes several commits: it has the version of its last, and its result lists the others.
+        several = own.annotate(start=_START).filter(
+            Q(start=OuterRef("version")) | Q(result__details__commits__contains=_AS_LISTED)
+        )
+        # A run whose commit was found after its end has no result: then those before its last count.
+        unlisted = own.filter(
+            Q(base_version=None) | Q(base_version__lt=OuterRef("version")),
+            command__in=several_kinds(),
+            version__gt=OuterRef("version"),
+            result__isnull=True,
+        )
+        named = made | Q(Exists(several)) | Q(Exists(unlisted))
+        return Q(job__isnull=False) & (named | Q(operation=STREAMING) & Q(Exists(rounds)))
 
     def open_on(self, person: Person, table: Table) -> Sequence[ports.Request]:
         """One query; MOST_OPEN at most, newest first."""
@@ -101,9 +115,12 @@ class KnownJobs:
         return read.state == Read.State.ANSWERED
 
 
+# What `domain.results.versions_in` reads, as conditions on a row: the first version, and the list with the commit's own in it.
+_START = Cast(KT("result__details__start_version"), BigIntegerField())
+_AS_LISTED = Func(JSONObject(version=OuterRef("version")), function="jsonb_build_array", output_field=JSONField())
 MOST_OPEN = 5
 MOST_STREAMS = 20
-_FIELDS = ("id", "table_id", "base_version", "version", "requested_by__name", "requested_at", "reason")
+_FIELDS = ("id", "table_id", "base_version", "version", "result", "requested_by__name", "requested_at", "reason")
 
 
 def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
@@ -167,6 +184,6 @@ def _made(job: Job, commit: Commit, is_round: bool) -> bool:
     if job.table_id != commit.table_id:
         return False
     of_round = is_round and job.version is not None and commit.operation == STREAMING
-    return job.version == commit.version or (
+    return commit.version in job.versions or (
         of_round and commit.version > (-1 if job.base_version is None else job.base_version)
     )

@@ -16,6 +16,7 @@ from console.accounts.roles import Permission
 from jobs.commands.registry import always_reviewed
 from jobs.targets.access import job_for
 from jobs.web.approvals import review_queries, views
+from jobs.web.approvals.figures import rehearsed_of
 from jobs.web.approvals.outcome import outcome_of
 from jobs.web.jobs import queries
 from jobs.web.parts import parts_of
@@ -46,4 +47,5 @@ def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     person = person_of(request)
     job = job_for(person, job_id)
     outcome = outcome_of(person, job) if job.command in always_reviewed() else None
-    return {"job": queries.details(person, job), "outcome": outcome, "parts": parts_of(job)}
+    rehearsed = None if outcome else rehearsed_of(job)
+    return {"job": queries.details(person, job), "outcome": outcome, "parts": parts_of(job), "rehearsed": rehearsed}

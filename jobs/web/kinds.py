@@ -1,4 +1,4 @@
-"""The lists of jobs, requests and streams that people may arrange."""
+"""The lists of jobs, requests, streams and schedules that people may arrange."""
 
 from __future__ import annotations
 
@@ -17,12 +17,28 @@ JOBS = ListKind(
     ),
     orders=(("", "newest first"), ("oldest", "oldest first")),
 )
-APPROVALS = ListKind(name="approvals", title="Approvals", address="jobs:approvals", filters=frozenset())
+APPROVALS = ListKind(
+    name="approvals",
+    title="Approvals",
+    address="jobs:approvals",
+    filters=frozenset(),
+    columns=(
+        ("by", "Requested by"),
+        ("approvals", "Approvals and decisions"),
+        ("reason", "Reason"),
+        ("when", "Expires, ended or decided"),
+    ),
+    orders=(
+        ("", "what waits for you oldest first, all else newest first"),
+        ("newest", "newest first"),
+        ("oldest", "oldest first"),
+    ),
+)
 STREAMS = ListKind(
     name="streams",
     title="Streams",
     address="jobs:streams",
-    filters=frozenset({"state"}),
+    filters=frozenset({"state", "table"}),
     columns=(
         ("way", "From → to"),
         ("state", "State"),
@@ -32,4 +48,20 @@ STREAMS = ListKind(
         ("times", "Batch time"),
         ("version", "Table version"),
     ),
+    orders=(("", "by name"), ("failed", "failed first")),
+)
+SCHEDULES = ListKind(
+    name="schedules",
+    title="Schedules",
+    address="jobs:schedules",
+    filters=frozenset({"state"}),
+    columns=(
+        ("what", "Command and table"),
+        ("state", "State"),
+        ("when", "When"),
+        ("next", "Next run"),
+        ("last", "Last run"),
+        ("by", "Runs for"),
+    ),
+    orders=(("", "by name"), ("stopped", "stopped first")),
 )

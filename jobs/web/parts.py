@@ -13,12 +13,12 @@ from rest_framework import serializers
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body
+from console.base.rest import Body, Flag
 from jobs.commands.registry import ROWS, Row
 from jobs.domain.commands import Command
 from jobs.models import Job, Read
 
-CLASSES = ["whole_table", "ordinary"]
+CLASSES = ["whole_table", "short_retention", "irreversible", "ordinary"]
 
 
 class ConsequenceSerializer(serializers.Serializer[Any]):
@@ -26,6 +26,29 @@ class ConsequenceSerializer(serializers.Serializer[Any]):
 
     code = serializers.CharField()
     text = serializers.CharField()
+
+
+class PastSerializer(serializers.Serializer[Any]):
+    """How long it takes, by the last runs of the same command on this table: their median per byte, for the bytes of this one."""
+
+    seconds = serializers.FloatField()
+    runs = serializers.IntegerField(help_text="Runs that this is taken from.")
+
+
+class RehearsalSerializer(serializers.Serializer[Any]):
+    """What the command did when it ran on a private shallow clone of the table, which is gone."""
+
+    operation_metrics = serializers.DictField(
+        child=serializers.CharField(), help_text="As Delta recorded them; empty if it committed nothing."
+    )
+    rows_after = serializers.IntegerField(help_text="Rows that Spark read there afterwards.")
+    seconds = serializers.FloatField(help_text="How long the run took.")
+
+
+def rehearse_flag() -> Flag:
+    """The field of a body that asks for a rehearsal."""
+    text = "Run it first on a private shallow clone: the preview then holds `rehearsal`."
+    return Flag(required=False, default=False, help_text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +83,17 @@ def _no_address(job: Job) -> str:
     return ""
 
 
+def _nothing(job: Job) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What shared pages use from a command: template names (empty: none), forms, addresses. `PARTS` of its `pages`.
 
     `what` says what was asked for; `edit` holds the form that `edit_form` makes of what was typed and the job; `result` and
-    `measured` are of a job's page; `ask_again` is the page where the same is asked for on the table as it is now.
+    `measured` are of a job's page; `drawn` makes what `what` draws of the job (`review.drawn`, or `outcome.drawn` after it); `ask_again`
+    is the page where the same is asked for on the table as it is now.
     """
 
     what: str = ""
@@ -74,6 +102,7 @@ class Parts:
     measured: str = ""
     edit_form: Callable[[Mapping[str, Any] | None, Job], forms.Form] | None = None
     ask_again: Callable[[Job], str] = _no_address
+    drawn: Callable[[Job], Mapping[str, Any]] = _nothing
     answers: Mapping[str, Answer] = field(default_factory=dict)
 
 

@@ -7,6 +7,7 @@ from jobs.web.jobs import views
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import delta_table_views, row_views
 from jobs.web.sample import urls as sample_urls
+from jobs.web.schedules import urls as schedule_urls
 from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
 
@@ -34,6 +35,7 @@ urlpatterns = [
     *parts.pages(),
     *metastore_urls.urlpatterns,
     *sample_urls.urlpatterns,
+    *schedule_urls.urlpatterns,
     *stream_urls.urlpatterns,
     path("workers/", worker_views.workers, name="workers"),
     path("workers/now/", worker_views.workers_now, name="workers_now"),

@@ -7,12 +7,12 @@ archive fits only the Java and the class path that it was made with; with others
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+from console.supervisor.pids import give_way
 from jobs.engine.config import spark_conf
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
@@ -46,9 +46,8 @@ def write_archive(out: Path, jars: list[Path]) -> None:
 
 
 def last_in_line(jvm: ProcessIdentity) -> None:
-    """Gives the JVM this process's niceness as a session too: Linux shares processors out among sessions first, and it has its own."""
-    with contextlib.suppress(OSError):  # a kernel without such groups, or one that forbids it
-        Path(f"/proc/{jvm.pid}/autogroup").write_text(str(os.nice(0)))
+    """Gives the JVM this process's niceness as a session too: it has its own."""
+    give_way(jvm.pid, os.nice(0))
 
 
 def main(arguments: list[str]) -> int:

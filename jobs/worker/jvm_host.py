@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -17,14 +18,14 @@ from console.base.logs import log
 from console.supervisor.pids import ProcessId, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineFailure
-from jobs.engine.config import Cluster, Kind, SettingRefused, spark_conf
+from jobs.engine.config import Kind, SettingRefused, cluster_of, overrides_of, spark_conf
 from jobs.engine.metastore.connection import Metastore
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.models import Worker
 from jobs.worker.executors import silence_of
-from jobs.worker.precedence import GivingWay
+from jobs.worker.precedence import GivingWay, is_awaited
 from jobs.worker.spark_engine import SparkEngine
 
 TOOLS = BASE_DIR / ".tools"
@@ -86,7 +87,7 @@ class SparkHost:
         if self.kind == Worker.Kind.STREAMS or not conf["spark.master"].startswith("local"):
             engine.start()
         else:
-            engine.warm_up(GivingWay())
+            engine.warm_up(GivingWay(), partial(is_awaited, self.kind))
         return engine
 
     def _await_master(self, master: str) -> None:
@@ -142,7 +143,7 @@ class SparkHost:
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             scratch=self._scratch(),
             cluster=cluster_of(self.env),
-            overrides=read_conf(self.env.spark_conf) if self.env.spark_conf else None,
+            overrides=overrides_of(self.env),
         )
         return {**_metastore_conf(self.env), **conf}
 
@@ -182,20 +183,6 @@ class SparkHost:
         return self._runtime.memory_bytes() if alive else None
 
 
-def cluster_of(env: Env) -> Cluster | None:
-    """The cluster that the settings name; None for a Spark inside the driver."""
-    if env.spark_master is None:
-        return None
-    return Cluster(
-        env.spark_master,
-        env.spark_secret,
-        env.spark_executor_memory,
-        env.spark_executor_cores,
-        env.spark_cores_max,
-        env.spark_driver_host,
-    )
-
-
 def _metastore_conf(env: Env) -> dict[str, str]:
     return Metastore(env.metastore, env.metastore_password).conf() if env.metastore else {}
 
@@ -207,17 +194,3 @@ def _kind(name: str) -> Kind:
 
 def _process_id(identity: ProcessIdentity) -> ProcessId:
     return ProcessId(pid=identity.pid, start_ticks=identity.start_ticks, boot_id=identity.boot_id, pgid=identity.pid)
-
-
-def read_conf(path: Path) -> dict[str, str]:
-    """Reads a file of `key value` lines, in the format of spark-defaults.conf. Raises SettingError with the line's number."""
-    conf = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        parts = re.split(r"[\s=]+", text, maxsplit=1)
-        if len(parts) != 2:
-            raise SettingError("LEVEE_SPARK_CONF", f"line {number} of {path} has no value")
-        conf[parts[0]] = parts[1]
-    return conf

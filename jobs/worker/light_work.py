@@ -21,8 +21,8 @@ def one(worker: str) -> bool:
 
 
 def scan(read: Read) -> read_executor.Answer:
-    """Scans a root for tables."""
-    return scans.scan_root(uuid.UUID(read.question["root"]))
+    """Scans a root for tables. Raises Problem 409 `root_paused`."""
+    return scans.scan_asked(uuid.UUID(read.question["root"]))
 
 
 def sync(read: Read) -> read_executor.Answer:

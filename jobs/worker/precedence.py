@@ -1,4 +1,4 @@
-"""Who comes first while JVMs warm up on few cores: a new stream's first round, which somebody who has just pressed Start watches."""
+"""Who comes first while JVMs warm up: whoever waits for the JVM, and on few cores a new stream's first round, which somebody watches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import DatabaseError, InterfaceError
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.base.logs import log
+from jobs.commands.registry import kinds_of
 from jobs.domain.states import CLAIMED, State
-from jobs.models import Read, StreamRound
+from jobs.models import Job, Read, StreamRound, Worker
 
 ROOMY_CORES = 4  # from here on JVMs don't hold each other up
 LONGEST_S = 60.0  # of waiting, in all of one warm-up
@@ -46,6 +48,19 @@ class GivingWay:
     def log(self, text: str) -> None: ...
 
     def point(self, name: str) -> None: ...
+
+
+def is_awaited(queue: str) -> bool:
+    """Whether a job or a read waits for the worker of this queue. A database that doesn't answer says no."""
+    live = Job.objects.filter(expires_at__gt=Now())
+    try:
+        if queue == Worker.Kind.INTERACTIVE and live.filter(state=State.PREVIEWING, lease_until=None).exists():
+            return True
+        queued = live.filter(state=State.QUEUED, command__in=kinds_of(queue))
+        reads = Read.objects.filter(state=Read.State.WAITING, queue=queue, expires_at__gt=Now())
+        return queued.exists() or reads.exists()
+    except (DatabaseError, InterfaceError):
+        return False
 
 
 def _comes_first() -> bool:

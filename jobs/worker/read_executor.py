@@ -191,7 +191,10 @@ def take_back() -> int:
 
     A read is abandoned when its worker is gone, has restarted since, or takes longer than any answer may.
     """
-    lost = Read.objects.filter(reads.overdue() | ~_has_worker(), state=Read.State.RUNNING)
+    running = Read.objects.filter(state=Read.State.RUNNING)
+    if not running.exists():
+        return 0  # usually: without writing
+    lost = running.filter(reads.overdue() | ~_has_worker())
     given_up = 0
     for queue, (code, detail) in LOST.items():
         problem = {"status": 503, "code": code, "detail": detail, "engine": None}

@@ -9,11 +9,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.commands.alter_schema import spark as alter_schema
+from jobs.commands.clone.spark import run as clone
 from jobs.commands.convert.spark import run as convert
 from jobs.commands.delete import spark as delete
+from jobs.commands.drop_feature import spark as drop_feature
 from jobs.commands.optimize import spark as optimize
+from jobs.commands.reorg import spark as reorg
 from jobs.commands.restore import spark as restore
+from jobs.commands.set_properties import spark as set_properties
 from jobs.commands.stream_round.spark import run as stream_round
+from jobs.commands.vacuum.spark import run as vacuum
 from jobs.domain.engine import Report
 from jobs.engine.metastore.names import read_metastore
 from jobs.engine.rows import read_changes, read_rows
@@ -21,11 +27,17 @@ from jobs.engine.runner import Question, Read, Runner
 from jobs.engine.table_v2 import read_table
 
 RUNNERS: dict[str, Runner] = {
+    "alter_schema": alter_schema.RUNNER,
+    "clone": clone.RUNNER,
     "convert": convert.RUNNER,
     "delete": delete.RUNNER,
+    "drop_feature": drop_feature.RUNNER,
     "optimize": optimize.RUNNER,
+    "reorg": reorg.RUNNER,
     "restore": restore.RUNNER,
+    "set_properties": set_properties.RUNNER,
     "stream_round": stream_round.RUNNER,
+    "vacuum": vacuum.RUNNER,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,10 +17,11 @@ from jobs.domain.results import Result
 from jobs.engine import progress
 from jobs.engine.errors import translate
 from jobs.engine.object_stores.settings import BucketSettings
+from jobs.engine.runs import rehearsal
 from jobs.engine.runtime import Runtime
 from jobs.engine.session import job_session
 from jobs.worker.runners import READS, RUNNERS
-from jobs.worker.warm import warm_up
+from jobs.worker.warm import nobody_waits, warm_up
 
 # PySpark would print every failed statement with its stack to the worker's output; the job already stores the error.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -46,15 +47,19 @@ class SparkEngine:
 
     def start(self) -> None:
         """Starts the JVM and no more. Raises EngineFailed or EngineLost."""
+        rehearsal.sweep(self.runtime.scratch)
         self.runtime.start()
 
-    def warm_up(self, report: Report | None = None) -> None:
-        """Starts the JVM and warms it up, so that its first job is as fast as its tenth. Raises EngineFailed or EngineLost."""
+    def warm_up(self, report: Report | None = None, is_awaited: Callable[[], bool] = nobody_waits) -> None:
+        """Starts the JVM and warms it up, so that its first job is as fast as its tenth. Raises EngineFailed or EngineLost.
+
+        Once `is_awaited` it is ready as far as it has come: whoever waits already is served sooner by a JVM that is half warm.
+        """
         report = report or Silent()
         report.stage("starting Spark")
-        self.runtime.start()
+        self.start()
         report.stage("warming up")
-        warm_up(self, self.runtime, report)
+        warm_up(self, self.runtime, report, is_awaited)
 
     def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
         runner = RUNNERS[command.kind]
@@ -72,6 +77,14 @@ class SparkEngine:
             finally:
                 for line in self.runtime.warnings_since(position):
                     report.log(line)
+
+    def rehearse(
+        self, command: Command, preview: Mapping[str, Any], version: int, marks: Marks, report: Report
+    ) -> dict[str, Any]:
+        runner = RUNNERS[command.kind]
+        fresh = rehearsal.fresh_place(self.runtime.scratch, marks.tag)
+        with fresh as place, self._session(marks, runner.paths(command)) as session:
+            return rehearsal.rehearse(session, runner, rehearsal.Rehearsing(command, preview, version, place), report)
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         with self._session(marks, [str(question.get("path") or "")]) as session:

@@ -22,6 +22,8 @@ from tables.history.version_links import commit_url
 from tables.models import Commit, Explanation, Table
 
 REASON_LENGTH = 2000
+ON_HOME = 8
+SHOWN = ("incarnation", "version", "effects", "verdict", "why", "found_at", "table__name", "table__incarnation")
 
 
 def open_ones(person: Person) -> QuerySet[Explanation]:
@@ -30,12 +32,19 @@ def open_ones(person: Person) -> QuerySet[Explanation]:
     return explanations.filter(table__in=visible_to(person)).select_related("table")
 
 
-def open_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
-    """The newest open ones, each with its commit, for the home page."""
-    explanations = list(open_ones(person)[:limit])
+def count_of(person: Person, listed: int | None = None) -> int:
+    """How many are open, where `open_lately` lists so many if it was asked: no query where those are all."""
+    return listed if listed is not None and listed < ON_HOME else open_ones(person).count()
+
+
+def open_lately(person: Person) -> list[dict[str, Any]]:
+    """The newest open ones, each with its commit, for the home page; ON_HOME of them at most."""
+    explanations = list(open_ones(person).only(*SHOWN)[:ON_HOME])
+    if not explanations:
+        return []
     commits = {
         (c.table_id, c.incarnation, c.version): c
-        for c in Commit.objects.filter(
+        for c in Commit.objects.only("table_id", "incarnation", "version", "engine_info", "user_name").filter(
             table__in={e.table_id for e in explanations}, version__in={e.version for e in explanations}
         )
     }

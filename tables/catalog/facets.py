@@ -114,11 +114,16 @@ class Totals:
     counted_at: datetime | None = None
 
 
-def totals_for(person: Person) -> Totals:
-    """The catalog in four numbers, as the person sees it."""
-    tables = visible_to(person).order_by()
-    if _few(tables):
-        return _as_totals({name: value or 0 for name, value in _totals(tables).items()}, None)
+def seen_by(person: Person) -> int:
+    """How many tables the person sees, as far as it matters: LIVE + 1 stands for all above."""
+    return visible_to(person).order_by()[: LIVE + 1].count()
+
+
+def totals_for(person: Person, seen: int | None = None) -> Totals:
+    """The catalog in four numbers, as the person sees it. `seen` is `seen_by`, where that is known."""
+    if (seen_by(person) if seen is None else seen) <= LIVE:
+        live = _totals(visible_to(person).order_by())
+        return _as_totals({name: value or 0 for name, value in live.items()}, None)
     counts, counted_at = _kept_for(person)
     return _as_totals(counts["totals"], counted_at)
 

@@ -5,6 +5,7 @@ One credential for each bucket: Spark's file systems are kept by the name of the
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import threading
 import time
@@ -72,6 +73,10 @@ def _faults(given: Description) -> Any:
             "endpoint",
             "The endpoint must be http:// or https:// and a host, with a port perhaps and without a path; empty means AWS.",
         )
+    elif (
+        given.endpoint and not given.path_style and not object_stores.is_address(given.endpoint.replace("://", "://x."))
+    ):
+        yield "path_style", "A store named by an IP address takes path style."
     if not re.fullmatch(REGION, given.region):
         yield "region", "A region has letters, digits and dashes."
     if len(given.key_id) > 128 or not re.fullmatch(r"[\x21-\x7e]*", given.key_id):
@@ -79,7 +84,7 @@ def _faults(given: Description) -> Any:
     for name, most in (("secret", 1_000), ("session_token", 10_000)):
         value = getattr(given, name)
         if len(value) > most or not re.fullmatch(r"[\x21-\x7e]*", value):
-            yield name, f"It has at most {most:,} printable characters, without spaces."
+            yield name, f"A {name.replace('_', ' ')} has at most {most:,} printable characters, without spaces."
         elif value and not given.key_id:
             yield "key_id", "A secret or session token needs the key ID that it belongs to."
 
@@ -89,9 +94,17 @@ def _is_endpoint(text: str) -> bool:
         return False
     try:
         parts = urlsplit(text)
-        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        has_port = parts.port is None or parts.port > 0
+        return has_port and _is_host(parts.hostname or "") and object_stores.is_address(text)
     except ValueError:
         return False
+
+
+def _is_host(name: str) -> bool:
+    """Not `1.2.3`, which URLs take for 1.2.0.3. Raises ValueError for what ends as an IP address does and is none."""
+    if re.fullmatch(r"\d+|0x[0-9a-f]*", name.rstrip(".").rsplit(".", 1)[-1]):
+        ipaddress.ip_address(name)
+    return bool(name)
 
 
 def bucket_of(uri: str) -> str | None:

@@ -22,9 +22,10 @@ from tables.catalog.rights import require_everywhere
 from tables.catalog.store_places import Prefix
 from tables.deltalog.read import name_nodes
 from tables.models import Root, Table
-from tables.rules import hdfs_places, sample_lake
+from tables.rules import hdfs_places, mounts, sample_lake
 from tables.rules.locations import InvalidRoot, OutsideRoots, canonical, refuse_home, refuse_system, root_uri
 
+MOUNTS = Path("/proc/self/mountinfo")
 LOOKED_AT = 1_000  # names that the check of listing reads at most
 
 
@@ -44,11 +45,29 @@ def checked_uri(text: str, given: Description | None = None) -> str:
         if given is not None:
             raise InvalidRoot(f"{uri} is a directory of this machine: it has no storage to describe.")
         refuse_home(uri, str(settings.ENV.home), sample_lake.DIRECTORY)
+        _refuse_second_name(uri)
     elif name_nodes.is_hdfs(uri):
         _on_hdfs(uri, given)
     else:
         store_places.listable(_prefix(uri, given))
     return uri
+
+
+def _refuse_second_name(real: str) -> None:
+    """By a second name, a directory would be two places for rules, leases and grants. Raises InvalidRoot."""
+    uris = Root.objects.filter(uri__startswith="/").order_by("uri").values_list("uri", flat=True)
+    if other := mounts.second_name(real, uris, _mounts()):
+        raise InvalidRoot(
+            f"{real} and {other}, which is a root, are mounts of the same directory, or of one in the other: name it as it lies there."
+        )
+
+
+def _mounts() -> list[mounts.Mount]:
+    """Of this process; none where the system doesn't say."""
+    try:
+        return mounts.listed(MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError:
+        return []
 
 
 def _prefix(uri: str, given: Description | None) -> Prefix:
@@ -186,6 +205,7 @@ def _listable(real: str) -> str:
 def _free(real: str) -> str:
     refuse_system(real)
     refuse_home(real, str(settings.ENV.home), sample_lake.DIRECTORY)
+    _refuse_second_name(real)
     return "It holds neither the operating system’s own files nor Levee’s."
 
 

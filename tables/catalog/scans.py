@@ -136,6 +136,12 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
     }
 
 
+def scan_asked(root_id: uuid.UUID) -> dict[str, object]:
+    """`scan_root` for a question that may have waited meanwhile. Raises Problem 409 `root_paused`."""
+    refuse_paused(Root.objects.get(pk=root_id))
+    return scan_root(root_id)
+
+
 def _begun(root: Root) -> Pass:
     """A new pass. One that begins by the root's schedule alone is on record as Levee's own, once: it is kept with its record."""
     began = Pass(timezone.now())

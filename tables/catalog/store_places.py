@@ -17,7 +17,7 @@ from tables.catalog.object_stores import ending
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
 from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import refusal
+from tables.deltalog.read.store_errors import refusal, turning_panics
 from tables.rules.folders import PAGE
 from tables.rules.locations import InvalidRoot
 
@@ -71,7 +71,7 @@ def readable(prefix: Prefix) -> str:
     sized = [meta for meta in _first(prefix) if meta["size"]]
     if not sized:
         return "There is no object to read yet."
-    with _refusing(f"Levee can’t read an object in {prefix.uri}"):
+    with _refusing(prefix, f"Levee can’t read an object in {prefix.uri}"):
         obstore.get_range(prefix.store, sized[0]["path"], start=0, end=1)
     return "Levee can read its objects."
 
@@ -79,11 +79,11 @@ def readable(prefix: Prefix) -> str:
 def writable(prefix: Prefix) -> str:
     """Writes one object of no bytes, compares the clocks by its time, and removes it. Raises InvalidRoot."""
     name = f"{prefix.key}{PROBE}{uuid.uuid4().hex}"
-    with _refusing(f"Levee can’t write in {prefix.uri}"):
+    with _refusing(prefix, f"Levee can’t write in {prefix.uri}"):
         before = time.time()
         obstore.put(prefix.store, name, b"")
     try:
-        with _refusing(f"Levee can’t look at what it wrote in {prefix.uri}"):
+        with _refusing(prefix, f"Levee can’t look at what it wrote in {prefix.uri}"):
             written = cast(dict[str, Any], obstore.head(prefix.store, name))["last_modified"].timestamp()
     finally:
         left = _removed(prefix, name)
@@ -99,7 +99,7 @@ def writable(prefix: Prefix) -> str:
 
 
 def _removed(prefix: Prefix, name: str) -> bool:
-    with suppress(BaseError):
+    with suppress(BaseError), turning_panics:
         obstore.delete(prefix.store, name)
         return True
     return False
@@ -107,7 +107,7 @@ def _removed(prefix: Prefix, name: str) -> bool:
 
 def _first(prefix: Prefix) -> list[dict[str, Any]]:
     """A page of keys below the prefix, without its own mark."""
-    with _refusing(f"Levee can’t list {prefix.uri}"):
+    with _refusing(prefix, f"Levee can’t list {prefix.uri}"):
         try:
             pages = obstore.list(prefix.store, prefix.key or None, chunk_size=PAGE)
             page = cast(list[dict[str, Any]], next(iter(pages), []))
@@ -119,11 +119,12 @@ def _first(prefix: Prefix) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
+def _refusing(prefix: Prefix, what: str) -> Iterator[None]:
     try:
-        yield
+        with turning_panics:
+            yield
     except (BaseError, FileNotFoundError) as error:
-        refused = refusal(error)
+        refused = refusal(error, path_style=prefix.options.path_style)
         about = f" ({_LABELS[refused.field]})" if refused.field in _LABELS else ""
         raise InvalidRoot(f"{what}: {refused}{about}.") from None
 

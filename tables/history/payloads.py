@@ -56,7 +56,7 @@ def schema_changes(
     table: Table, limit: int = SCHEMA_CHANGES, cursor: str = ""
 ) -> tuple[Page[Commit], list[SchemaCommit]]:
     """A page of the commits that changed the schema, newest first, with what they changed: None if the schema before is unknown."""
-    commit_page = page(queries.schema_commits(table), queries.ORDER, limit, cursor)
+    commit_page = page(queries.schema_commits(table), queries.NEWEST, limit, cursor)
     before = queries.schemas_before(table, commit_page.rows)
     rows = [(commit, _changes(before[commit.version], commit)) for commit in commit_page.rows]
     return commit_page, [(commit, changes) for commit, changes in rows if changes != []]

@@ -18,7 +18,8 @@ from tables import ports
 from tables.models import Baseline, Commit, Explanation, Schema, Table, TableDay
 from tables.rules.destruction import DESTRUCTIVE
 
-ORDER = (Key("version", descending=True),)
+NEWEST = (Key("version", descending=True),)
+OLDEST = (Key("version"),)
 STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
 GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "Not approved"}
@@ -73,10 +74,15 @@ def incarnation_of(table: Table, text: str) -> int:
 
 
 def history_page(
-    table: Table, wanted: Filter, limit: int, cursor: str = "", incarnation: int | None = None
+    table: Table,
+    wanted: Filter,
+    limit: int,
+    cursor: str = "",
+    incarnation: int | None = None,
+    order: tuple[Key] = NEWEST,
 ) -> Page[Commit]:
-    """One page of commits, newest first."""
-    return page(commits_of(table, incarnation).filter(_condition(table, wanted)), ORDER, limit, cursor)
+    """One page of commits, newest first unless told."""
+    return page(commits_of(table, incarnation).filter(_condition(table, wanted)), order, limit, cursor)
 
 
 def _condition(table: Table, wanted: Filter) -> Q:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,11 @@ class Reach:
         self._removals = _last_removal(self._history, self._vacuums)
         self._feed = _feed_changes(table, self._history)
 
+    @property
+    def vacuumed_until(self) -> datetime | None:
+        """Files removed before this are gone by a vacuum that completed; None for none."""
+        return max((vacuum.at - vacuum.retention for vacuum in self._vacuums if vacuum.completed), default=None)
+
     def of(self, commit: Commit) -> VersionReach:
         """What can be done with the version of one commit."""
         return self.over([commit])[0]
@@ -119,6 +124,17 @@ class Reach:
         known = {c.version: c for c in self._history.filter(version__in={*edges, *ends}).only(*_FACTS)}
         return [self._span(first, last, known) for first, last in zip(edges, ends, strict=True)]
 
+    def losing(self, dying: Iterable[Sequence[int]]) -> list[Span]:
+        """The spans as they would be without the files of the `dying` versions, `[first, last]` each. One more query."""
+        spans = without(joined(self.spans), dying)
+        asked = {
+            v for span in spans for v, at in ((span.first, span.first_at), (span.last, span.last_at)) if at is None
+        }
+        known = dict(self._history.filter(version__in=asked).values_list("version", "committed_at")) if asked else {}
+        return [
+            replace(s, first_at=s.first_at or known.get(s.first), last_at=s.last_at or known.get(s.last)) for s in spans
+        ]
+
     def _edges(self, head: int) -> list[int]:
         """First versions of the spans: where the log begins, where it can be rebuilt, where retention and vacuums cut."""
         oldest = self._history.order_by("version").values_list("version", flat=True).first()
@@ -148,6 +164,31 @@ class Reach:
         )
 
 
+def without(spans: Iterable[Span], dying: Iterable[Sequence[int]]) -> list[Span]:
+    """The spans as they would be if the `dying` versions, from first to last, lost their files."""
+    cut = list(spans)
+    for first, last in dying:
+        cut = [part for span in cut for part in _parts(span, first, last)]
+    return joined(cut)
+
+
+LOSES_FILES = "The vacuum would delete files that this version needs."
+
+
+def _parts(span: Span, first: int, last: int) -> Iterator[Span]:
+    """What lies before, in and after the dying versions. The times of a cut aren't known."""
+    start, end = max(span.first, first), min(span.last, last)
+    if start > end or not span.restorable:
+        yield span
+        return
+    if span.first < start:
+        yield replace(span, last=start - 1, last_at=None)
+    begun, ended = span.first_at if start == span.first else None, span.last_at if end == span.last else None
+    yield replace(span, first=start, last=end, first_at=begun, last_at=ended, restorable=False, why=LOSES_FILES)
+    if end < span.last:
+        yield replace(span, first=end + 1, first_at=None)
+
+
 _FACTS = ("table", "incarnation", "version", "committed_at", "files_removed")
 
 
@@ -169,16 +210,19 @@ def _together(one: Span, next_one: Span) -> Span:
 
 
 def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[Vacuum]:
-    """The newest vacuums that completed, with the retention that they were started with."""
+    """The newest vacuums, with the retention that they were started with. One without an end, or whose end says that it failed, has
+    deleted files as well."""
     rows = history.filter(operation__in=("VACUUM START", "VACUUM END")).order_by("-version")[: 2 * VACUUMS]
     vacuums: list[Vacuum] = []
     end: Commit | None = None
     for row in rows:
         if row.operation == "VACUUM END":
-            end = row if row.operation_parameters.get("status") == "COMPLETED" else None
-        elif end is not None and end.committed_at is not None:
-            vacuums.append(Vacuum(end.version, end.committed_at, _asked_retention(row, retention)))
-            end = None
+            end = row
+            continue
+        completed = end is not None and end.operation_parameters.get("status") == "COMPLETED"
+        last, end = (row if end is None else end), None
+        if last.committed_at is not None:
+            vacuums.append(Vacuum(last.version, last.committed_at, _asked_retention(row, retention), completed))
     return vacuums
 
 
@@ -191,7 +235,7 @@ def _asked_retention(start: Commit, usual: timedelta) -> timedelta:
 
 
 def _last_removal(history: QuerySet[Commit], vacuums: Sequence[Vacuum]) -> list[Commit]:
-    """The newest commit whose removed files a vacuum deleted, if there is one: that vacuum is the one which reached farthest."""
+    """The newest commit whose removed files a vacuum deleted, or began to: that vacuum is the one which reached farthest."""
     if not vacuums:
         return []
     farthest = max(vacuums, key=lambda vacuum: vacuum.at - vacuum.retention)

@@ -73,6 +73,9 @@ class Table(models.Model):
     created_at = models.DateTimeField(null=True)  # metaData.createdTime
     comment = models.TextField(blank=True, default="")  # metaData.description
     layout = models.JSONField(null=True)
+    removed = models.JSONField(
+        default=list, db_default=[]
+    )  # removed_files.by_day: bytes that commits removed and no vacuum deleted
     log_state = models.JSONField(default=dict)  # log_state.of_snapshot of the newest version
     problems = models.JSONField(default=list)
     health = models.JSONField(default=list)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tables.deltalog.rules.schema import Column, Primitive, SchemaError, Struct, parse_schema
 from tables.deltalog.state.livefiles import PARTITION
 from tables.deltalog.state.snapshot import Snapshot, physical_names
+from tables.rules import health
 from tables.rules.health import SMALL_FILE_BYTES
+from tables.rules.partition_predicates import predicate_of
 
 MIB = 2**20
 BOUNDS = (1 * MIB, 8 * MIB, 32 * MIB, 64 * MIB, 128 * MIB, 256 * MIB, 512 * MIB, 1024 * MIB)
 LISTED = 50  # partitions and values that are named; the rest is in the totals
+MOST_NAMED = 10  # partitions that a finding's condition names
 CURVE = 100  # points of the drawing of partition sizes
 _OUTSIDE = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|(^|/)(\.|%2[eE]){2}(/|$)"
 _MARKS = (b":", b"%", b"..")  # one of which is in each path that matches it, if it doesn't begin with a slash
@@ -36,9 +42,61 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         **_sizes(sizes),
         "with_statistics": files.num_rows - files.column("num_records").null_count,
         "deletion_vectors": files.num_rows - files.column("deletion_vector").null_count,
-        "outside_files": sum(map(_outside, files.column("path").chunks)),
+        **_outside_of(files.column("path")),
         "partitions": _partitions(files, _logical_names(snapshot)),
+        "most_small": _most(snapshot, _small(files), health.has_many_small),
+        "most_vectors": _most(snapshot, pc.is_valid(files.column("deletion_vector")), health.has_many_vectors),
     }
+
+
+def _small(files: pa.Table) -> pa.ChunkedArray:
+    return pc.fill_null(pc.less(files.column("size"), SMALL_FILE_BYTES), False)
+
+
+def _most(snapshot: Snapshot, marked: pa.ChunkedArray, is_finding: Callable[[int, int], bool]) -> str | None:
+    """A condition on partition columns: the fewest partitions that hold most of the marked files.
+
+    None if they are no finding, need more than MOST_NAMED partitions, or if their values can't be written.
+    """
+    names, count = _logical_names(snapshot), int(pc.sum(marked).as_py() or 0)
+    if not names or not is_finding(len(marked), count):
+        return None
+    files = snapshot.files()
+    groups = files.filter(marked).group_by(list(names)).aggregate([([], "count_all")])
+    ordered = groups.sort_by([("count_all", "descending")]).slice(0, MOST_NAMED).to_pylist()
+    chosen = []
+    for row in ordered:
+        chosen.append({name: row[column] for column, name in names.items()})
+        count -= 2 * row["count_all"]
+        if count < 0:
+            return predicate_of(chosen, _types(snapshot, list(names.values())))
+    return None
+
+
+def _types(snapshot: Snapshot, names: Sequence[str]) -> dict[str, str]:
+    """The types of partition columns as the log names them; empty for one that the schema doesn't tell."""
+    metadata = snapshot.metadata
+    try:
+        struct = parse_schema(metadata.schema_json) if metadata else Struct(())
+    except SchemaError:
+        struct = Struct(())
+    columns = {name: struct.column(name) for name in names}
+    return {name: _type_name(column) for name, column in columns.items()}
+
+
+def _type_name(column: Column | None) -> str:
+    """A primitive column's type as the log names it; empty for any other."""
+    return column.type.name if column is not None and isinstance(column.type, Primitive) else ""
+
+
+def _outside_of(paths: pa.ChunkedArray) -> dict[str, Any]:
+    """How many files lie elsewhere, and the directory that they have in common: the table of which this one is a shallow clone."""
+    count = sum(map(_outside, paths.chunks))
+    if not count:
+        return {"outside_files": 0, "outside_under": None}
+    ends = pc.min_max(paths.filter(pc.match_substring_regex(paths, _OUTSIDE))).as_py()
+    common = os.path.commonprefix([unquote(ends["min"]), unquote(ends["max"])])  # noqa: RUF071 - of URIs, cut at a slash below
+    return {"outside_files": count, "outside_under": common.rpartition("/")[0] or None}
 
 
 def _outside(paths: pa.StringArray) -> int:

@@ -59,6 +59,7 @@ def forget(table: Table) -> None:
     table.num_files = table.size_bytes = table.num_records = None
     table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
     table.properties, table.log_state, table.head_mark, table.comment = {}, {}, "", ""
+    table.removed = []
 
 
 def mark(entry: Entry | None) -> str:
@@ -84,6 +85,7 @@ def _facts(table: Table) -> health.Facts:
         small_files=lies.get("small_files"),
         small_bytes=lies.get("small_bytes"),
         size_bytes=lies.get("size_bytes"),
+        files_with_vectors=lies.get("deletion_vectors"),
         files_with_statistics=lies.get("with_statistics"),
         largest_partition_bytes=partitions.get("largest_bytes"),
         median_partition_bytes=partitions.get("median_bytes"),

@@ -6,7 +6,7 @@ Delta's protocol calls them `txn`, `domainMetadata` and in-commit timestamps (PR
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -33,7 +33,8 @@ UNKNOWN: dict[str, Any] = {
 def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """As the catalog keeps it: `{transactions: [{app_id, version, last_updated}], num_transactions, domains: [{domain, configuration}],
     num_domains, in_commit_timestamps: {enabled, since_version, since}}`, times in ISO 8601, the latest transactions first."""
-    transactions = sorted(_remembered(snapshot), key=lambda t: (t.last_updated is None, t.app_id))
+    retention = transaction_retention(snapshot.metadata.configuration) if snapshot.metadata else None
+    transactions = sorted(remembered(snapshot, retention), key=lambda t: (t.last_updated is None, t.app_id))
     transactions.sort(key=lambda t: t.last_updated.timestamp() if t.last_updated else 0.0, reverse=True)
     domains = sorted((each for each in snapshot.domain_metadata.values() if not each.removed), key=lambda d: d.domain)
     times = snapshot.in_commit_timestamps
@@ -59,10 +60,9 @@ def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _remembered(snapshot: Snapshot) -> list[SetTransaction]:
+def remembered(snapshot: Snapshot, retention: timedelta | None) -> list[SetTransaction]:
     """Delta forgets those that have expired, and with a retention also those that don't say when they were."""
     every = list(snapshot.set_transactions.values())
-    retention = transaction_retention(snapshot.metadata.configuration) if snapshot.metadata else None
     if retention is None:
         return every
     oldest = timezone.now() - retention

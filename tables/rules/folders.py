@@ -17,6 +17,7 @@ from tables.deltalog.read import name_nodes, object_stores, places
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.hdfs import Refused
 from tables.deltalog.read.storage import StorageError
+from tables.deltalog.read.store_errors import turning_panics
 
 PAGE = 1_000  # keys that a store names in one answer
 _LAST = "\U0010ffff"  # sorts after all that a key may go on with
@@ -247,7 +248,8 @@ def _asking(path: str) -> Iterator[Any]:
     except StorageError as error:
         raise StoreRefused(str(error), everywhere=True) from None
     try:
-        yield store
+        with turning_panics:
+            yield store
     except BaseError as error:
         refused = object_stores.refused(store, error)
         kind = _EmptyPart if isinstance(error, InvalidPathError) else StoreRefused

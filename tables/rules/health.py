@@ -13,18 +13,24 @@ from tables.rules.shares import percent
 SMALL_FILE_BYTES = 32 * 2**20
 SMALL_SHARE = 0.4  # of the files
 SMALL_COUNT = 100  # fewer small files than this do no harm
+VECTOR_SHARE = 0.3  # of the files
+VECTOR_COUNT = 10  # fewer files with a deletion vector than this cost a reader little
 SKEW = 10.0  # largest partition against the median one
 SKEW_BYTES = 2**30  # a largest partition below this is no trouble, whatever its neighbours are
 STATISTICS_SHARE = 1.0
 LOG_LENGTH = 100  # commits since the last checkpoint
 LOG_BYTES = 2**30
 STALE = timedelta(days=2)
+OLD_BYTES = 2**30
+OLD_SHARE = 0.3  # of the table's own bytes
+OLD_LEAST = 2**20  # fewer old bytes than this are no trouble, however small the table is
 
 
 class Code(models.TextChoices):
     """The findings; the words are those of the facet."""
 
     SMALL_FILES = "small_files", "Small files"
+    DELETION_VECTORS = "deletion_vectors", "Many deletion vectors"
     SKEW = "skew", "Partition skew"
     MISSING_STATISTICS = "missing_statistics", "Missing statistics"
     NO_CHECKPOINT = "no_checkpoint", "No checkpoint"
@@ -37,6 +43,7 @@ class Code(models.TextChoices):
     RECREATED = "recreated", "Recreated"
     REWRITTEN = "rewritten", "Log rewritten"
     OUTSIDE_FILES = "outside_files", "Files outside the table"
+    OLD_FILES = "old_files", "Old files"
 
 
 class Severity(models.TextChoices):
@@ -77,6 +84,7 @@ class Facts:
     small_files: int | None = None
     small_bytes: int | None = None
     size_bytes: int | None = None
+    files_with_vectors: int | None = None
     files_with_statistics: int | None = None
     largest_partition_bytes: int | None = None
     median_partition_bytes: int | None = None
@@ -107,6 +115,16 @@ def stale(synced_at: datetime | None, now: datetime) -> Finding | None:
     )
 
 
+def old_files(old_bytes: int, size_bytes: int | None) -> Finding | None:
+    """Whether a vacuum would free much: `old_bytes` were removed longer ago than the table keeps them. Asked when it is shown."""
+    limit = min(OLD_BYTES, max(OLD_LEAST, round(OLD_SHARE * size_bytes))) if size_bytes else OLD_BYTES
+    if old_bytes < limit:
+        return None
+    of_size = f" ({percent(old_bytes, size_bytes)} of its size)" if size_bytes else ""
+    text = f"Files of {old_bytes / 2**20:,.0f} MiB{of_size} were removed longer ago than the table keeps them, and still lie in storage."
+    return Finding(Code.OLD_FILES, Severity.WARNING, old_bytes, limit, text, "Delete them from storage (VACUUM).")
+
+
 def missing(path: str) -> Finding:
     """The finding for a directory that is gone."""
     text = f"The table at {path} is gone. Levee kept the history below."
@@ -115,11 +133,9 @@ def missing(path: str) -> Finding:
 
 
 def _small_files(facts: Facts) -> Iterator[Finding]:
-    if not facts.num_files or facts.small_files is None or facts.small_files < SMALL_COUNT:
+    if not facts.num_files or facts.small_files is None or not has_many_small(facts.num_files, facts.small_files):
         return
     share = facts.small_files / facts.num_files
-    if share < SMALL_SHARE:
-        return
     of_bytes = (
         f" and hold {percent(facts.small_bytes, facts.size_bytes)} of the bytes"
         if facts.size_bytes and facts.small_bytes is not None
@@ -128,6 +144,26 @@ def _small_files(facts: Facts) -> Iterator[Finding]:
     text = f"{percent(share, 1)} of the files are smaller than 32 MiB{of_bytes}. Each costs a reader one request."
     advice = "Compact the table (OPTIMIZE), and write larger batches."
     yield Finding(Code.SMALL_FILES, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
+
+
+def has_many_small(num_files: int, small_files: int) -> bool:
+    """Whether so many files of a table are small that it is a finding."""
+    return small_files >= SMALL_COUNT and small_files / num_files >= SMALL_SHARE
+
+
+def has_many_vectors(num_files: int, vectors: int) -> bool:
+    """Whether so many files of a table have a deletion vector that it is a finding."""
+    return vectors >= VECTOR_COUNT and vectors / num_files > VECTOR_SHARE
+
+
+def _vectors(facts: Facts) -> Iterator[Finding]:
+    files, vectors = facts.num_files, facts.files_with_vectors
+    if not files or vectors is None or not has_many_vectors(files, vectors):
+        return
+    share = vectors / files
+    text = f"{percent(share, 1)} of the files have a deletion vector: readers open it too, and read rows that they then leave out."
+    advice = "Purge the deleted rows from the files (REORG … APPLY (PURGE))."
+    yield Finding(Code.DELETION_VECTORS, Severity.WARNING, round(share, 4), VECTOR_SHARE, text, advice)
 
 
 def _skew(facts: Facts) -> Iterator[Finding]:
@@ -225,6 +261,7 @@ def _rewritten(facts: Facts) -> Iterator[Finding]:
 
 _RULES = (
     _small_files,
+    _vectors,
     _skew,
     _statistics,
     _checkpoint,

@@ -269,7 +269,7 @@ def refuse_system(real: str) -> None:
     """Raises InvalidRoot for the whole file system, and for what belongs to the operating system."""
     if real == "/":
         raise InvalidRoot("The whole file system can't be a root.")
-    if any(_is_at_or_below(real, system) for system in _OF_THE_SYSTEM):
+    if any(is_at_or_below(real, system) for system in _OF_THE_SYSTEM):
         raise InvalidRoot(f"{real} belongs to the operating system; a root can’t be there.")
 
 
@@ -280,11 +280,12 @@ def refuse_home(uri: str, home: str, but: str) -> None:
     lies in it.
     """
     real = os.path.realpath(home)
-    if _is_at_or_below(uri, f"{real}/{but}"):
+    if is_at_or_below(uri, f"{real}/{but}"):
         return
-    if _is_at_or_below(uri, real) or _is_at_or_below(real, uri):
+    if is_at_or_below(uri, real) or is_at_or_below(real, uri):
         raise InvalidRoot(f"Levee’s own files are in {real}; a root can’t be there or contain it.")
 
 
-def _is_at_or_below(path: str, top: str) -> bool:
-    return path == top or path.startswith(f"{top}/")
+def is_at_or_below(path: str, top: str) -> bool:
+    """Whether a path is another or lies below it, by their texts."""
+    return path == top or path.startswith(f"{top.rstrip('/')}/")

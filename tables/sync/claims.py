@@ -8,44 +8,57 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from tables.sync.table import CLAIM
 
 WINDOW = 200  # tables that a claim chooses among, the longest overdue
 _LOCKS = 0x6C767363  # the space of advisory locks in which claims take turns
 
+# The database has no statistics yet of a lake that has just come in, or those of an empty catalog, and would read its tables whole for each
+# claim. So nothing is left to choose: what is due is read in the order of its index, never sorted, and each lookup is by one id alone:
+# `offset 0` keeps it apart. Joined first, a root would lead to all its tables; a condition inside, through the whole of a partial index.
+_BY_INDEX = "set local enable_sort = off; set local enable_seqscan = off"
 _CLAIM = """
-with oldest as (
-    select s.table_id, s.next_sync_at,
-        s.fingerprint <> '' and t.catalog_entry is null and r.removed_at is null as settled
-    from tables_synctimes s join tables_table t on t.id = s.table_id join tables_root r on r.id = t.root_id
-    where s.next_sync_at <= statement_timestamp() and t.hidden_at is null
+with oldest as materialized (
+    select s.table_id, s.next_sync_at, s.fingerprint <> '' and entry.catalog_entry is null and root.removed_at is null as settled,
+        entry.root_id, entry.path, entry.version, entry.head_mark, root.uri, root.sync_seconds
+    from tables_synctimes s cross join lateral (
+        select t.root_id, t.path, t.version, t.head_mark, t.catalog_entry, t.hidden_at from tables_table t
+        where t.id = s.table_id offset 0
+    ) as entry cross join lateral (
+        select r.uri, r.sync_seconds, r.removed_at from tables_root r where r.id = entry.root_id offset 0
+    ) as root
+    where s.next_sync_at <= statement_timestamp() and entry.hidden_at is null
     order by s.next_sync_at limit %(window)s
-), wanted as (
-    select table_id, settled from oldest where settled
-    union all (select table_id, settled from oldest where not settled order by next_sync_at limit 1)
-), free as (
-    select s.table_id, s.next_sync_at as due_at, wanted.settled
-    from tables_synctimes s join wanted using (table_id)
-    where s.next_sync_at <= statement_timestamp() for update of s skip locked
+), wanted as materialized (
+    select * from oldest where settled
+    union all (select * from oldest where not settled order by next_sync_at limit 1)
 )
-update tables_synctimes s set next_sync_at = statement_timestamp() + %(claim)s
-from free, tables_table t, tables_root r
-where s.table_id = free.table_id and t.id = s.table_id and r.id = t.root_id
-returning s.table_id, free.settled, free.due_at, s.next_sync_at, s.quiet_syncs, s.fingerprint, t.path, t.version, t.head_mark,
-    r.uri, r.sync_seconds
+select free.place, wanted.root_id, wanted.table_id, wanted.settled, free.due_at, free.quiet_syncs, free.fingerprint, wanted.path,
+    wanted.version, wanted.head_mark, wanted.uri, wanted.sync_seconds
+from wanted cross join lateral (
+    select s.ctid::text as place, s.next_sync_at as due_at, s.quiet_syncs, s.fingerprint from tables_synctimes s
+    where s.table_id = wanted.table_id offset 0 for update skip locked
+) as free
+where free.due_at <= statement_timestamp()
 """
 
 # A statement of its own, which sees the roots as they are once the rows are held: one that was resumed meanwhile keeps its claim.
-_LEAVE = """
-update tables_synctimes s set next_sync_at = null from tables_table t, tables_root r
-where s.table_id = any(%(ids)s) and t.id = s.table_id and r.id = t.root_id and r.paused_at is not null
-returning s.table_id
+_PAUSED = "select id from tables_root where id = any(%(roots)s) and paused_at is not null"
+
+# Rows that are held, by where they lie: their ids would be looked for in a whole index of a table that is believed to be empty.
+_BY_PLACE = "set local enable_indexscan = off; set local enable_bitmapscan = off; set local enable_seqscan = off"
+_TAKE = """
+update tables_synctimes set
+    next_sync_at = case when table_id = any(%(resting)s::uuid[]) then null else statement_timestamp() + %(claim)s end
+where ctid = any(%(places)s::tid[])
+returning table_id, next_sync_at
 """
 
 _RELEASE = """
@@ -56,20 +69,24 @@ where s.table_id = claimed.table_id and s.next_sync_at = claimed.until
 """
 
 _NEXT_UNREAD = """
-update tables_synctimes set next_sync_at = statement_timestamp() + %(claim)s
-where table_id = (
-    select s.table_id
-    from (
-        select due.table_id from tables_synctimes due join tables_table shown on shown.id = due.table_id
-        where due.next_sync_at <= statement_timestamp() and shown.hidden_at is null
-        order by due.next_sync_at limit %(window)s
-    ) oldest
-        join tables_synctimes s using (table_id) join tables_table t on t.id = s.table_id join tables_root r on r.id = t.root_id
-    where s.next_sync_at <= statement_timestamp() and t.hidden_at is null and r.paused_at is null
-        and not (s.fingerprint <> '' and t.catalog_entry is null and r.removed_at is null)
-    order by s.next_sync_at limit 1 for update of s skip locked
+with oldest as materialized (
+    select s.table_id, s.next_sync_at, entry.path,
+        root.paused_at is not null or (s.fingerprint <> '' and entry.catalog_entry is null and root.removed_at is null) as left_alone
+    from tables_synctimes s cross join lateral (
+        select t.root_id, t.path, t.catalog_entry, t.hidden_at from tables_table t where t.id = s.table_id offset 0
+    ) as entry cross join lateral (
+        select r.paused_at, r.removed_at from tables_root r where r.id = entry.root_id offset 0
+    ) as root
+    where s.next_sync_at <= statement_timestamp() and entry.hidden_at is null
+    order by s.next_sync_at limit %(window)s
 )
-returning table_id
+select free.place, late.path from (
+    select table_id, path from oldest where not left_alone order by next_sync_at offset 0
+) as late cross join lateral (
+    select s.ctid::text as place, s.next_sync_at as due_at from tables_synctimes s
+    where s.table_id = late.table_id offset 0 for update skip locked
+) as free
+where free.due_at <= statement_timestamp() limit 1 -- one after the other, so that one row alone is held
 """
 NEAR = 20  # of the longest overdue, among which the next unread one is looked for: a claim has just taken what was before it
 
@@ -99,21 +116,42 @@ def claim() -> list[Claimed]:
     """The settled ones among the WINDOW tables that are longest overdue, and the first of the others; none when none is due."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("select pg_advisory_xact_lock(%s, 0)", [_LOCKS])  # else two would choose among the same tables
-        values: dict[str, Any] = {"window": WINDOW, "claim": CLAIM}
-        cursor.execute(_CLAIM, values)
-        claimed = [Claimed(*row) for row in cursor.fetchall()]
-        cursor.execute(_LEAVE, {"ids": [each.table_id for each in claimed]})
-        paused = {table_id for (table_id,) in cursor.fetchall()}
-        return [replace(each, until=None) if each.table_id in paused else each for each in claimed]
+        cursor.execute(_BY_INDEX)
+        cursor.execute(_CLAIM, {"window": WINDOW})
+        held = cursor.fetchall()
+        if not held:
+            return []
+        cursor.execute(_PAUSED, {"roots": list({root_id for _, root_id, *_ in held})})
+        paused = {root_id for (root_id,) in cursor.fetchall()}
+        resting = [table_id for _, root_id, table_id, *_ in held if root_id in paused]
+        until = _take(cursor, [place for place, *_ in held], resting)
+        found: list[list[Any]] = [values for _, _, *values in held]
+    return [Claimed(*[*values[:3], until[values[0]], *values[3:]]) for values in found if values[0] in until]
 
 
-def claim_unread() -> uuid.UUID | None:
-    """One more table that must be read, of those that are longest overdue; None when none of them is free. One short statement."""
-    with connection.cursor() as cursor:
-        values: dict[str, Any] = {"window": NEAR, "claim": CLAIM}
-        cursor.execute(_NEXT_UNREAD, values)
+def claim_unread() -> tuple[uuid.UUID, str] | None:
+    """One more table that must be read, of those that are longest overdue, and its path; None when none of them is free. A short
+    transaction.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_BY_INDEX)
+        cursor.execute(_NEXT_UNREAD, {"window": NEAR})
         row = cursor.fetchone()
-    return row[0] if row else None
+        if row is None:
+            return None
+        place, path = row
+        taken = _take(cursor, [place], resting=[])
+    return next(((table_id, path) for table_id in taken), None)
+
+
+def _take(
+    cursor: CursorWrapper, places: Sequence[str], resting: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, datetime | None]:
+    """Until when each of the held rows is claimed; those of `resting` are due no more."""
+    cursor.execute(_BY_PLACE)
+    values: dict[str, Any] = {"places": places, "resting": resting, "claim": CLAIM}
+    cursor.execute(_TAKE, values)
+    return dict(cursor.fetchall())
 
 
 def release(claimed: Sequence[Claimed]) -> None:

@@ -29,6 +29,14 @@ def find_mark(location: str, job_id: uuid.UUID, since: int | None) -> Commit | N
         return None
 
 
+def find_marks(location: str, job_id: uuid.UUID, since: int | None) -> list[Commit]:
+    """All of them, oldest first: of a job whose run makes several commits. Raises as `find_mark` does."""
+    try:
+        return open_log(location).find_marks(str(job_id), since)
+    except (NoTable, FileNotFoundError):
+        return []
+
+
 def look_for_mark(location: str, job_id: uuid.UUID, since: int, most: int) -> tuple[Commit | None, int]:
     """The same in `most` commits at most, with the last version that was looked at; for looks that are taken again and again."""
     try:

@@ -25,7 +25,7 @@ from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.state.snapshot import Snapshot, load
-from tables.history import destructive_effects
+from tables.history import destructive_effects, removed_files
 from tables.models import Commit, Incarnation, Root, Table
 from tables.record import (
     commit_rows,
@@ -39,6 +39,7 @@ from tables.record import (
 )
 from tables.record.live_files import files_path
 from tables.rules import discovery
+from tables.rules.health import Code
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
 from tables.sync.fingerprint import fingerprint, listed
 
@@ -57,7 +58,7 @@ STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
     "rebuildable", "lost_commits", "rewritten",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
-    "properties", "protocol", "features", "created_at", "comment", "layout", "log_state", "problems", "health", "health_codes",
+    "properties", "protocol", "features", "created_at", "comment", "layout", "removed", "log_state", "problems", "health", "health_codes",
     "sync_error", "missing_since", "leaf", "words", "grams",
 ]  # fmt: skip
 
@@ -97,6 +98,8 @@ def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Tabl
     )
     now = timezone.now()
     table_fields.judge(table)
+    if removed_files.finding_of(table, now):
+        table.health_codes = sorted({*table.health_codes, Code.OLD_FILES.value})
     if _changed(table, written):
         _reload_user_fields(table)
         table.save(update_fields=[*_changed(table, written), "catalog_entry"])  # which a person may have set meanwhile
@@ -281,6 +284,8 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     if is_rewritten or retimed:
         daily_totals.count_anew(table)
     table_fields.take(table, snapshot)
+    anew = is_rewritten or retimed or stored.retimed
+    table.removed = removed_files.by_day(table, None if anew else stored.first)
     if table.schema is not None and table.schema.sha256 not in stored.schemas:
         commit_rows.ensure_schemas([table.schema])
     _measure(table, log, known, names, first_stored=stored.first)

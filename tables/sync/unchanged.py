@@ -6,9 +6,13 @@ is missing or can't be read. A look takes no lock and writes nothing; a result c
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -25,6 +29,7 @@ from tables.sync import table as syncing
 from tables.sync.claims import Claimed
 from tables.sync.fingerprint import fingerprint, listed
 
+PATIENCE_S = 0.25  # as long as a person's question may wait for a turn of syncs
 LOOKS_AT_ONCE = 48  # at logs in object stores: two requests for a log at 30 ms each are at most 800 logs a second
 
 _STAMP = """
@@ -49,10 +54,38 @@ def sync_claimed(seconds: float = 0) -> bool:
     to_read = [each for each in claimed if not each.settled] or changed[:1]
     claims.release([each for each in changed if each not in to_read])
     for each in to_read:
-        syncing.sync(each.table_id)
-    while to_read and time.monotonic() < until and (table_id := claims.claim_unread()):
-        syncing.sync(table_id)
+        _read(each.table_id, each.path)
+    while to_read and time.monotonic() < until and (unread := claims.claim_unread()):
+        _read(*unread)
     return bool(due)
+
+
+def _read(table_id: uuid.UUID, path: str) -> None:
+    """A full sync. Those of a disk's tables leave a processor to people's pages: a lake that comes in keeps them busy for long."""
+    with _readers.turn() if path.startswith("/") else nullcontext():
+        syncing.sync(table_id)
+
+
+class Readers:
+    """How many may read at once. Nobody waits long for another: a log can be long, and a disk can hang."""
+
+    def __init__(self, most: int) -> None:
+        self._permits = threading.BoundedSemaphore(most)
+        self._one_is_long = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Waits for a permit, PATIENCE_S at most, and not at all while the others were waited for in vain."""
+        took = self._permits.acquire(timeout=0 if self._one_is_long else PATIENCE_S)
+        self._one_is_long = not took
+        try:
+            yield
+        finally:
+            if took:
+                self._permits.release()
+
+
+_readers = Readers(max(1, len(os.sched_getaffinity(0)) - 1))
 
 
 def _stamp_unchanged(claimed: Sequence[Claimed]) -> list[Claimed]:

@@ -38,4 +38,20 @@ HISTORY = ListKind(
         ("by", "By and reason"),
         ("reach", "Reach"),
     ),
+    orders=(("", "newest first"), ("oldest", "oldest first")),
+)
+COMMITS = ListKind(
+    name="commits",
+    title="Commits of all tables",
+    address="tables:commits",
+    filters=frozenset({"day", "kind"}),
+    columns=(
+        ("operation", "Operation"),
+        ("rows", "Rows"),
+        ("added", "Files added"),
+        ("removed", "Files removed"),
+        ("by", "Made by"),
+        ("when", "When"),
+    ),
+    orders=(("", "newest first"), ("oldest", "oldest first")),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.templatetags.levee import StateLook
+from console.templatetags.formatting.looks import StateLook
 from tables.catalog import freshness
 from tables.deltalog.read.object_stores import is_object_store
 from tables.models import Table

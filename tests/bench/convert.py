@@ -1,7 +1,7 @@
 """Convert and inspection of many small partitioned files, against raw `DeltaTable.convertToDelta` with the same settings.
 
 `python -m tests.bench.convert --files 5000 --pairs 7`. Each pair converts and inspects the same files (hard links) by the engine and
-raw, in turn first and second.
+raw, in turn first and second. `--cluster` measures on a Spark cluster, `--tiny` proves only that the bench runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.results import Inspection
 from jobs.engine.session import job_session
 from jobs.worker.spark_engine import Silent, SparkEngine
-from tests.bench.document import DOCUMENT, put_into
+from tests.bench import cluster
+from tests.bench.document import DOCUMENT, figures_of, put_into, table
 from tests.bench.engines import measured_engine
 
-TITLE = "## Convert"
+TITLE, ON_CLUSTER = "## Convert", "## Convert on a cluster"
 SCHEMA = "day date, shop int"
 SHOPS = 10
 
@@ -111,15 +112,19 @@ def measure(engine: SparkEngine, top: Path, files: int, pairs: int) -> dict[str,
     }
 
 
-def report(figures: dict[str, float], files: int, pairs: int) -> str:
-    """The section of the document."""
+def report(figures: dict[str, float], files: int, pairs: int, embedded: dict[str, list[str]] | None = None) -> str:
+    """The section of the document; with the `embedded` figures that of a cluster."""
+    title, option, how = (TITLE, "", "") if embedded is None else (ON_CLUSTER, " --cluster", f" {cluster.ON},")
+    rows = (
+        ("raw", f"{figures['raw']:.1f} s", ""),
+        ("convert / raw", f"{figures['engine/raw']:.2f}", "≤ 1.05"),
+        ("inspection / raw", f"{figures['inspect/raw']:.2f}", "≤ 0.5"),
+    )
     return (
-        f"{TITLE}\n\n`python -m tests.bench.convert`: {files:,} small partitioned files, medians of {pairs} interleaved pairs on"
-        f" {os.cpu_count()} processors, one warm JVM. Raw is `DeltaTable.convertToDelta` with the same settings.\n\n"
-        "| what | measured | bar |\n|---|---|---|\n"
-        f"| raw | {figures['raw']:.1f} s | |\n"
-        f"| convert / raw | {figures['engine/raw']:.2f} | ≤ 1.05 |\n"
-        f"| inspection / raw | {figures['inspect/raw']:.2f} | ≤ 0.5 |\n"
+        f"{title}\n\n`python -m tests.bench.convert{option}`: {files:,} small partitioned files,{how} medians of"
+        f" {pairs} interleaved pairs on {os.cpu_count()} processors, one warm JVM."
+        " Raw is `DeltaTable.convertToDelta` with the same settings.\n\n"
+        f"{table(rows, embedded)}\n"
     )
 
 
@@ -127,12 +132,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.convert", description=__doc__)
     parser.add_argument("--files", type=int, default=5000)
     parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--tiny", action="store_true")
+    cluster.add_argument(parser)
     options = parser.parse_args()
-    with measured_engine() as (engine, top):
-        figures = measure(engine, top, options.files, options.pairs)
-    section = report(figures, options.files, options.pairs)
+    files, pairs = (100, 1) if options.tiny else (options.files, options.pairs)
+    with cluster.running(options.cluster) as on, measured_engine(on) as (engine, top):
+        figures = measure(engine, top, files, pairs)
+    section = report(figures, files, pairs, figures_of(DOCUMENT, TITLE) if on else None)
     print(section)
-    put_into(DOCUMENT, section)
+    if not options.tiny:
+        put_into(DOCUMENT, section, beside=TITLE if on else "")
 
 
 if __name__ == "__main__":

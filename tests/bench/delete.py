@@ -29,7 +29,7 @@ from jobs.predicates.reading import parse
 from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench.convert import seconds
 from tests.bench.document import DOCUMENT, put_into
-from tests.bench.engines import measured_engine
+from tests.bench.engines import BAR, beside_raw, measured_engine, table_beside_raw
 
 TITLE = "## Delete"
 SCHEMA = Schema((Field("id", "bigint"), Field("a", "double"), Field("p", "int")))
@@ -37,6 +37,7 @@ VECTORS = {"delta.enableDeletionVectors": "true"}
 FILES, LARGE_FILES = 20, 500
 # Four random doubles to a row are 32 bytes that no codec makes smaller.
 ROWS, LARGE_ROWS, TINY_ROWS = 200_000, 32_000_000, 2_000
+LARGE = "rewrite of a part of 1 GB in 500 files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ CASES = (
     Case("rewrite", "id % 100 = 7", "rewrite"),
     Case("nothing", "id = -1", "nothing"),
 )
+
+
+def large_case(rows: int) -> Case:
+    return Case(LARGE, f"id < {rows // 10} AND id % 100 = 7", "rewrite")
 
 
 def write_table(session: SparkSession, path: Path, case: Case, rows: int, files: int) -> None:
@@ -121,7 +126,7 @@ def measure(
 ) -> dict[str, list[dict[str, float]]]:
     """The pairs of every case, seconds; the tables lie below `top`."""
     runs = {case.name: run(engine, top / "small", case, pairs, rows, FILES) for case in CASES}
-    large = Case("rewrite of a part of 1 GB in 500 files", f"id < {large_rows // 10} AND id % 100 = 7", "rewrite")
+    large = large_case(large_rows)
     files = LARGE_FILES if large_rows == LARGE_ROWS else FILES
     runs[large.name] = run(engine, top / "large", large, large_pairs, large_rows, files)
     return runs
@@ -154,16 +159,10 @@ def report(runs: dict[str, list[dict[str, float]]], pairs: int, large_pairs: int
         f"{TITLE}\n\n`python -m tests.bench.delete`: medians of {pairs} interleaved pairs on copies of a table of {FILES} files"
         f" ({large_pairs} pairs of the large one), {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end, one warm JVM."
         " Raw is `DeltaTable.delete` with the same settings; the excess is the engine's time less 1.05 × raw.\n\n"
-        "| delete | raw | engine | ratio | excess | bar |\n|---|---|---|---|---|---|"
+        f"{table_beside_raw('delete')}"
     ]
     for name, found in runs.items():
-        raw, engine = median(found, lambda run: run["raw"]), median(found, lambda run: run["engine"])
-        ratio = median(found, lambda run: run["engine"] / run["raw"])
-        excess = median(found, lambda run: run["engine"] - 1.05 * run["raw"])
-        bar = "ratio ≤ 1.05" if "1 GB" in name else "excess ≤ 250 ms"
-        lines.append(
-            f"| {name} | {raw * 1000:.0f} ms | {engine * 1000:.0f} ms | {ratio:.2f} | {excess * 1000:.0f} ms | {bar} |"
-        )
+        lines.append(beside_raw(name, found, "ratio ≤ 1.05" if name == LARGE else BAR))
     return "\n".join(lines) + "\n"
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import statistics
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from jobs.engine.config import spark_conf
+from jobs.engine.config import Cluster, spark_conf
 from jobs.engine.runtime import Runtime
 from jobs.worker.spark_engine import SparkEngine
 
@@ -16,8 +17,8 @@ TOOLS = Path(__file__).parents[2] / ".tools"
 
 
 @contextlib.contextmanager
-def measured_engine() -> Iterator[tuple[SparkEngine, Path]]:
-    """An engine as warm as a worker's, and a directory for what it works on; both are gone after the block."""
+def measured_engine(on: Cluster | None = None) -> Iterator[tuple[SparkEngine, Path]]:
+    """An engine as warm as a worker's, and a directory for what it works on; both are gone after the block. `on` is where its tasks run."""
     with tempfile.TemporaryDirectory(prefix="levee-bench-") as directory:
         top = Path(directory)
         conf = spark_conf(
@@ -27,6 +28,7 @@ def measured_engine() -> Iterator[tuple[SparkEngine, Path]]:
             cores=os.cpu_count() or 1,
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             scratch=top / "spark",
+            cluster=on,
         )
         engine = SparkEngine(Runtime(conf, scratch=top / "spark", log=top / "jvm.log"))
         try:
@@ -34,3 +36,19 @@ def measured_engine() -> Iterator[tuple[SparkEngine, Path]]:
             yield engine, top
         finally:
             engine.runtime.stop()
+
+
+BAR = "excess ≤ 250 ms"
+
+
+def table_beside_raw(what: str) -> str:
+    """The head of the table whose rows `beside_raw` makes."""
+    return f"| {what} | raw | engine | ratio | excess | bar |\n|---|---|---|---|---|---|"
+
+
+def beside_raw(name: str, runs: list[dict[str, float]], bar: str = BAR) -> str:
+    """A row of such a table: medians over pairs of seconds, `raw` and `engine`. The excess is the engine's time less 1.05 × raw."""
+    raw, engine = (statistics.median(run[what] for run in runs) for what in ("raw", "engine"))
+    ratio = statistics.median(run["engine"] / run["raw"] for run in runs)
+    excess = statistics.median(run["engine"] - 1.05 * run["raw"] for run in runs)
+    return f"| {name} | {raw * 1000:.0f} ms | {engine * 1000:.0f} ms | {ratio:.2f} | {excess * 1000:.0f} ms | {bar} |"

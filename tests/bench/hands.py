@@ -1,7 +1,8 @@
 """How fast a person gets somewhere when the catalog is large: the palette, and lists as people have them.
 
-`python -m tests.bench.hands` loads 100,000 tables and 300,000 jobs into a PostgreSQL of its own and writes the section "Palette and
-lists" of docs/benchmarks.md; `--tiny` does the same steps with 200 tables in seconds. Times are the server's, without a network.
+`python -m tests.bench.hands` loads 100,000 tables, 300,000 jobs, 2,000 requests that wait and 2,000 schedules into a PostgreSQL of its
+own and writes the section "Palette and lists" of docs/benchmarks.md; `--tiny` does the same steps with 200 tables in seconds. Times are
+the server's, without a network.
 """
 
 from __future__ import annotations
@@ -33,14 +34,25 @@ class Size:
     catalog: catalog.Size
     jobs: int
     people: int
+    waiting: int  # requests that wait for an approval
+    decided: int  # jobs that one person has decided
+    schedules: int
+    runs: int  # of each schedule
+    roots: int
 
     @property
     def rounds(self) -> int:
         return self.catalog.rounds
 
 
-FULL = Size(catalog.Size(tables=100_000, commits=400_000, deep=200_000, rounds=60), jobs=300_000, people=1_000)
-TINY = Size(catalog.Size(tables=200, commits=2_000, deep=500, rounds=3), jobs=500, people=20)
+FULL = Size(
+    catalog.Size(tables=100_000, commits=400_000, deep=200_000, rounds=60), jobs=300_000, people=1_000,
+    waiting=2_000, decided=20_000, schedules=2_000, runs=30, roots=200,
+)  # fmt: skip
+TINY = Size(
+    catalog.Size(tables=200, commits=2_000, deep=500, rounds=3), jobs=500, people=20,
+    waiting=20, decided=50, schedules=20, runs=3, roots=15,
+)  # fmt: skip
 
 # Ended jobs, a minute apart, on all tables in turn. Without triggers: each would be entered as a request that a person makes.
 _JOBS = """
@@ -50,6 +62,30 @@ select md5('job' || n)::uuid, 'convert', 1, '{}', md5(n::text), lpad(to_hex(1 + 
     %(person)s, now() - make_interval(mins => n), 'bench', now(), '', 1, '{}', '', now() - make_interval(mins => n), 1, '{}', null,
     '{}'::jsonb, false, now() - make_interval(mins => n), false
 from generate_series(1, %(jobs)s) n
+"""
+# Open requests, a minute apart, on the first tables; two approvals are needed, and a third of them have one.
+_WAITING = """
+insert into jobs_job (id, command, schema_version, parameters, parameters_sha256, table_id, location, state, requested_by_id, requested_at,
+    reason, expires_at, request_sha256, revision, preview, policy, digest, attempt, progress, no_op, folded)
+select md5('waiting' || n)::uuid, 'convert', 1, '{}', md5(n::text), lpad(to_hex(n), 32, '0')::uuid, '/bench/waiting/' || n,
+    'awaiting_approval', %(person)s, now() - make_interval(mins => n), 'bench', now() + interval '7 days', '', 1, %(preview)s,
+    '{"required_approvals": 2, "role": "approver", "reasons": []}', md5(n::text), 0, '{}', false, false
+from generate_series(1, %(waiting)s) n
+"""
+_APPROVED = """
+insert into jobs_decision (id, job_id, person_id, decision, digest, comment, decided_at)
+select gen_random_uuid(), md5('waiting' || n)::uuid, %(second)s, 'approve', md5(n::text), '', now()
+from generate_series(3, %(waiting)s, 3) n
+"""
+_DECIDED = """
+insert into jobs_decision (id, job_id, person_id, decision, digest, comment, decided_at)
+select gen_random_uuid(), md5('job' || n)::uuid, %(approver)s, 'approve', '', '', now() - make_interval(mins => n)
+from generate_series(1, %(decided)s) n
+"""
+_RUNS = """
+insert into jobs_schedulerun (schedule_id, due_at, digest, parameters_sha256, outcome, text, ended_at)
+select s.id, now() - make_interval(days => n), s.digest, '', 'succeeded', '', now() - make_interval(days => n)
+from jobs_schedule s cross join generate_series(1, %(runs)s) n order by n desc
 """
 
 
@@ -77,18 +113,50 @@ def load(size: Size) -> dict[str, Any]:
         factories.GrantFactory(person=other, role=Role.VIEWER, root=root)
     lists.arrange(other, TABLES, ["size", "rows", "health"], "-changed", 200)
     lists.arrange(other, JOBS, ["state", "when"], "oldest", 200)
-    return {**found, "person": person, "other": other}
+    return {**found, "person": person, "other": other, **_load_more(person, size)}
+
+
+def _load_more(asker: Any, size: Size) -> dict[str, Any]:
+    """Schedules and further roots, which hold no table, and the people who look at them."""
+    from console.accounts.models import Person
+    from console.accounts.roles import Role
+    from jobs.models import Schedule
+    from tables.models import Root, Table
+    from tests import factories
+
+    approver, second = factories.person_named("approver"), factories.appointed("second", Role.APPROVER)
+    for root in Root.objects.order_by("name")[:4]:
+        factories.GrantFactory(person=approver, role=Role.APPROVER, root=root)
+    factories.GrantFactory(person=approver, role=Role.VIEWER)
+    admin = factories.person_named("admin", Role.ADMIN)
+    states = {0: Schedule.State.STOPPED, 2: Schedule.State.AWAITING_APPROVAL}
+    for place, table in enumerate(Table.objects.order_by("id")[: size.schedules]):
+        state = states.get(place // 10 % 10)  # the last digit says the root
+        factories.schedule(table, asker, **({"state": state, "next_due_at": None} if state else {}))
+    # By name after those that hold the tables.
+    for number in range(size.roots - 10):
+        factories.RootFactory(name=f"spare{number:03}", uri=f"/bench-spare/{number}")
+    people = {"approver": approver, "second": second, "admin": admin}
+    return {name: Person.objects.get(pk=who.pk) for name, who in people.items()}
 
 
 def load_jobs(home: Any, found: dict[str, Any], size: Size) -> None:
-    """The jobs, by the server itself."""
-    values = {"person": found["person"].pk, "tables": size.catalog.tables, "jobs": size.jobs}
+    """The jobs, what people decided about them, and the runs of schedules, by the server itself."""
+    from tests import factories
+
+    values = {
+        **{name: found[name].pk for name in ("person", "approver", "second")},
+        "tables": size.catalog.tables, "jobs": size.jobs, "waiting": size.waiting, "decided": size.decided, "runs": size.runs,
+        "preview": json.dumps(factories.inspection()),
+    }  # fmt: skip
     with postgres.connect(home) as connection, connection.transaction():
         connection.execute("set local session_replication_role = replica")
-        connection.execute(_JOBS, values)
+        for statement in (_JOBS, _WAITING, _APPROVED, _DECIDED, _RUNS):
+            connection.execute(statement, values)
     with postgres.connect(home) as connection:
         connection.autocommit = True
-        connection.execute("vacuum analyze jobs_job")
+        for table in ("job", "decision", "schedule", "schedulerun"):
+            connection.execute(f"vacuum analyze jobs_{table}".encode())
         connection.execute("checkpoint")
 
 
@@ -119,27 +187,39 @@ def requests(found: dict[str, Any], size: Size) -> dict[str, Callable[[int], Req
         "tables, 50 rows, 25 saved filters": lambda place: ("person", "/tables/"),
         "jobs, 200 rows, oldest first": lambda place: ("other", "/jobs/"),
         "jobs, 50 rows, newest first": lambda place: ("person", "/jobs/"),
+        "approvals, 50 that wait for oneself, and others'": lambda place: ("approver", "/approvals/"),
+        "approvals, 50 decided": lambda place: ("approver", "/approvals/?show=decided"),
+        "schedules, 50 rows": lambda place: ("person", "/schedules/"),
+        "schedules, 50 rows, stopped first": lambda place: ("person", "/schedules/?order=stopped"),
+        "roots, 50 rows": lambda place: ("admin", "/roots/"),
     }
 
 
+def rows_shown(content: bytes) -> int:
+    """The rows of a page's tables, their headings aside."""
+    return content.count(b'<tr role="row"') - content.count(b"<thead")
+
+
 def measure(found: dict[str, Any], size: Size) -> dict[str, dict[str, float]]:
-    """Median, 95th percentile and number of queries of each kind of request, in milliseconds; the kinds take turns."""
+    """Median and 95th percentile (milliseconds), queries and rows of each kind of request; the kinds take turns."""
     from django.db import connection
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
 
-    clients = {name: Client(SERVER_NAME="127.0.0.1") for name in ("person", "other")}
+    clients = {name: Client(SERVER_NAME="127.0.0.1") for name in ("person", "other", "approver", "admin")}
     for name, client in clients.items():
         client.force_login(found[name])
     kinds = requests(found, size)
     times: dict[str, list[float]] = {name: [] for name in kinds}
     queries: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for place in range(COUNTED):
         for name, kind in kinds.items():
             who, address = kind(place)
             with CaptureQueriesContext(connection) as seen:
-                clients[who].get(address, headers=PALETTE)
+                answer = clients[who].get(address, headers=PALETTE)
             queries[name] = max(queries.get(name, 0), len(seen))
+            rows[name] = rows_shown(answer.content)
     for place in range(size.rounds):
         for name, kind in kinds.items():
             who, address = kind(place)
@@ -148,7 +228,12 @@ def measure(found: dict[str, Any], size: Size) -> dict[str, dict[str, float]]:
             times[name].append((time.perf_counter() - start) * 1000)
             assert answer.status_code == 200, (address, answer.content[:500])
     return {
-        name: {"median": statistics.median(each), "p95": sorted(each)[int(len(each) * 0.95)], "queries": queries[name]}
+        name: {
+            "median": statistics.median(each),
+            "p95": sorted(each)[int(len(each) * 0.95)],
+            "queries": queries[name],
+            "rows": rows[name],
+        }
         for name, each in times.items()
     }
 
@@ -177,11 +262,13 @@ def report(size: Size, results: dict[str, Any]) -> str:
         f"| {name} | {each['median']:.0f} ms | {each['p95']:.0f} ms | {each['queries']:.0f} | ≤ {_bar(name)} ms |"
         for name, each in results["requests"].items()
     )
+    machine = f"{os.cpu_count()} processors ({platform.machine()}, Python {platform.python_version()})"
     return f"""{TITLE}
 
-`python -m tests.bench.hands`: {size.catalog.tables:,} tables, {size.jobs:,} jobs and {size.people:,} people, asked by people who may see
-4 of 10 roots. Server time over {size.rounds} requests of each kind, the kinds taking turns; {os.cpu_count()} processors
-({platform.machine()}, Python {platform.python_version()}).
+`python -m tests.bench.hands`: {size.catalog.tables:,} tables, {size.jobs:,} jobs and {size.people:,} people; {size.waiting:,}
+requests that wait, {size.decided:,} decisions, {size.schedules:,} schedules of {size.runs} runs each, and {size.roots:,} roots, of
+which 10 hold all tables. Asked by people who may see 4 of those 10; the approvals by an approver of 4 roots who may see all, the roots
+by an admin. Server time over {size.rounds} requests of each kind, the kinds taking turns; {machine}.
 
 | request | median | p95 | queries | bar (p95) |
 |---|---|---|---|---|

@@ -1,8 +1,8 @@
 """How fast home is over a large catalog, for people with narrow and with wide scopes.
 
-`python -m tests.bench.home` loads 100,000 tables with 180 days of history each (18,000,000 rows of days, 500,000 commits) into a PostgreSQL
-of its own and writes the section "Home at size" of docs/benchmarks.md; `--tiny` does the same steps with 500 tables. Times are the
-server's: from the request's arrival to the last byte of the answer, without a network.
+`python -m tests.bench.home` loads 100,000 tables with 180 days of history each (18,000,000 rows of days, 500,000 commits, of which 20,000
+await acknowledgement) into a PostgreSQL of its own and writes the section "Home at size" of docs/benchmarks.md; `--tiny` does the same
+steps with 500 tables. Times are the server's: from the request's arrival to the last byte of the answer, without a network.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ SINGLE = 40  # tables that one of the people sees one by one
 class Scale:
     tables: int
     commits: int  # of the newest days, spread over all tables
+    unapproved: int  # of them
     waiting: int
     rounds: int
     days: int  # of history: home shows the newest 30
 
 
-FULL = Scale(tables=100_000, commits=500_000, waiting=40, rounds=40, days=180)
-TINY = Scale(tables=500, commits=1_000, waiting=3, rounds=3, days=60)
+FULL = Scale(tables=100_000, commits=500_000, unapproved=20_000, waiting=40, rounds=40, days=180)
+TINY = Scale(tables=500, commits=1_000, unapproved=100, waiting=3, rounds=3, days=60)
 DAYS = """
 insert into tables_tableday (table_id, incarnation, day, commits, bytes_grown, rows_grown, appends, changes, removals, upkeeps,
                              rows_in, rows_out, bytes_in, bytes_out, untold)
@@ -53,6 +54,11 @@ select t.id, 0, v, now() - (v * interval '7 hours') - (('x' || right(t.id::text,
     (array['WRITE', 'MERGE', 'DELETE', 'OPTIMIZE'])[1 + (v + ('x' || right(t.id::text, 2))::bit(8)::int) %% 40 / 13],
     '{"mode": "Append"}', '{}', 'someone', 'Spark', '', '', '', 3, 1, 4096, 512, 90, '[]'
 from tables_table t cross join generate_series(0, %s) v
+"""
+UNAPPROVED = """
+insert into tables_explanation (table_id, incarnation, version, effects, verdict, why, found_at, reason)
+select table_id, incarnation, version, '{delete}', 'nobody', 'It names no job.', committed_at + interval '1 minute', ''
+from tables_commit where operation = 'DELETE' order by committed_at desc limit %s
 """
 
 
@@ -74,7 +80,8 @@ def load(scale: Scale) -> dict[str, uuid.UUID]:
         cursor.execute("update tables_synctimes set synced_at = now()")
         cursor.execute(DAYS, [scale.days - 1])
         cursor.execute(COMMITS, [max(0, scale.commits // scale.tables - 1)])
-        for name in ("table", "synctimes", "tableday", "commit"):
+        cursor.execute(UNAPPROVED, [scale.unapproved])
+        for name in ("table", "synctimes", "tableday", "commit", "explanation"):
             cursor.execute(f"vacuum analyze tables_{name}")
     for root in roots:
         facets.refresh(root)
@@ -121,6 +128,7 @@ def addresses() -> dict[str, str]:
         "commits of a day": f"/tables/commits/?day={day}",
         "commits of a day, one kind": f"/tables/commits/?day={day}&kind=removal",
         "destructive commits of a week": "/tables/commits/?kind=destructive",
+        "unapproved commits": "/tables/commits/?kind=unapproved",
     }
 
 
@@ -200,10 +208,11 @@ def report(scale: Scale, results: dict[str, Any]) -> str:
     load_now = os.getloadavg()[0]
     return f"""{TITLE}
 
-`python -m tests.bench.home`: {scale.tables:,} tables in {ROOTS} roots with {scale.days} days of history each, {scale.commits:,} commits,
-{scale.waiting} requests that wait and as many jobs that run. Server time over {scale.rounds} requests of each kind, the kinds taking turns;
-{os.cpu_count()} processors ({platform.machine()}, Python {platform.python_version()}) under a load average of {load_now:.1f}. The time on a
-processor is the web process’s own (median), which other work on the machine lengthens less; the database’s is not in it.
+`python -m tests.bench.home`: {scale.tables:,} tables in {ROOTS} roots with {scale.days} days of history each, {scale.commits:,} commits
+({scale.unapproved:,} of them await acknowledgement), {scale.waiting} requests that wait and as many jobs that run. Server time over
+{scale.rounds} requests of each kind, the kinds taking turns; {os.cpu_count()} processors ({platform.machine()}, Python
+{platform.python_version()}) under a load average of {load_now:.1f}. The time on a processor is the web process’s own (median), which other
+work on the machine lengthens less; the database’s is not in it.
 The light worker takes {results["refresh_s"]:.1f} s to sum the days of one root anew.
 
 | request | who sees | median | p95 | on a processor | queries | bar (p95) |

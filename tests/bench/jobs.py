@@ -1,4 +1,5 @@
-"""How much the machinery of jobs costs: `python -m tests.bench.jobs` (`--tiny` for a run that only proves that it runs).
+"""How much the machinery of jobs costs: `python -m tests.bench.jobs` (`--tiny` for a run that only proves that it runs, `--cluster` for
+a worker on a Spark cluster).
 
 One warm Spark worker, 100 small tables; rival claims; the page's poll; processes that have nothing to do.
 """
@@ -17,10 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.document import DOCUMENT, put_into
+from jobs.engine.config import Cluster
+from tests.bench import cluster
+from tests.bench.document import DOCUMENT, figures_of, put_into, table
+from tests.cluster.asked import settings_on
 from tests.jobs.instance import Instance, opened, wait_for
 
-TITLE = "## Jobs"
+TITLE, ON_CLUSTER = "## Jobs", "## Jobs on a cluster"
 START_LIMIT_S = 300.0
 RIVALS = 16
 
@@ -45,8 +49,9 @@ class Figure:
     bar: float
     unit: str
 
-    def __str__(self) -> str:
-        return f"| {self.what} | {self.value:.1f} {self.unit} | ≤ {self.bar:g} {self.unit} |"
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return self.what, f"{self.value:.1f} {self.unit}", f"≤ {self.bar:g} {self.unit}"
 
 
 def p95(values: list[float]) -> float:
@@ -168,12 +173,12 @@ def _ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def measure(size: Size, engine: str = "spark") -> list[Figure]:
+def measure(size: Size, engine: str = "spark", on: Cluster | None = None) -> list[Figure]:
     folder = Path(tempfile.mkdtemp(prefix="levee-bench-"))
     try:
         with opened(folder, {"watch": 0.5}, engine=engine) as instance:
             instance.add_dispatcher()
-            instance.add_worker(LEVEE_TEST_TIMES="1")
+            instance.add_worker(LEVEE_TEST_TIMES="1", **(settings_on(on) if on else {}))
             instance.wait_ready(limit=START_LIMIT_S)
             found = queued_jobs(instance, size) + idle_start(instance, size)
             found += idle_cost(instance, size)
@@ -197,27 +202,31 @@ def _in_this_process(instance: Instance, size: Size) -> list[Figure]:
     return rival_claims(size) + page_poll(size)
 
 
-def report(figures: list[Figure]) -> str:
-    """The section of the document."""
-    rows = "\n".join(str(figure) for figure in figures)
-    how = "`python -m tests.bench.jobs`, one warm Spark worker on 2 processors."
-    return f"{TITLE}\n\n{how}\n\n| what | measured | bar |\n|---|---|---|\n{rows}\n"
+def report(figures: list[Figure], embedded: dict[str, list[str]] | None = None) -> str:
+    """The section of the document; with the `embedded` figures that of a cluster."""
+    title, option, where = (TITLE, "", "") if embedded is None else (ON_CLUSTER, " --cluster", f" {cluster.ON},")
+    how = f"`python -m tests.bench.jobs{option}`, one warm Spark worker{where} on 2 processors."
+    return f"{title}\n\n{how}\n\n{table([figure.row for figure in figures], embedded)}\n"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--tiny", action="store_true", help="a run that only proves that it runs, without a JVM")
+    arguments.add_argument(
+        "--tiny", action="store_true", help="a run that only proves that it runs, without a JVM unless on a cluster"
+    )
     arguments.add_argument(
         "--fake", action="store_true", help="full size with a small process in the JVM's place; not kept"
     )
+    cluster.add_argument(arguments)
     given = arguments.parse_args()
     tiny = given.tiny
-    found = measure(TINY if tiny else FULL, "fake" if tiny or given.fake else "spark")
-    section = report(found)
+    with cluster.running(given.cluster) as on:
+        figures = measure(TINY if tiny else FULL, "fake" if (tiny and not on) or given.fake else "spark", on)
+    section = report(figures, figures_of(DOCUMENT, TITLE) if on else None)
     print(section)
     if not tiny and not given.fake:
-        put_into(DOCUMENT, section)
-    if not tiny and any(figure.value > figure.bar for figure in found):
+        put_into(DOCUMENT, section, beside=TITLE if on else "")
+    if not tiny and any(figure.value > figure.bar for figure in figures):
         sys.exit("a bar was missed")
 
 

@@ -192,6 +192,12 @@ def _add(number: int) -> dict[str, Any]:
     }
 
 
+def path_of(number: int) -> str:
+    """A file of a table that `write_checkpoint` wrote, below its directory."""
+    path: str = _add(number)["path"]
+    return path
+
+
 def write_checkpoint(table: Path, files: int) -> None:
     """A table of which only a classic checkpoint is left; its files lie in up to 1,000 partitions."""
     log = table / "_delta_log"

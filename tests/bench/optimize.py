@@ -24,9 +24,8 @@ from jobs.predicates.reading import parse
 from jobs.worker.spark_engine import Silent, SparkEngine
 from tests.bench import delete
 from tests.bench.convert import seconds
-from tests.bench.delete import median
 from tests.bench.document import DOCUMENT, put_into
-from tests.bench.engines import measured_engine
+from tests.bench.engines import beside_raw, measured_engine, table_beside_raw
 
 TITLE = "## Optimize"
 SCHEMA = Schema((Field("p", "int"),))
@@ -116,16 +115,9 @@ def report(runs: dict[str, list[dict[str, float]]], pairs: int) -> str:
         f"{TITLE}\n\n`python -m tests.bench.optimize`: medians of {pairs} interleaved pairs on copies of a table of {FILES} files,"
         f" {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end, one warm JVM. Raw is `DeltaTable.optimize` with the"
         " same settings; the excess is the engine's time less 1.05 × raw.\n\n"
-        "| optimize | raw | engine | ratio | excess | bar |\n|---|---|---|---|---|---|"
+        f"{table_beside_raw('optimize')}"
     ]
-    for name, found in runs.items():
-        raw, engine = median(found, lambda run: run["raw"]), median(found, lambda run: run["engine"])
-        ratio = median(found, lambda run: run["engine"] / run["raw"])
-        excess = median(found, lambda run: run["engine"] - 1.05 * run["raw"])
-        lines.append(
-            f"| {name} | {raw * 1000:.0f} ms | {engine * 1000:.0f} ms | {ratio:.2f} | {excess * 1000:.0f} ms | excess ≤ 250 ms |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(beside_raw(name, found) for name, found in runs.items())]) + "\n"
 
 
 def main() -> None:

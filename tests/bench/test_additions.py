@@ -10,7 +10,7 @@ FULL = os.environ.get("LEVEE_BENCH_SIZE") == "full"
 
 
 @pytest.mark.servers
-@pytest.mark.timeout(0 if FULL else 240)
+@pytest.mark.timeout(0 if FULL else 900)
 def test_the_bench_of_a_large_lake_runs():
     size = [] if FULL else ["--tiny"]
     done = subprocess.run([sys.executable, "-m", "tests.bench.additions", *size], stdout=subprocess.PIPE, text=True)

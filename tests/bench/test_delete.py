@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FULL = os.environ.get("LEVEE_BENCH_SIZE") == "full"
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(0 if FULL else 600)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(0 if FULL else 900)]
 
 
 def test_the_bench_of_delete_runs(request: pytest.FixtureRequest, tmp_path: Path) -> None:

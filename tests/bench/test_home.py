@@ -18,6 +18,6 @@ def test_the_bench_of_home_runs():
     command = [sys.executable, "-m", "tests.bench.home", *([] if full else ["--tiny"])]
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=DOCUMENT.parents[1])
     results = json.loads(answer.stdout[answer.stdout.index('{\n "requests"') :])
-    assert len(results["requests"]) == 5 * 3
+    assert len(results["requests"]) == 6 * 3
     assert all(each["queries"] > 0 for each in results["requests"].values())
     print(home.report(home.FULL if full else home.TINY, results))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import s3
 from tests.cluster import standalone
 from tests.cluster.asked import LIMIT_S, TIMING, settings
 from tests.jobs.instance import opened
@@ -33,3 +34,9 @@ def instance(folder, cluster):
         made.add_worker(**settings(cluster))
         made.wait_ready(limit=LIMIT_S)
         yield made
+
+
+@pytest.fixture(scope="module")
+def store():
+    with s3.serving() as served, s3.a_bucket(*served) as bucket:
+        yield bucket

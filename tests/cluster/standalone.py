@@ -17,7 +17,7 @@ from console.supervisor.spark_daemons import MASTER, WORKER, Daemon
 from jobs.engine.config import Cluster
 from tests.jobs.instance import wait_for
 
-START_S = 120.0
+START_S = 300.0
 
 
 def free_port() -> int:
@@ -71,11 +71,15 @@ class Standalone:
         """SIGKILL to the daemon and its executors."""
         process = self.running.pop(name)
         kill_group(process.pid)
-        process.wait(10)
+        process.wait(60)
+
+    def executors(self, worker: str) -> list[int]:
+        """The processes of a worker's executors."""
+        return [pid for pid in _children(self.running[worker].pid) if b"CoarseGrained" in _words(pid)]
 
     def kill_executors(self, worker: str) -> int:
         """SIGKILL to the executors of a worker alone. Returns their number."""
-        executors = [pid for pid in _children(self.running[worker].pid) if b"CoarseGrained" in _words(pid)]
+        executors = self.executors(worker)
         for pid in executors:
             os.kill(pid, signal.SIGKILL)
         return len(executors)

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from console.supervisor.tools import PROJECT
 from jobs.lifecycle.fault_points import Point
 from tests.cluster import changes, standalone
-from tests.cluster.asked import LIMIT_S, TIMING, append, ends, settings
+from tests.cluster.asked import LIMIT_S, TIMING, append, ends, progress, settings
 from tests.factories import lakes
 from tests.jobs import truth
 from tests.jobs.instance import Instance, wait_for
@@ -24,11 +24,6 @@ NOTES = "select text from jobs_jobevent where job_id = %s and kind = 'note' orde
 @pytest.fixture
 def table(instance, request):
     return instance.table("".join(c if c.isalnum() else "_" for c in request.node.name))
-
-
-def progress(instance: Instance, job: str) -> dict:
-    ((found,),) = instance.rows("select progress from jobs_job where id = %s", job)
-    return dict(found)
 
 
 def runs_on_spark(instance: Instance, job: str) -> None:
@@ -95,6 +90,7 @@ def test_a_run_without_executors_says_so_and_goes_on_when_they_come(instance, cl
     assert DeltaTable(str(table)).to_pyarrow_table().num_rows == 3
 
 
+@pytest.mark.long
 def test_a_run_without_executors_is_cancelled_at_once(instance, cluster, table):
     job = append(instance, table, seconds=60)
     runs_on_spark(instance, job)
@@ -113,7 +109,13 @@ def test_a_run_without_executors_is_cancelled_at_once(instance, cluster, table):
     ends(instance, append(instance, table), "succeeded")
 
 
-@pytest.mark.parametrize("point", [Point.FILES_WRITTEN, Point.COMMIT_VISIBLE], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(Point.FILES_WRITTEN, marks=pytest.mark.long, id="before"),
+        pytest.param(Point.COMMIT_VISIBLE, id="after"),
+    ],
+)
 def test_a_driver_that_dies_around_the_commit_has_one_effect(instance, table, point):
     instance.wait_ready(limit=LIMIT_S)
     instance.arm(point, {"do": "kill", "victim": "jvm"})

@@ -7,8 +7,7 @@ import pytest
 
 from console.supervisor.pids import start_ticks
 from jobs.lifecycle.fault_points import Point
-from tests import s3
-from tests.cluster.asked import LIMIT_S, append, ends, settings
+from tests.cluster.asked import LIMIT_S, append, ends, ids, orders, settings
 from tests.jobs.instance import Instance, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
@@ -20,30 +19,12 @@ from jobs_attempt a join jobs_job j on j.id = a.job_id where j.location = %s and
 
 
 @pytest.fixture(scope="module")
-def store():
-    with s3.serving() as served, s3.a_bucket(*served) as bucket:
-        yield bucket
-
-
-@pytest.fixture(scope="module")
 def two(instance, cluster):
     """The instance with a second worker."""
     instance.add_worker("spark-2", **settings(cluster))
     instance.wait_ready("spark-2", LIMIT_S)
     yield instance
     instance.remove("spark-2")
-
-
-def orders(instance: Instance, store: s3.Store, name: str) -> str:
-    """A table of two files, with the ids 0 to 9 and 10 to 19."""
-    store.delta(name, rows=10)
-    place = store.delta(name, rows=10, first=10, mode="append")
-    instance.ask("stored_table", bucket=store.uri, path=place, storage=store.storage())
-    return place
-
-
-def ids(store: s3.Store, place: str) -> list[int]:
-    return sorted(store.read(place).to_pyarrow_table()["id"].to_pylist())
 
 
 def one_at_a_time(instance: Instance, place: str) -> list[tuple]:

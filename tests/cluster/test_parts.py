@@ -1,11 +1,14 @@
 """`make cluster` and docker-compose.yml run the same: one table says what, and both are held to it."""
 
+import contextlib
 import json
 import os
+import re
+import shlex
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,18 @@ from typing import Any
 import pytest
 import redis
 import yaml
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-from console.base.env import Env
-from console.supervisor import alive, cluster, object_store, serve, spark_daemons, tools
+from console.base.env import CLUSTERS_REDIS, Env
+from console.supervisor import alive, cluster, object_store, postgres, serve, spark_daemons, tools
+from console.supervisor import redis as own_redis
 from console.supervisor.cluster import PARTS, Part
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, open_home
+from console.supervisor.instance import Instance, StopAsked
+from console.supervisor.journal import Journal
+from console.supervisor.processes import Supervisor
 from console.supervisor.programs import page_answers
 from console.supervisor.spark_daemons import Daemon
 from jobs.engine.config import Cluster, spark_conf
@@ -28,23 +37,37 @@ ROOT = Path(__file__).parents[2]
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 # Said in the composition alone: here the home's files have them, or nobody asks from outside.
 ELSEWHERE = {"LEVEE_PUBLIC_URL", "LEVEE_SECRET_KEY", "LEVEE_CREDENTIALS_KEY", "LEVEE_METRICS_TOKEN"}
+# Said by both, and never the same: where things are, and secrets.
+OWN = {
+    *("LEVEE_HOME", "LEVEE_DATABASE_URL", "LEVEE_REDIS_URL"),
+    *("LEVEE_SPARK_MASTER", "LEVEE_SPARK_SECRET", "LEVEE_SPARK_DRIVER_HOST"),
+}
+DEFAULT = re.compile(r"\$\{\w+:-(.*)\}")
 # What differs from host to host, with the word that follows it.
 PLACES = {"--bind", "--page-port", "--work-dir"}
 each_part = pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 
 
-@pytest.fixture
-def home(tmp_path) -> Iterator[Home]:
-    made = open_home(tmp_path / "home")
+@contextlib.contextmanager
+def opened(directory: Path) -> Iterator[Home]:
+    made = open_home(directory / "home")
     yield made
     shutil.rmtree(made.run_dir)
 
 
 @pytest.fixture
-def programs(home) -> dict[str, object]:
-    places = cluster.open_places(home)
-    env = Env.read({**cluster.settings_of(home, places, 8000)})
-    return {program.name: program for program in cluster.part_programs(home, Path("/java"), places, env)}
+def home(tmp_path) -> Iterator[Home]:
+    with opened(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory) -> Iterator[dict[str, object]]:
+    """Read alone: of a home that no test changes."""
+    with opened(tmp_path_factory.mktemp("parts")) as home:
+        places = cluster.open_places(home)
+        env = Env.read({**cluster.settings_of(home, places, 8000)})
+        yield {program.name: program for program in cluster.part_programs(home, Path("/java"), places, env)}
 
 
 def words(command: list[str]) -> tuple[str, ...]:
@@ -75,6 +98,39 @@ def test_both_run_them_by_the_same_command_with_the_same_settings(part: Part, pr
     if part.name in programs:
         assert words(programs[part.name].command) == part.words
         assert settings(programs[part.name].environment) - {"LEVEE_HOME"} == {*part.settings} - {"LEVEE_HOME"}
+
+
+@each_part
+def test_both_give_a_part_the_same_values_where_nobody_sets_others(part: Part, programs):
+    """Of `prepare` they differ in places and secrets alone, but for the port."""
+    given = SERVICES[part.name]["environment"]
+    defaults = {
+        name: found[1]
+        for name, value in given.items()
+        if name.startswith("LEVEE_") and name not in ELSEWHERE and (found := DEFAULT.fullmatch(str(value)))
+    }
+    assert {*defaults} == {*part.settings} - OWN - {"LEVEE_DATABASE_ADMIN_URL"}
+    if part.name in programs:
+        said = programs[part.name].environment
+        assert defaults == {name: said[name] for name in defaults}
+
+
+def test_both_redis_keep_what_they_are_given_alike(home):
+    """The one of the composition is set by a script's words, the one here by a file; both know a password."""
+    (*_, script) = SERVICES["redis"]["command"]
+    started, password, _ = script.split("\n", 2)
+    words = shlex.split(started)[3:-1]
+    there = {flag.removeprefix("--"): value for flag, value in zip(words[::2], words[1::2], strict=True)}
+    assert password.split()[0] == "requirepass"
+    cluster.redis_program(home, cluster.open_places(home))
+    lines = [shlex.split(line) for line in (home.path / "redis.conf").read_text().splitlines()]
+    here = dict(lines)
+    assert here.pop("requirepass")
+    for place in ("dir", "port", "bind"):
+        here.pop(place)
+    assert there.pop("dir") == "/data"
+    assert here == there
+    assert here["appendonly"] == "yes"
 
 
 @each_part
@@ -121,6 +177,55 @@ def test_secrets_stay_and_a_port_that_is_taken_changes(home):
     assert len(set(ports)) == len(ports)
 
 
+def test_a_command_with_its_home_alone_finds_the_instance(home):
+    places = cluster.open_places(home)
+    given, own = Env.read(cluster.settings_of(home, places, 8000)), Env.read({"LEVEE_HOME": str(home.path)})
+    own_redis.tell(home, places.redis_url)
+    assert own.redis == given.redis == places.redis_url
+    assert own.broker == given.broker
+    for role in ("levee_app", "levee_migrate"):
+        assert own.database(role)["HOST"] == home.record.pg_socket_dir
+    file = home.path / CLUSTERS_REDIS
+    assert file.stat().st_mode & 0o777 == 0o600
+    Path(home.record.redis_socket).touch()  # left by an `up` that was killed
+    assert own.redis == places.redis_url
+    file.unlink()
+    file.mkdir()  # as unreadable as another user's file, for root too
+    assert own.redis == f"unix://{home.record.redis_socket}"
+
+
+def instance_of(kind: type[Instance], home: Home, monkeypatch, start: Callable[[], None]) -> None:
+    """The life of an instance that runs no program: `start` is called in place of the first ones' start, and ends it."""
+
+    def started(*_: object) -> None:
+        start()
+        raise StopAsked
+
+    env = Env.read({"LEVEE_HOME": str(home.path)})
+    monkeypatch.setattr(postgres, "prepare", lambda known: known)
+    monkeypatch.setattr(kind, "_start_first", started)
+    supervisor = Supervisor(home, Journal(home.logs / "up.log"))
+    with socket.socket() as listener, pytest.raises(StopAsked):
+        kind(env, sample=False)._keep_running(supervisor, home, Path("/java"), listener)
+
+
+def test_commands_find_the_redis_of_a_cluster_as_long_as_it_runs(home, monkeypatch):
+    seen = []
+    own = Env.read({"LEVEE_HOME": str(home.path)})
+    instance_of(cluster.ClusterInstance, home, monkeypatch, lambda: seen.append(own.redis))
+    places = json.loads((home.path / "cluster.json").read_text())
+    assert seen == [f"redis://:{places['redis_password']}@127.0.0.1:{places['redis']}/0"]
+    assert own.redis == f"unix://{home.record.redis_socket}"
+
+
+def test_an_up_in_the_home_of_a_killed_cluster_has_its_own_redis(home, monkeypatch):
+    own_redis.tell(home, "redis://:old@127.0.0.1:1/0")
+    seen = []
+    own = Env.read({"LEVEE_HOME": str(home.path)})
+    instance_of(Instance, home, monkeypatch, lambda: seen.append(own.redis))
+    assert seen == [f"unix://{home.record.redis_socket}"]
+
+
 def test_no_secret_is_in_a_command_line(home):
     places = cluster.open_places(home)
     env = Env.read(cluster.settings_of(home, places, 8000))
@@ -131,14 +236,20 @@ def test_no_secret_is_in_a_command_line(home):
     assert (home.path / "redis.conf").stat().st_mode & 0o777 == 0o600
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 def test_redis_takes_no_command_without_its_password(home):
     places = cluster.open_places(home)
     program = cluster.redis_program(home, places)
     with subprocess.Popen(program.command, env=dict(program.environment), stdout=subprocess.DEVNULL) as server:
         try:
+            wait_for(lambda: listens(places.redis))  # before, its client would ask again with long pauses
             wait_for(lambda: program.ready(server.pid))
             with (
-                redis.Redis(port=places.redis) as stranger,
+                redis.Redis(port=places.redis, retry=Retry(NoBackoff(), 0)) as stranger,
                 pytest.raises(redis.exceptions.AuthenticationError),
             ):
                 stranger.ping()

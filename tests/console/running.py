@@ -1,10 +1,11 @@
-"""A whole `manage.py up` in a home of its own, for tests."""
+"""A whole `manage.py up`, or `cluster`, in a home of its own, for tests."""
 
 import contextlib
 import http.client
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import socket
@@ -21,7 +22,9 @@ from typing import Any
 from console.supervisor.tools import PROJECT
 
 START_LIMIT_S = 180.0  # generous: the machine may be busy with other tests
-STOP_LIMIT_S = 60.0
+STOP_LIMIT_S = 180.0
+GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+FIRST_PORT = 10_240
 
 
 @dataclass
@@ -44,9 +47,9 @@ class Up:
             if line.startswith(start):
                 return self.printed[-1]
 
-    def health(self) -> tuple[int, dict[str, Any]]:
+    def health(self, patience: float = 30) -> tuple[int, dict[str, Any]]:
         """Status and parts of /health/ready."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
         with contextlib.closing(connection):
             connection.request("GET", "/health/ready")
             response = connection.getresponse()
@@ -70,11 +73,14 @@ class Up:
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port nobody listens on now, and none that the system gives to whoever names none: nobody gets it by chance before it is used."""
+    first_given = int(GIVEN_PORTS.read_text().split()[0])
+    ports = range(FIRST_PORT, first_given if first_given > 2 * FIRST_PORT else 65_536)
+    while True:
+        port = random.choice(ports)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextlib.contextmanager
@@ -96,11 +102,11 @@ def environment(home: Path, port: int, **settings: str) -> dict[str, str]:
     return {**kept, "LEVEE_HOME": str(home), "LEVEE_PORT": str(port), **settings}
 
 
-def start(home: Path, port: int, *arguments: str, **settings: str) -> Up:
-    """`up` without the workers that need Spark, unless LEVEE_UP_WITHOUT is given."""
+def start(home: Path, port: int, *arguments: str, command: str = "up", **settings: str) -> Up:
+    """`up` without the workers that need Spark, unless LEVEE_UP_WITHOUT is given; or `cluster`, whole."""
     settings.setdefault("LEVEE_UP_WITHOUT", "spark,interactive")
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "up", *arguments],
+        [sys.executable, "manage.py", command, *arguments],
         cwd=PROJECT,
         env=environment(home, port, **settings),
         stdin=subprocess.DEVNULL,
@@ -115,9 +121,9 @@ def start(home: Path, port: int, *arguments: str, **settings: str) -> Up:
 
 
 @contextlib.contextmanager
-def running(home: Path, port: int, *arguments: str, **settings: str) -> Iterator[Up]:
+def running(home: Path, port: int, *arguments: str, command: str = "up", **settings: str) -> Iterator[Up]:
     """The same, ready for pages; stopped at the end if it still runs."""
-    up = start(home, port, *arguments, **settings)
+    up = start(home, port, *arguments, command=command, **settings)
     try:
         up.wait_for_line("ready on ")
         yield up

@@ -17,6 +17,7 @@ from console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from console.supervisor.tools import PROJECT
 
 HEAD = b"POST /a HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
+START_LIMIT_S = 120.0
 LIMIT_S = 15.0  # two threads that such a connection held would be gone for longer
 
 
@@ -41,10 +42,14 @@ def listening(threads: int) -> Iterator[int]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            yield listener.getsockname()[1]
+            port = listener.getsockname()[1]
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=START_LIMIT_S)) as first:
+                first.request("GET", "/")
+                assert first.getresponse().status == 200  # what it takes to start is none of the waits below
+            yield port
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 @contextlib.contextmanager

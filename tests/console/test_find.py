@@ -60,6 +60,7 @@ def test_it_finds_nothing_that_the_person_may_not_see():
     secret = table("secret.orders", "orders_hidden")
     job = factories.job("running", table=secret)
     stream = factories.stream(secret, factories.PersonFactory(name="orders-owner"))
+    schedule = factories.schedule(secret, name="orders-at-night")
     person = factories.person_with("viewer", root=factories.RootFactory())
     client = browser(person)
     recent = [f"table:{secret.pk}", f"job:{job.pk}"]
@@ -70,6 +71,7 @@ def test_it_finds_nothing_that_the_person_may_not_see():
         page = client.get("/find/", {"at": at})
         assert "On secret.orders" not in page.content.decode()
     # The same questions of somebody who sees everything: they do find it.
+    assert schedule.name in options(browser(factories.person_with("viewer")), "orders")
     assert "secret.orders" in options(browser(factories.person_with("viewer")), "orders")
     assert "orders-owner" in options(browser(factories.person_with("admin")), "orders")
 
@@ -82,7 +84,26 @@ def test_people_are_found_by_those_who_manage_people_alone():
 
 @pytest.mark.parametrize(
     ("role", "acts"),
-    [("operator", {"Delete rows…", "Restore…", "Optimize…", "Describe…"}), ("viewer", set()), ("admin", {"Describe…"})],
+    [
+        (
+            "operator",
+            {
+                "Delete rows…",
+                "Change the schema…",
+                "Restore…",
+                "Optimize…",
+                "Purge…",
+                "Vacuum…",
+                "Clone…",
+                "Properties…",
+                "Drop a feature…",
+                "New schedule…",
+                "Describe…",
+            },
+        ),
+        ("viewer", set()),
+        ("admin", {"Describe…"}),
+    ],
 )
 def test_acts_on_the_page_s_table_are_those_that_its_header_offers(role, acts):
     orders = table("shop.orders", "id")

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts import first_links, services
+from console.accounts.authority import EVERYTHING, Scope
 from console.accounts.models import FirstLink, Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
@@ -204,3 +205,50 @@ def test_an_admin_of_one_root_makes_no_link():
     eve = services.add_person(Actor.system("tests"), "eve", None)
     manager = factories.person_with(Role.ADMIN, root=factories.RootFactory())
     assert confirmed_browser(manager).post(f"/people/{eve.pk}/first-link/").status_code == 403
+
+
+def test_of_several_people_all_are_added_or_nobody_and_the_refused_one_is_named():
+    actor = Actor.acting_for(factories.person_with("admin"))
+    factories.PersonFactory(name="tom")
+    before = Event.objects.count()
+    with pytest.raises(Problem) as refused:
+        first_links.add_people(actor, {"eve": Role.OPERATOR, "TOM": Role.APPROVER}, EVERYTHING)
+    assert (refused.value.status, refused.value.extra) == (400, {"person": "TOM"})
+    assert refused.value.detail == "There is already a person with this name."
+    assert not Person.objects.filter(name="eve").exists()
+    assert Event.objects.count() == before
+    root = factories.RootFactory()
+    made = first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, Scope(root_id=root.pk))
+    assert [(person.name, [(g.role, g.root) for g in person.grants.all()]) for person, _ in made] == [
+        ("eve", [("operator", root)]),
+        ("ida", []),
+    ]
+    assert [first_links.holder(secret) for _, secret in made] == [person for person, _ in made]
+
+
+@pytest.mark.parametrize("who", ["an admin of one root", "the machine"])
+def test_that_several_people_are_refused_is_recorded_once(who, caplog):
+    """Nothing is recorded inside the transaction, only for it to be rolled back."""
+    root = factories.RootFactory()
+    actor = MACHINE if who == "the machine" else Actor.acting_for(factories.person_with("admin", root=root))
+    with pytest.raises(Problem) as refused:
+        first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, Scope(root_id=root.pk))
+    assert refused.value.status == (409 if who == "the machine" else 403)
+    [event] = Event.objects.filter(outcome="refused")
+    assert (event.action, event.object_id, event.object_name) == ("person.add", "unknown", "eve, ida")
+    logged = [
+        line.msg for line in caplog.records if isinstance(line.msg, dict) and line.msg.get("outcome") == "refused"
+    ]
+    assert [line["action"] for line in logged] == ["person.add"]
+    assert not Person.objects.filter(name__in=["eve", "ida"]).exists()
+
+
+def test_a_name_that_somebody_else_takes_meanwhile_is_refused_as_taken(monkeypatch):
+    factories.PersonFactory(name="tom")
+    monkeypatch.setattr(Person, "full_clean", lambda *_, **__: None)  # it looked before the other one was there
+    with pytest.raises(Problem) as refused:
+        services.add_person(MACHINE, "tom", None)
+    assert refused.value.detail == "There is already a person with this name."
+    with pytest.raises(Problem) as odd:
+        services.add_person(MACHINE, "a b", None)
+    assert "only letters, digits" in odd.value.detail

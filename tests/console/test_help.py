@@ -5,6 +5,7 @@ from urllib.parse import urljoin
 
 import pytest
 from django.urls import reverse, set_script_prefix
+from PIL import Image
 
 from console.pages.help import build, rendering, site
 from console.templatetags.help import term
@@ -85,6 +86,22 @@ def test_a_file_becomes_a_page_with_links_pictures_and_nothing_that_runs(tmp_pat
     assert "&lt;script&gt;" in page["html"]
     assert ' style="' not in page["html"]
     assert '<pre class="lv-code"><code>ls &lt;dir&gt;' in page["html"] or "ls &lt;dir&gt;" in page["html"]
+
+
+def test_a_picture_is_small_in_each_theme_and_leads_to_the_whole_one(tmp_path):
+    (tmp_path / "small").mkdir()
+    (tmp_path / "index.md").write_text("# First\n\n![A page](one-light.png)\n\n![Another](none-light.png)\n")
+    for theme in ("light", "dark"):
+        Image.new("RGB", (1280, 900)).save(tmp_path / f"one-{theme}.png")
+        Image.new("RGB", (560, 394)).save(tmp_path / "small" / f"one-{theme}.webp", lossless=True)
+    html = build.site(tmp_path)["pages"][""]["html"]
+    for theme in ("light", "dark"):
+        assert (
+            f'<a href="static:one-{theme}.png" class="lv-shot lv-in-{theme}"><img src="static:small/one-{theme}.webp"'
+            in html
+        )
+    assert html.count('width="560" height="394" alt="A page" loading="lazy"') == html.count("<img") == 2
+    assert "<p>Another</p>" in html, "one that isn't there is its text"
 
 
 @pytest.mark.parametrize(

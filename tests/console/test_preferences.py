@@ -1,10 +1,11 @@
 """What people set for themselves: looks, time zone, keys, the arrangement of their lists, filters with names. Each their own alone."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from console.accounts import lists
 from console.accounts.models import ListPreference, Person, SavedFilter
@@ -13,7 +14,10 @@ from console.base import zones
 from console.base.errors import Problem
 from console.pages.preferences.kinds import KINDS
 from console.templatetags import levee
+from jobs.models import Decision
+from jobs.web.approvals import queries
 from jobs.web.kinds import JOBS
+from tables.models import Commit, Table
 from tables.record import table_fields
 from tables.web.kinds import TABLES
 from tests import factories
@@ -21,6 +25,7 @@ from tests.clients import browser
 
 pytestmark = pytest.mark.django_db
 MOMENT = datetime(2026, 11, 20, 23, 6, 2, tzinfo=UTC)
+LISTED = re.compile(r'<a\b[^>]*class="lv-name\b')  # a row of a list
 LOOKS = {"theme": "dark", "density": "comfortable", "time_zone": "Europe/Berlin", "shortcuts": "on"}
 
 
@@ -141,7 +146,7 @@ def test_a_link_from_the_usual_order_means_the_same_to_who_has_another(person):
     for query in ("", "?q=t"):
         following = usual.get(f"/tables/{query}").context["page"]["next_url"]
         pages = [client.get(f"/tables/{following}") for client in (usual, other)]
-        found = [[row["table"].name for row in page.context["rows"]] for page in pages]
+        found = [[row.name for row in page.context["rows"]] for page in pages]
         assert found == [[f"t{number}" for number in range(25, 30)]] * 2
         # Nobody chose that order: a search from there begins in its own.
         assert [order["value"] for order in pages[0].context["orders"] if order["checked"]] in ([""], [])
@@ -159,7 +164,9 @@ def test_every_list_is_shown_without_the_columns_that_can_be_left_out(name, tmp_
     table = factories.TableFactory(name="shop.orders", format="delta", version=0, first_version=0)
     factories.job("awaiting_approval", table=table, requested_by=person)
     factories.stream(table, person)
+    factories.schedule(table, person)
     factories.event(table)
+    commits_of(table, 1)
     client, kind = browser(person), KINDS[name]
     url = reverse(kind.address) if kind.address else reverse("tables:history", args=[table.pk])
     html = client.get(url).content.decode()
@@ -169,8 +176,57 @@ def test_every_list_is_shown_without_the_columns_that_can_be_left_out(name, tmp_
     bare = client.get(url)
     assert bare.status_code == 200
     assert bare.context["listing"].rows == 100
-    if kind.columns and full:
+    if kind.columns:
+        assert full
         assert bare.content.decode().count('role="columnheader"') == full - len(kind.columns)
+
+
+def commits_of(table, many):
+    for version in range(many):
+        Commit.objects.create(table=table, version=version, operation=f"WRITE {version}", committed_at=timezone.now())
+
+
+def rows_of(kind, many, person):
+    """So many rows in the list, at least."""
+    table = factories.TableFactory(name="shop.orders", format="delta", version=many - 1, first_version=0)
+    if kind in ("history", "commits"):
+        return commits_of(table, many)
+    make = {
+        "tables": factories.TableFactory,
+        "jobs": lambda: factories.job("running"),
+        "approvals": lambda: factories.job("awaiting_approval", requested_by=person),
+        "streams": lambda: factories.stream(table, person),
+        "schedules": lambda: factories.schedule(table, person),
+        "audit": lambda: factories.event(table),
+    }[kind]
+    return [make() for _ in range(many)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_page_of_every_list_has_as_many_rows_as_its_person_wants(name):
+    person, kind = factories.person_with("operator"), KINDS[name]
+    rows_of(name, 26, person)
+    # A history has a table; runs of like commits stay unfolded.
+    of_table = [reverse("tables:history", args=[each.pk]) + "?unfold=1" for each in Table.objects.all()]
+    url = reverse(kind.address) if kind.address else of_table[0]
+    client, other = browser(person), browser(factories.person_with("operator"))
+    arrange(client, name, rows="25")
+    arranged, usual = (len(LISTED.findall(each.get(url).content.decode())) for each in (client, other))
+    assert (arranged, usual > 25) == (25, True)
+
+
+def test_approvals_are_listed_in_the_order_that_the_person_wants(person):
+    approver = factories.person_with("approver")
+    first, last = (factories.job("awaiting_approval", requested_by=person) for _ in range(2))
+    client = browser(approver)
+    waiting = [card["job"].pk for card in client.get("/approvals/").context["waiting"]]
+    assert waiting == [first.pk, last.pk]
+    arrange(client, "approvals", order="newest", column=["reason"])
+    page = client.get("/approvals/")
+    assert [card["job"].pk for card in page.context["waiting"]] == [last.pk, first.pk]
+    assert "<dt>Approvals</dt>" not in page.content.decode()
+    assert first.reason in page.content.decode()
+    assert [card["job"].pk for card in client.get("/approvals/?order=oldest").context["waiting"]] == waiting
 
 
 @pytest.mark.parametrize("rows", ["", "0", "51", "100000", "-25", "x"])
@@ -199,7 +255,7 @@ def test_a_filter_is_saved_by_name_and_stands_above_its_list_pinned_ones_first(p
         ("Zero", False),
         ("Failed lately", True),
     ]
-    assert 'href="?state=failed" aria-current="true"' in page.content.decode()
+    assert re.search(r'href="\?state=failed"[^<>]* aria-current="true"', page.content.decode())
     assert "Failed lately" not in other.get("/jobs/").content.decode()
     assert "Failed lately" not in client.get("/tables/").content.decode()
 
@@ -257,3 +313,59 @@ def test_what_names_no_list_no_act_or_no_filter_is_not_there(person, sent):
 
 def test_a_list_of_another_site_is_not_returned_to(person):
     assert arrange(browser(person), "tables", next="https://example.com/").url == "/"
+
+
+def test_streams_schedules_audit_and_history_are_read_in_the_order_that_a_person_keeps():
+    person = factories.person_with("operator")
+    table = factories.TableFactory(name="shop.orders", format="delta", version=1, first_version=0)
+    for version in range(2):
+        Commit.objects.create(
+            table=table, version=version, operation="MERGE", committed_at=MOMENT + timedelta(hours=version)
+        )
+    failed, stopped = {"state": "failed", "error": {"message": "gone"}}, {"state": "stopped", "next_due_at": None}
+    for name, of_stream, of_schedule in (("a", {}, {}), ("b", failed, stopped)):
+        factories.stream(factories.TableFactory(), person, name=name, **of_stream)
+        factories.schedule(table, person, name=name, **of_schedule)
+        factories.event(table)
+    client = browser(person)
+    pages = ("/streams/?", "/schedules/?", "/audit/?", f"/tables/{table.pk}/history/?unfold=1&")
+
+    def listed(query=""):
+        streams_page, schedules, audit, history = (client.get(url + query) for url in pages)
+        times = [line.event.at for line in audit.context["lines"]]
+        return (
+            [row.name for row in streams_page.context["rows"]],
+            [row.name for row in schedules.context["rows"]],
+            "old" if times == sorted(times) else "new",
+            [row.commit.version for row in history.context["rows"]],
+        )
+
+    assert listed() == (["a", "b"], ["a", "b"], "new", [1, 0])
+    for kind, order in (("streams", "failed"), ("schedules", "stopped"), ("audit", "oldest"), ("history", "oldest")):
+        arrange(client, kind, order=order)
+    assert listed() == (["b", "a"], ["b", "a"], "old", [0, 1])
+    assert listed("order=newest")[2:] == ("new", [1, 0])  # a link keeps the order in which it was given
+    assert listed("order=sideways") == (["b", "a"], ["b", "a"], "old", [0, 1])
+
+
+def test_an_open_page_whose_session_ended_goes_on_with_the_next_one_s_token(person):
+    client = browser(person)
+    page = client.get("/jobs/").content.decode()
+    assert f'data-person="{person.pk}"' in page
+    assert "data-token" not in page
+    assert re.search(r'data-token="\w{64}"', client.get("/banners/").content.decode())
+
+
+@pytest.mark.parametrize(("order", "by_age"), [("", 1), ("oldest", 1), ("newest", -1)])
+def test_no_order_hides_those_that_wait_longest_or_the_newest_of_all_else(person, order, by_age):
+    approver, decider = factories.person_with("approver"), factories.person_with("approver")
+    waiting = [factories.job("awaiting_approval", requested_by=person) for _ in range(4)]
+    for job in waiting:
+        Decision.objects.create(job=job, person=decider, decision="approve", digest=job.digest or "")
+    listed = queries.page_of(approver, "waiting", 2, order)["waiting"]
+    assert [card["job"] for card in listed] == waiting[:2][::by_age]
+    by_age = 1 if order == "oldest" else -1
+    mine = queries.page_of(person, "mine", 2, order)["mine"]
+    decided = queries.page_of(decider, "decided", 2, order)["decided"]
+    assert [card["job"] for card in mine] == waiting[2:][::by_age]
+    assert [row["decision"].job for row in decided] == waiting[2:][::by_age]

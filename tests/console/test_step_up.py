@@ -116,11 +116,17 @@ def test_a_swap_that_needs_it_goes_there_as_a_whole():
     assert (answer.status_code, answer["HX-Redirect"]) == (200, "/confirm/?next=%2F")
 
 
-def test_a_swap_without_a_session_goes_to_the_sign_in_as_a_whole_and_back_to_its_page():
+def test_a_swap_without_a_session_leaves_the_page_and_says_where_to_sign_in_and_come_back():
     asks = {"HX-Request": "true", "Referer": "http://testserver/jobs/?state=open"}
     answer = Client().get("/home/now/?seen=x", headers=asks)
-    assert (answer.status_code, answer["HX-Redirect"]) == (200, "/sign-in/?next=/jobs/%3Fstate%3Dopen")
-    assert answer.content == b""
+    assert (answer.status_code, answer["HX-Retarget"], answer["HX-Reswap"]) == (200, "#banners", "outerHTML")
+    assert (
+        answer["HX-Reselect"] == "unset"
+    )  # a swap that selects a part of its page would find none, and empty the banners
+    html = answer.content.decode()
+    assert 'href="/sign-in/?next=/jobs/%3Fstate%3Dopen"' in html
+    assert 'hx-get="/banners/"' in html  # it asks on, so that the page goes on once there is a session again
+    assert Client().post("/home/now/", headers=asks)["HX-Retarget"] == "#banners"
     assert Client().get("/jobs/?state=open")["Location"] == "/sign-in/?next=/jobs/%3Fstate%3Dopen"
 
 

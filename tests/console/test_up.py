@@ -81,6 +81,11 @@ def test_a_second_up_on_the_home_is_refused_naming_the_first(up):
     assert up.health()[0] == http.HTTPStatus.OK
 
 
+def test_without_the_sample_no_lake_is_written(up):
+    assert (up.home / "home.json").is_file()
+    assert not (up.home / "lake").exists()
+
+
 def test_a_second_home_runs_beside_it(up, home):
     with running.running(home, running.free_port(), "--no-sample") as other:
         assert other.health()[0] == up.health()[0] == http.HTTPStatus.OK
@@ -122,7 +127,7 @@ def test_a_killed_program_comes_back_and_is_named(up, part):
 def manage(up_home: Path, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of a person at the machine."""
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+        [sys.executable, "manage.py", *(each.replace("{home}", str(up_home)) for each in arguments)],
         cwd=PROJECT,
         env=running.environment(up_home, port),
         stdin=subprocess.DEVNULL,
@@ -143,10 +148,28 @@ COMMANDS = {
     "person": ["person", "add", "olga"],
     "policy": ["policy", "list"],
     "audit": ["audit", "verify"],
+    "backup": ["backup", "{home}/levee.backup"],
     "prepare": ["prepare", "--no-sample"],
     "clearsessions": ["clearsessions"],
     "inspectdb": ["inspectdb", "tables_root"],
 }
+
+
+# They start one, are its parts, or work where none runs.
+OF_NO_INSTANCE = {"up", "serve", "cluster", "dispatcher", "makemigrations", "restore_backup", "metastore"}
+
+
+def test_every_command_of_levees_is_tried():
+    commands = {path.stem for path in (PROJECT / "console/management/commands").glob("[!_]*.py")}
+    assert commands - OF_NO_INSTANCE <= COMMANDS.keys()
+    assert commands >= OF_NO_INSTANCE
+
+
+def test_the_metastore_is_asked_for_without_an_instance(home):
+    home.mkdir()
+    done = manage(home, 8000, "metastore", "check")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "LEVEE_METASTORE: isn't set" in done.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)

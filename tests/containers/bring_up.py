@@ -26,6 +26,7 @@ from tests.containers.backups import back_up, restore
 from tests.containers.hold import PARTS, PROJECT, SERVERS, SERVICES, clustered, safe, web_is_lean
 from tests.containers.journeys import (
     Console,
+    Lake,
     delete_by_two,
     first_sign_in,
     people,
@@ -104,7 +105,7 @@ def prove(there: Composition) -> None:
     web_is_lean(there.podman)
     first_sign_in(console, there.logs("prepare"))
     people(console)
-    known = taken_over(console, there.secrets()["LEVEE_STORE_SECRET"])
+    known = taken_over(console, Lake(there.secrets()["LEVEE_STORE_SECRET"]))
     delete_by_two(console, known, "FR")
     clustered(there.run)
     stream_of_rows(console, known)
@@ -216,8 +217,10 @@ def _copy(source: Path, copy: Path) -> Path:
 def _take_down(there: Composition) -> None:
     begin = time.monotonic()
     there.compose("down", "down", "-v")
-    if left := there.podman.run("ps", "-aq").split():
-        raise Failed(f"{len(left)} containers are left")
+    # Those of the restored backup lack the label by which `down` knows its volumes; a next run would meet heads of another audit.
+    there.podman.run("volume", "prune", "-f")
+    if left := [*there.podman.run("ps", "-aq").split(), *there.podman.run("volume", "ls", "-q").split()]:
+        raise Failed(f"{len(left)} containers and volumes are left")
     say(f"taken down in {time.monotonic() - begin:.0f} s, nothing is left")
 
 

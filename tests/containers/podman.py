@@ -79,12 +79,12 @@ class Podman:
         return {**kept, **own, "PATH": f"{self.directory / 'compose' / 'bin'}:{os.environ['PATH']}"}
 
     def run(self, *words: str, given: str | None = None, check: bool = True) -> str:
-        """The output of a podman command. Raises Failed with what it said."""
+        """The output of a podman command. Raises Failed with what it said: `audit verify` names what differs on its standard output."""
         done = subprocess.run(
             ["podman", *words], env=self.environment, input=given, capture_output=True, text=True, errors="replace"
         )
         if check and done.returncode:
-            raise Failed(f"podman {' '.join(words)}: {done.stderr.strip()[-3000:]}")
+            raise Failed(f"podman {' '.join(words)}: {done.stdout.strip()[-3000:]}\n{done.stderr.strip()[-3000:]}")
         return done.stdout
 
     def logged(self, label: str, *words: str, cwd: Path | None = None) -> None:

@@ -12,6 +12,7 @@ from tests.factories.jobs import (
     job_on,
     queued_on,
     read,
+    schedule,
     stream,
 )
 from tests.factories.people import (
@@ -48,6 +49,7 @@ __all__ = [
     "queued_on",
     "read",
     "root_at",
+    "schedule",
     "stream",
     "table_in",
     "token_row",

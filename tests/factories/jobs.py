@@ -21,7 +21,7 @@ from jobs.domain.policy import Policy
 from jobs.domain.results import Inspection, Result
 from jobs.domain.states import CLAIMED, ENDED, State
 from jobs.lifecycle.cancelling import digest_of
-from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Stream, Worker
+from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Schedule, Stream, Worker
 from jobs.policy import services as policy_services
 from jobs.worker.claims import Holder
 from tables.models import Root, Table
@@ -222,6 +222,19 @@ def stream(table: Table, who: Person | None = None, **changes: Any) -> Stream:
         "definition_sha256": sha256_of(definition), "created_by": who or PersonFactory(), "interval_seconds": 30,
     }  # fmt: skip
     return Stream.objects.create(table=table, **values | changes)
+
+
+def schedule(table: Table, who: Person | None = None, **changes: Any) -> Schedule:
+    """A schedule of an optimize, active, due each night."""
+    who = who or PersonFactory()
+    asked = {"table": str(table.pk), "predicate": None, "zorder_by": None, "full": False}
+    values = {
+        "name": f"nightly-{uuid.uuid4().hex[:8]}", "reason": "small files", "command": "optimize", "schema_version": 1,
+        "parameters": {**asked, "tree": None, "path": ""}, "asked": asked, "cron": "30 3 * * *", "time_zone": "Europe/Berlin",
+        "window_minutes": 120, "shape": {}, "table_class": "ordinary", "digest": sha256_of(asked), "created_by": who, "run_by": who,
+        "edited_by": [str(who.pk)], "state": "active", "next_due_at": timezone.now() + timedelta(hours=5),
+    }  # fmt: skip
+    return Schedule.objects.create(table=table, **values | changes)
 
 
 def read(person: Person, **changes: Any) -> Read:

@@ -18,7 +18,7 @@ USER = "hive"
 def running(directory: Path) -> Iterator[Metastore]:
     """An empty database `metastore` whose owner is admitted by its password, on a loopback address of this process."""
     number = os.getpid()
-    host = f"127.77.{number >> 8 & 255}.{number & 255 or 1}"
+    host = f"127.77.{number >> 8 & 255}.{number & 255}"
     with servers.running_postgres(open_home(directory), (*servers.QUICK, f"listen_addresses={host}")) as home:
         rules = Path(home.record.pg_data) / "pg_hba.conf"
         rules.write_text(rules.read_text() + "host metastore hive 127.0.0.0/8 scram-sha-256\n")

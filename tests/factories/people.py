@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 import factory
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 
 from console.accounts import services
 from console.accounts.authority import EVERYTHING
@@ -16,15 +16,16 @@ from console.accounts.roles import Role, TokenScope
 from console.audit.actor import Actor
 
 PASSWORD = "correct horse battery staple"
-_HASHED: list[str] = []
+_HASHED: dict[int, str] = {}  # by what hashing costs at the time
 _TOKENS = itertools.count(1)
 
 
 def hashed_password() -> str:
     """Hashing is slow on purpose: once per test process."""
-    if not _HASHED:
-        _HASHED.append(make_password(PASSWORD))
-    return _HASHED[0]
+    cost = Argon2PasswordHasher.memory_cost
+    if cost not in _HASHED:
+        _HASHED[cost] = make_password(PASSWORD)
+    return _HASHED[cost]
 
 
 class PersonFactory(factory.django.DjangoModelFactory):  # type: ignore[misc]  # the package is untyped

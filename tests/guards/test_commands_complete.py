@@ -20,11 +20,19 @@ ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "frontend" / "templates"
 # What Levee fills in from its catalog; nobody may send it.
 FILLED_IN = {
+    "alter_schema": {"path"},
+    "clone": {"path", "source", "source_name"},
     "convert": {"location", "declared_schema", "declared_partitions"},
     "delete": {"path", "tree"},
+    "drop_feature": {"path"},
     "optimize": {"path", "tree"},
+    "reorg": {"path", "tree"},
     "restore": {"path", "undoes", "accepted_commits"},
+    "set_properties": {"path"},
+    "vacuum": {"path"},
 }
+# What a request calls otherwise: a command's own `kind` is its name.
+NAMED_OTHERWISE = {"clone": {"depth": "kind"}}
 # Tests register commands of their own; these are the ones that ship.
 KINDS = sorted(kind for kind, row in ROWS.items() if row.value.__module__.startswith("jobs."))
 PLACES = [
@@ -47,7 +55,11 @@ ALLOWED = {
     "jobs/engine/metadata_log.py": "`delete` is an action of the log that Spark's streams write",
     "tables/rules/destruction.py": "Delta's operations, whoever committed them",
     "tables/history/destructive_effects.py": "Delta's operations, whoever committed them",
+    "tables/deltalog/rules/reachability.py": "Delta's vacuums, whoever ran them",
+    "tables/history/reachability.py": "Delta's vacuums, whoever ran them",
     "tables/web/table/": "a table's page leads to the pages that change it, where they are there",
+    "tables/web/list/": "leads from a parquet directory to its conversion, where that page is there",
+    "jobs/targets/version_readers.py": "a vacuum and the clones of what it takes hold each other back",
     "console/base/setting_values.py": "the first parts of Levee's addresses, which a path in front of them can't have",
     "console/cli/": "the command line, which asks for each by its name over the API",
     "console/pages/find/places.py": "the palette leads to the pages that are no table's",
@@ -115,6 +127,9 @@ def test_it_has_a_runner_on_spark(kind):
     assert re.search(r"^RUNNER = Runner\(", spark_of(kind).read_text(), re.MULTILINE)
     table = (ROOT / "jobs" / "worker" / "runners.py").read_text()
     assert re.search(rf'^    "{kind}": {kind}\.RUNNER,$', table, re.MULTILINE)
+    assert ROWS[kind].is_rehearsable == bool(
+        re.search(r"^RUNNER = Runner\(.*\brehearsal=", spark_of(kind).read_text(), re.M)
+    )
 
 
 @pytest.mark.django_db
@@ -128,8 +143,10 @@ def test_a_migration_ships_the_rule_that_says_how_many_approvals_it_needs(kind):
 def test_the_api_takes_all_its_parameters_and_no_others(kind):
     shape = import_module(f"jobs.web.commands.{kind}.serializers").SHAPE
     assert isinstance(shape, Shape)
-    parameters = {field.name for field in dataclasses.fields(ROWS[kind].value)}
-    assert set(shape.body().fields) == (parameters - FILLED_IN[kind]) | {"command", "reason"}
+    otherwise = NAMED_OTHERWISE.get(kind, {})
+    parameters = {otherwise.get(field.name, field.name) for field in dataclasses.fields(ROWS[kind].value)}
+    wish = {"rehearse"} if ROWS[kind].is_rehearsable else set()
+    assert set(shape.body().fields) == (parameters - FILLED_IN[kind]) | {"command", "reason"} | wish
 
 
 @pytest.mark.parametrize("kind", KINDS)

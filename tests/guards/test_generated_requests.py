@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from console.accounts.roles import Role
 from tables.catalog import listing
+from tables.models import ObjectStore
 from tests import factories
-from tests.clients import Caller, browser
+from tests.clients import Caller, browser, caller
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,8 @@ TEXTS = st.one_of(
         ["", "\x00", "\ud800", "0", "-1", "1e9", "9" * 25, "null", "true", "@v1", "everything", "root:lake", "/etc",
          "p=1", "2026-01-01", "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
          "WzAsIjEiLCIyIl0", "WzAsOTk5OTk5OTk5OTk5OTk5OTk5OTk5OTldCg",
-         "WzAsIlx1ZDgwMCIsIjAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMSJd", "convert", "parquet", "running", "name", "%", "'; --"]
+         "WzAsIlx1ZDgwMCIsIjAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAwMDAwMSJd", "convert", "parquet", "running", "name", "%", "'; --",
+         "s3://lake-of-tests/sales", "s3://lake-of-tests/sales/orders", "http://127.0.0.1:9", "http://host.7", "http://xn--a.com"]
     ),
 )  # fmt: skip
 VALUES = st.recursive(
@@ -47,10 +49,24 @@ def operations():
             yield pytest.param(document, path, method, operation, id=f"{method} {path}")
 
 
-def body_fields(document, operation):
-    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    names = [ref["$ref"].rsplit("/", 1)[1] for ref in content.get("oneOf", [content]) if "$ref" in ref]
-    return [field for name in names for field in document["components"]["schemas"][name].get("properties", {})]
+def fields_of(document, schema):
+    """The fields that a schema names, each with its own; empty for what is no object."""
+    named = [
+        ref["$ref"].rsplit("/", 1)[1] for key in ("oneOf", "allOf") for ref in schema.get(key, []) if "$ref" in ref
+    ]
+    named += [schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else []
+    return {
+        field: inner
+        for name in named
+        for field, inner in document["components"]["schemas"][name].get("properties", {}).items()
+    }
+
+
+def body_of(document, schema, depth=2):
+    """Objects with the schema's fields, and some unknown ones, with any values; those of an object in it likewise."""
+    fields = fields_of(document, schema)
+    inner = [body_of(document, each, depth - 1) for each in fields.values() if depth and fields_of(document, each)]
+    return st.dictionaries(st.sampled_from([*fields, "x"]), st.one_of(VALUES, *inner), max_size=len(fields) + 1)
 
 
 def request_of(document, operation):
@@ -58,9 +74,8 @@ def request_of(document, operation):
     known = [p["name"] for p in operation.get("parameters", []) if p["in"] == "query" and p["name"] != "wait"]
     values = st.lists(TEXTS, min_size=1, max_size=2)
     query = st.dictionaries(st.sampled_from([*known, "limit", "cursor", "x"]), values, max_size=4)
-    fields = body_fields(document, operation)
-    body = st.dictionaries(st.sampled_from([*fields, "x"]), VALUES, max_size=len(fields) + 1) | VALUES
-    return st.tuples(query, body)
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    return st.tuples(query, body_of(document, content) | VALUES)
 
 
 @pytest.fixture
@@ -69,41 +84,61 @@ def lake(tmp_path):
     return factories.RootFactory(name="lake", uri=str(tmp_path))
 
 
-def caller_and_ids(lake):
+ROLES = (Role.VIEWER, Role.OPERATOR, Role.APPROVER, Role.ADMIN)
+
+
+def callers():
+    """A client of each role's, and of a person with all of them."""
     person = factories.PersonFactory()
     for role in Role:
         factories.GrantFactory(person=person, role=role)
+    return person, {"all": Caller(person).client} | {role: caller(role).client for role in ROLES}
+
+
+def bucket():
+    """A root in an object store that doesn't answer."""
+    ObjectStore.objects.create(
+        bucket="lake-of-tests", endpoint="http://127.0.0.1:9", region="us-east-1", path_style=True
+    )
+    return factories.RootFactory(name="stored", uri="s3://lake-of-tests/sales")
+
+
+def ids_of(lake, person):
     table = factories.TableFactory(root=lake, name="orders")
-    ids = {
+    return {
         "root_id": lake.pk, "table_id": table.pk, "job_id": factories.job(table=table).pk, "version": 0,
         "read_id": factories.read(person, question={"path": table.path}).pk, "worker_id": factories.WorkerFactory().pk,
         "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
-        "stream_id": factories.stream(table, person).pk,
+        "stream_id": factories.stream(table, person).pk, "schedule_id": factories.schedule(table, person).pk,
         "notice_id": factories.notice().pk, "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
         "database": "shop",
     }  # fmt: skip
-    return Caller(person).client, ids
+
+
+def filled(path, ids):
+    return re.sub(r"{(\w+)}", lambda m: str(ids[m[1]]), path)
 
 
 @pytest.mark.parametrize("query", REPEATED)
 @pytest.mark.parametrize("address", ["/api/v1/tables", "/tables/"])
 def test_a_list_of_tables_answers_odd_values_in_any_place(address, query, lake, redis_server):
-    client = browser(factories.person_with("viewer")) if address == "/tables/" else caller_and_ids(lake)[0]
+    client = browser(factories.person_with("viewer")) if address == "/tables/" else callers()[1]["all"]
     client.raise_request_exception = False
     assert client.get(f"{address}?{query}").status_code in {200, 400}
 
 
 @pytest.mark.parametrize(("document", "path", "method", "operation"), list(operations()))
 def test_it_answers_anything_as_documented(document, path, method, operation, lake, redis_server):
-    client, ids = caller_and_ids(lake)
-    client.raise_request_exception = False
-    address = re.sub(r"{(\w+)}", lambda m: str(ids[m[1]]), path)
+    person, clients = callers()
+    ids = ids_of(lake, person)
+    addresses = {filled(path, known) for known in (ids, ids | {"root_id": bucket().pk})}
     documented = set(operation["responses"])
 
     @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(request_of(document, operation))
-    def answers(asked):
-        query, body = asked
+    @given(st.sampled_from(["all", "all", *ROLES]), st.sampled_from(sorted(addresses)), request_of(document, operation))
+    def answers(role, address, asked):
+        client, (query, body) = clients[role], asked
+        client.raise_request_exception = False
         named = [(name, value.encode("utf-8", "surrogatepass")) for name, values in query.items() for value in values]
         text = urlencode(named, quote_via=quote)
         with transaction.atomic():
@@ -112,7 +147,12 @@ def test_it_answers_anything_as_documented(document, path, method, operation, la
             )
             transaction.set_rollback(True)
         status = str(answer.status_code)
-        assert status in documented or (status[0] == "4" and "4XX" in documented), (asked, answer.content)
+        assert status in documented or (status[0] == "4" and "4XX" in documented), (
+            role,
+            address,
+            asked,
+            answer.content,
+        )
         if status[0] in "45":
             assert answer["content-type"] == "application/problem+json"
             assert answer.json()["status"] == answer.status_code

@@ -36,6 +36,7 @@ def table(tmp_path: Path) -> Table:
     factories.job("awaiting_approval", table=table)
     factories.job("succeeded", table=table, parameters={"n": 1}, version=1)
     factories.stream(table)
+    factories.schedule(table)
     return table
 
 
@@ -50,7 +51,7 @@ def offered(client: Client, starts: list[str]) -> dict[str, tuple[int, str]]:
         found[address] = (answer.status_code, source)
         text = "" if answer.streaming else answer.content.decode()
         for link in map(unescape, LINK.findall(text)):
-            kind = re.sub(r"[0-9a-f-]{36}|\\d+", "_", link.partition("?")[0])
+            kind = re.sub(r"[0-9a-f-]{36}|\d+", "_", link.partition("?")[0])
             if kind not in kinds and not link.startswith(NOT_PAGES):
                 kinds.add(kind)
                 waiting.append((link, address))
@@ -63,6 +64,6 @@ def test_every_page_that_is_offered_opens(role: Role | None, table: Table, redis
     reads = role is not None  # each role may read
     starts = ["/", *([f"/tables/{table.pk}/"] if reads else [])]
     found = offered(client, starts)
-    assert len(found) > (20 if reads else 2)
+    assert (20 if reads else 2) < len(found) < MOST, "all of them, none cut off"
     refused = {address: told for address, told in found.items() if told[0] in (403, 404) or told[0] >= 500}
     assert refused == {}

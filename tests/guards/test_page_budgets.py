@@ -1,18 +1,30 @@
-"""A page is light: at most 150 KB are transferred the first time with all that it loads, 40 KB when its files are known already."""
+"""A page is light: at most 150 KB are transferred the first time with all that it loads, 40 KB when its files are known already.
+
+The help's pictures come on top; tests/journeys/test_help_pictures.py counts them, with what a browser really loads.
+"""
 
 from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
+from console.pages.help import site
+from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Table
+from tables.record.file_layout import summarize
 from tests import factories
 from tests.clients import browser
+from tests.journeys.sample_server import rendered
+from tests.journeys.samples import PAGES
+from tests.tables.deltalog.writing import LogWriter, add
 
 PROJECT = Path(__file__).parents[2]
 BUILT = PROJECT / "frontend" / "dist" / "levee"
@@ -27,11 +39,21 @@ def transferred(file: Path) -> int:
     return len(data) if file.suffix == ".woff2" else len(gzip.compress(data, 9))
 
 
+def layout(folder: Path) -> dict[str, Any]:
+    """Three files of each size in each of 400 partitions."""
+    writer = LogWriter(folder / "sales")
+    files = (
+        add(f"{day}-{n}", size=n << 22, partition={"day": f"2026-{day:03}"}) for day in range(400) for n in (1, 8, 90)
+    )
+    writer.create(*files, partition=["day"])
+    return summarize(open_log(str(writer.table)).snapshot(target=folder / "files.arrow"))
+
+
 @pytest.fixture
-def sales() -> Table:
-    """A long history of commits that fold to little, a job of each end and a stream."""
+def sales(tmp_path: Path) -> Table:
+    """A long history of commits that fold to little, a job of each end, a stream, and files in more partitions than a page lists."""
     table = factories.TableFactory(
-        name="sales", format=Table.Format.DELTA, version=900, first_version=0, first_readable=0
+        name="sales", format=Table.Format.DELTA, version=900, first_version=0, first_readable=0, layout=layout(tmp_path)
     )
     now = timezone.now()
     Commit.objects.bulk_create(
@@ -45,7 +67,25 @@ def sales() -> Table:
         factories.job("succeeded", table=table, version=number, parameters={"n": number})
     factories.job("awaiting_approval", table=table)
     factories.stream(table)
+    factories.schedule(table)
     return table
+
+
+def assert_light(pages: dict[str, int]) -> None:
+    """Bytes of each page, beside all files that the build has: no page needs more than these."""
+    files = sum(transferred(file) for file in BUILT.rglob("*") if file.is_file())
+    assert {name: size for name, size in pages.items() if size > min(KNOWN, FIRST - files)} == {}, files
+
+
+def served(client: Client, addresses: Iterable[str]) -> dict[str, int]:
+    """The bytes that a browser gets of each, which must be a page."""
+    sizes = {}
+    for address in addresses:
+        answer = client.get(address, headers={"accept-encoding": "gzip"})
+        assert answer.status_code == 200, address
+        assert answer["Content-Encoding"] == "gzip", address
+        sizes[address] = len(answer.content)
+    return sizes
 
 
 @pytest.mark.django_db
@@ -59,20 +99,23 @@ def test_main_pages_are_light(sales: Table, redis_server: object) -> None:
         "/jobs/",
         f"/jobs/{waiting}/",
         "/streams/",
+        "/schedules/",
         "/approvals/",
         "/audit/",
         "/roots/",
         "/people/",
         "/workers/",
     ]
-    sizes = {}
-    for address in (*pages, *of_table):
-        answer = client.get(address)
-        assert answer.status_code < 500
-        sizes[address] = len(gzip.compress(answer.content, 6))
-    files = sum(transferred(file) for file in BUILT.rglob("*") if file.is_file())
-    assert {address: size for address, size in sizes.items() if size > KNOWN} == {}
-    assert files + max(sizes.values()) <= FIRST, (files, sizes)
+    assert_light(served(client, (*pages, *of_table)))
+
+
+def test_every_state_of_every_page_is_light() -> None:
+    assert_light({name: len(gzip.compress(rendered(name, "auto").encode(), 6)) for name in PAGES})
+
+
+@pytest.mark.django_db
+def test_every_page_of_the_help_is_light() -> None:
+    assert_light(served(Client(), ["/help/", *(f"/help/{name}/" for name in site.load().pages if name)]))
 
 
 def test_each_class_of_tabler_that_a_template_names_is_shipped() -> None:

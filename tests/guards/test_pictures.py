@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from PIL import Image
 
-from tests.pictures import staleness
+from console.pages.help import build
+from tests.pictures import small, staleness
 from tests.pictures.scenes import SCENES, pictures
 
 LARGEST = 150_000
@@ -21,6 +23,20 @@ def test_every_picture_is_of_a_scene_and_small():
     files = {file.name: file.stat().st_size for file in staleness.PICTURES.glob("*.png")}
     assert set(files) == set(pictures())
     assert {name: size for name, size in files.items() if size > LARGEST} == {}
+
+
+def test_every_picture_has_a_small_one_of_it():
+    files = list(staleness.PICTURES.glob("*.png"))
+    assert {build.small_of(file) for file in files} == set(staleness.PICTURES.glob("small/*"))
+    assert [file.name for file in files if not small.is_of(build.small_of(file), file)] == [], "`make docs` makes it"
+
+
+def test_the_help_reads_the_size_of_a_small_picture():
+    for file in list(staleness.PICTURES.glob("small/*"))[:4]:
+        with Image.open(file) as opened:
+            assert build.size_of(file.read_bytes()) == opened.size
+    with pytest.raises(ValueError, match="not a plain lossless WebP"):
+        build.size_of(b"RIFF\0\0\0\0WEBPVP8 ")
 
 
 @pytest.fixture
@@ -44,15 +60,22 @@ def copy(tmp_path, monkeypatch):
     ("file", "changed"),
     [
         ("frontend/templates/tables/table/history.html", {"history"}),
-        ("frontend/templates/tables/table/_reach_drawing.html", {"history"}),
-        ("frontend/templates/tables/table/table.html", {"overview", "commit", "history", "schema", "layout"}),
+        ("frontend/templates/tables/table/_reach_drawing.html", {"history", "vacuum"}),
+        (
+            "frontend/templates/tables/table/table.html",
+            {"overview", "commit", "history", "schema", "layout", "finding"},
+        ),
+        ("frontend/templates/jobs/commands/rewrite.html", {"optimize", "vacuum"}),
+        ("jobs/web/commands/vacuum/drawing.py", {"vacuum"}),
         ("frontend/templates/base.html", {scene.name for scene in SCENES}),
         ("frontend/styles/tokens.css", {scene.name for scene in SCENES}),
         ("frontend/templates/accounts/person.html", set()),
-        ("tables/web/charts.py", {"home", "overview", "history", "schema", "layout", "streams"}),
+        ("tables/web/charts/axes.py", {"home", "overview", "history", "schema", "layout", "streams", "vacuum"}),
+        ("tables/web/charts/strip.py", {"history", "vacuum"}),
         ("tables/web/table/timelines.py", {"history", "schema"}),
         ("console/pages/home/drawings.py", {"home"}),
         ("console/templatetags/help.py", {scene.name for scene in SCENES}),
+        ("console/templatetags/formatting/times.py", {scene.name for scene in SCENES}),
     ],
 )
 def test_a_change_makes_the_pictures_stale_that_show_it_and_no_others(copy, file, changed):
@@ -69,7 +92,7 @@ def test_a_comment_or_a_blank_line_makes_no_picture_stale(copy):
     for file, comment in (
         ("frontend/templates/base.html", "{# said #}"),
         ("frontend/styles/tokens.css", "/* said\n*/"),
-        ("tables/web/charts.py", "# said"),
+        ("tables/web/charts/axes.py", "# said"),
     ):
         text = (copy / file).read_text()
         (copy / file).write_text(f"\n\n{comment}\n{text}")

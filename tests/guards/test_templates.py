@@ -54,7 +54,11 @@ def test_no_line_is_too_long_to_be_read():
 
 
 # Markup that Django itself made of a form field, and a literal; the help's pages, made from docs/ at set-up: no text of anybody's.
-TRUSTED = {"console/templatetags/levee.py": 2, "console/pages/help/site.py": 1}
+TRUSTED = {
+    "console/templatetags/formatting/fields.py": 1,
+    "console/templatetags/formatting/navigation.py": 1,
+    "console/pages/help/site.py": 1,
+}
 
 
 def test_no_code_marks_text_as_safe():
@@ -67,3 +71,28 @@ def test_no_script_writes_markup():
     pattern = re.compile(r"\.(innerHTML|outerHTML)\s*[+]?=|insertAdjacentHTML|document\.write|\beval\(|new Function\(")
     found = [str(p.relative_to(ROOT)) for p in SCRIPTS if pattern.search(p.read_text())]
     assert not found
+
+
+# `j` and `k` go along the names of what says `data-list` (frontend/js/keys.js).
+TABLE = re.compile(r"<table\b[^>]*>.*?</table>", re.DOTALL)
+NAME_LINK = re.compile(r'<a\b[^>]*\bclass="lv-name\b')
+INCLUDE = re.compile(r'{% include "([^"]+)"')
+
+
+def in_full(text: str) -> str:
+    """A template's text with what it includes by name."""
+    return INCLUDE.sub(lambda found: in_full((ROOT / "frontend" / "templates" / found[1]).read_text()), text)
+
+
+def tables_of_names() -> list[tuple[Path, str]]:
+    """The opening tag of each table whose rows have a link in their name."""
+    found = [(path, table) for path in TEMPLATES for table in TABLE.findall(path.read_text())]
+    return [(path, table.split(">")[0]) for path, table in found if NAME_LINK.search(in_full(table))]
+
+
+def test_there_are_tables_of_names():
+    assert len(tables_of_names()) > 20
+
+
+def test_keys_go_along_every_table_of_names():
+    assert not [f"{path.relative_to(ROOT)}: {tag}>" for path, tag in tables_of_names() if "data-list" not in tag]

@@ -105,6 +105,11 @@ class FakeEngine:
             report.point("commit sent")
             return int(self._hear()["version"])
 
+    def rehearse(
+        self, command: Any, preview: Mapping[str, Any], version: int, marks: Marks, report: Report
+    ) -> dict[str, Any]:
+        raise NotImplementedError("this engine rehearses nothing")
+
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         return {"kind": kind, **question}
 

@@ -29,7 +29,7 @@ from jobs.policy.evaluate import policy_of
 from jobs.requests import asking
 from jobs.streams import acts as stream_acts
 from jobs.streams import runs as stream_runs
-from tables.catalog import roots
+from tables.catalog import object_stores, roots
 from tables.catalog.object_stores import Description
 from tables.models import Root, Table
 from tests import factories
@@ -96,6 +96,16 @@ def approved(job: Job) -> Job:
     return job
 
 
+def do_vacuum(path: str, hours: int) -> dict:
+    """A vacuum of one table, planned as the interactive worker does and approved by two people."""
+    from tests.jobs.commands.vacuum.asked import approved_vacuum  # with pyarrow and PySpark, which no other act needs
+
+    with transaction.atomic():
+        job = approved_vacuum(actor(), table(path), hours)
+        wakeups.wake_after_commit(Worker.Kind.SPARK)
+    return {"job": str(job.pk)}
+
+
 def do_stream(name: str, source: str, target: str, interval: str) -> dict:
     """A stream of JSON files of one column, started."""
     asked = {
@@ -121,9 +131,16 @@ def do_stored_table(bucket: str, path: str, storage: dict) -> dict:
     """The entry of a table in an object store, below a root that is its bucket."""
     ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
     root = Root.objects.filter(uri=bucket).first() or roots.add_root(
-        ines, "store", bucket, storage=Description.of(storage)
+        ines, bucket.removeprefix("s3://"), bucket, storage=Description.of(storage)
     )
     factories.TableFactory(root=root, name=path.removeprefix(f"{bucket}/"), path=path)
+    return {}
+
+
+def do_change_storage(bucket: str, storage: dict) -> dict:
+    """Another credential for the bucket of a root."""
+    ines = Actor.acting_for(Person.objects.get(name="ines"))
+    object_stores.change(ines, Root.objects.get(uri=bucket), Description.of(storage))
     return {}
 
 

@@ -48,6 +48,11 @@ class ScriptedEngine:
         self.after(report)
         return Result(version=version, operation="WRITE", details={"text": "Appended."})
 
+    def rehearse(
+        self, command: Any, preview: Mapping[str, Any], version: int, marks: Marks, report: Report
+    ) -> dict[str, Any]:
+        raise NotImplementedError("this engine rehearses nothing")
+
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
         return {"kind": kind, **question}
 

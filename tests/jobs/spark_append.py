@@ -94,4 +94,4 @@ def register() -> None:
 
 def skip_warming() -> None:
     """A JVM that lives for one job isn't warmed first: a grid of deaths would do little else."""
-    vars(spark_engine)["warm_up"] = lambda engine, runtime, report: None
+    vars(spark_engine)["warm_up"] = lambda engine, runtime, report, is_awaited: None

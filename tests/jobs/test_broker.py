@@ -10,6 +10,7 @@ from kombu.transport import redis as kombu_redis
 from console.celery import app
 from console.wake_ups import REFUSED, is_wake_up
 from jobs.lifecycle import wakeups
+from jobs.worker.tasks import look
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_wake_up_counts_as_taken_though_redis_can_not_be_told(redis_server, mo
 
     wakeups.wake("light")
     with app.connection_for_read() as connection:
-        message = connection.SimpleQueue("light").get(timeout=5)
+        message = connection.SimpleQueue("light").get(timeout=60)
         qos = message.channel.qos
         qos.prefetch_count = 1
         assert not qos.can_consume()
@@ -74,12 +75,23 @@ FOREIGN = [
 ODD = [
     (("headers", "task"), "os.system"), (("headers", "timelimit"), 5), (("headers", "eta"), "never"), (("headers", "retries"), "x"),
     (("headers", "expires"), {}), (("headers", "id"), None), (("properties", "delivery_tag"), None), (("properties", "delivery_info"), "x"),
+    (("headers", "parent_id"), 5),
     (("properties",), None), (("headers",), []), (("body",), 7), (("content-type",), "application/x-python-serialize"),
 ]  # fmt: skip
 
 
 def test_what_wakes_is_a_wake_up(wake_up):
     assert is_wake_up(json.dumps(wake_up).encode())
+
+
+def test_what_a_task_sends_is_one_too(redis_server, monkeypatch):
+    """A worker that has measured a job wakes the ones that may run it; Celery then names the task that it comes from."""
+    monkeypatch.setattr(look, "run", lambda: wakeups.wake("light"))
+    assert look.apply(task_id="the-sender").get() is True
+    with redis.Redis.from_url(redis_server) as client:
+        sent = client.lpop("light")
+    assert json.loads(sent)["headers"]["parent_id"] == "the-sender"
+    assert is_wake_up(sent)
 
 
 @pytest.mark.parametrize(("path", "value"), ODD, ids=lambda value: str(value))

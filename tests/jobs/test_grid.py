@@ -19,7 +19,7 @@ from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened, wait_for
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.servers
 
 KILLS = ("child", "jvm", "main")
 

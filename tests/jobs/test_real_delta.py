@@ -18,7 +18,7 @@ from tests.factories import lakes
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened, wait_for
 
-pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(900)]
 
 TIMING = {
     "lease": 5.0,
@@ -29,7 +29,7 @@ TIMING = {
     "cancel_grace": 4.0,
     "unproven": 3.0,
 }
-SPARK_LIMIT_S = 180.0  # a JVM's start on a machine that does other things as well
+SPARK_LIMIT_S = 300.0  # a JVM's start on a machine that does other things as well
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +102,9 @@ def append(instance: Instance, table: Path, **values: float) -> str:
             "child",
             None,
         ),  # Delta may commit while the dispatcher hasn't ended the JVM: both are right
-        (Point.FILES_WRITTEN, "jvm", None),
+        pytest.param(Point.FILES_WRITTEN, "jvm", None, marks=pytest.mark.long),
         (Point.COMMIT_VISIBLE, "jvm", 1),
-        (Point.COMMIT_VISIBLE, "main", 1),
+        pytest.param(Point.COMMIT_VISIBLE, "main", 1, marks=pytest.mark.long),
         (Point.COMMIT_VISIBLE, "postgres", 1),
     ],
     ids=lambda v: str(v).replace(" ", "_"),
@@ -117,6 +117,7 @@ def test_a_death_around_the_commit_has_one_effect(instance, table, point, victim
     assert attempt in {None, ended["attempt"]}
 
 
+@pytest.mark.long
 def test_ten_appends_at_once_on_one_table_all_land(instance, table):
     ready(instance)
     jobs = [append(instance, table, rows=n + 1) for n in range(10)]
@@ -150,7 +151,11 @@ def test_disjoint_deletes_queued_at_once_on_one_table_all_land(instance, table):
 
 @pytest.mark.parametrize(
     ("point", "victim"),
-    [(Point.SPARK_STARTED, "jvm"), (Point.COMMIT_VISIBLE, "child"), (Point.RESULT_WRITTEN, "child")],
+    [
+        (Point.SPARK_STARTED, "jvm"),
+        (Point.COMMIT_VISIBLE, "child"),
+        pytest.param(Point.RESULT_WRITTEN, "child", marks=pytest.mark.long),
+    ],
     ids=lambda v: str(v).replace(" ", "_"),
 )
 def test_a_delete_whose_worker_dies_has_one_effect(instance, table, point, victim):
@@ -233,10 +238,9 @@ def test_the_real_times_resolve_what_is_unknown_in_ninety_seconds(instance, tabl
         instance.arm(Point.COMMIT_VISIBLE, kill("child"))
         job = append(instance, table)
         wait_for(lambda: instance.fired, SPARK_LIMIT_S)
-        instance.wait_state(job, limit=120)
-        died = "select extract(epoch from finished_at - claimed_at) from jobs_job where id = %s"
-        ((seconds,),) = instance.rows(died, job)
+        instance.wait_state(job, limit=SPARK_LIMIT_S)
+        ((ended,),) = instance.rows("select extract(epoch from finished_at) from jobs_job where id = %s", job)
         assert instance.job(job)["state"] == "succeeded"
-        assert float(seconds) <= 90
+        assert float(ended) - instance.fired_at <= 90  # since it died; how long Spark took before is another matter
     finally:
         instance.timing = shortened

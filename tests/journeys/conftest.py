@@ -7,16 +7,23 @@ from typing import Any
 
 import pytest
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.chromium import QUIET_CHROMIUM, chromium
 from tests.journeys.sample_server import serving
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+PATIENCE_MS = 90_000  # what comes soon may be late on a busy machine
+expect.set_options(timeout=PATIENCE_MS)
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+# After a frame, in which observers of sizes have marked what scrolls now. Nobody asks for what is in order, nor for the way to a node.
+LOOK = """async rules => {
+  await new Promise(seen => requestAnimationFrame(() => setTimeout(seen)));
+  return (await axe.run({runOnly: rules, resultTypes: ['violations'], selectors: false})).violations;
+}"""
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 REPORT_CSP = """document.addEventListener('securitypolicyviolation', (event) =>
   reportFault(`CSP ${event.effectiveDirective}: ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber}`))"""
@@ -27,9 +34,26 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     return browser_type_launch_args | {"executable_path": chromium(), "args": QUIET_CHROMIUM}
 
 
+@pytest.fixture(autouse=True)
+def _no_page_outlives_its_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """It would go on asking its server, and be answered in this process, with the next tests' rows: `new_context` closes what it opens."""
+    if "browser" not in request.fixturenames:
+        yield
+        return
+    browser: Browser = request.getfixturevalue("browser")
+    before = browser.contexts
+    yield
+    assert [context for context in browser.contexts if context not in before] == []
+
+
 @pytest.fixture
 def faults(context: BrowserContext) -> list[str]:
     """What went wrong unseen in any page of the test: CSP violations and script errors. Ask for it before the first page."""
+    return faults_of(context)
+
+
+def faults_of(context: BrowserContext) -> list[str]:
+    """The same of any context that has no page yet; the list grows as they happen."""
     found: list[str] = []
     context.expose_binding("reportFault", lambda _source, text: found.append(text))
     context.add_init_script(REPORT_CSP)
@@ -37,9 +61,12 @@ def faults(context: BrowserContext) -> list[str]:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sample_pages() -> Iterator[str]:
-    """The address below which every page template is served with sample facts (/THEME/NAME)."""
+    """The address below which every page template is served with sample facts (/THEME/NAME).
+
+    For a module and no longer: settings differ meanwhile.
+    """
     with serving() as address:
         yield address
 
@@ -50,10 +77,11 @@ def axe_findings() -> Callable[..., list[str]]:
     script = AXE.read_text()
 
     def run(page: Page, rules: Sequence[str] = AXE_RULES) -> list[str]:
+        page.wait_for_load_state()  # a click returns as soon as the next page begins to come in
         if page.evaluate("typeof axe") == "undefined":
             page.evaluate(script + "; 0")
         # Only what is wrong leaves the browser: what axe found in order is most of its answer, and more work than its look.
-        violations = page.evaluate("async rules => (await axe.run({runOnly: rules})).violations", list(rules))
+        violations = page.evaluate(LOOK, list(rules))
         return [
             f"{finding['id']}: {node['html'][:160]} ({node['failureSummary'].splitlines()[-1].strip()})"
             for finding in violations

@@ -16,6 +16,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory, override_settings
 
+from console.base.reading_direction import in_page
+from console.pages.help import site
 from tests.journeys.samples import PAGES
 from tests.journeys.samples_accounts import Someone
 
@@ -52,7 +54,8 @@ def rendered(name: str, theme: str) -> str:
     request = RequestFactory().get(f"/{name}")
     request.resolver_match = SimpleNamespace(view_name=ROUTES.get(template, ""))  # type: ignore[assignment]
     request.user = AnonymousUser() if name in SIGNED_OUT else Someone(theme=theme)  # type: ignore[assignment]
-    return render_to_string(template, context | {"request": request, "csrf_token": "sample"})
+    html = render_to_string(template, context | {"request": request, "csrf_token": "sample"})
+    return in_page(html.encode()).decode()
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
@@ -79,9 +82,20 @@ class Pages(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
+def plain_files() -> Iterator[None]:
+    """Static files keep their names, and no page that was made before or meanwhile is kept with the others' addresses."""
+    site.load.cache_clear()
+    try:
+        with override_settings(STORAGES=settings.STORAGES | PLAIN_FILES, STATIC_URL="/static/"):
+            yield
+    finally:
+        site.load.cache_clear()
+
+
+@contextmanager
 def serving() -> Iterator[str]:
     """The address of the running server."""
-    with override_settings(STORAGES=settings.STORAGES | PLAIN_FILES, STATIC_URL="/static/"):
+    with plain_files():
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

@@ -8,9 +8,10 @@ from typing import Any
 
 from django import forms
 
-from console.templatetags.levee import StateLook
+from console.templatetags.formatting.looks import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.reads import row_cells
+from tests.hostile_texts import hostile, hostile_long, hostile_whole
 from tests.journeys import (
     samples_accounts,
     samples_audit,
@@ -18,8 +19,12 @@ from tests.journeys import (
     samples_home,
     samples_lists,
     samples_metastore,
+    samples_properties,
     samples_review,
+    samples_schedules,
+    samples_schema,
     samples_tables,
+    samples_vacuum,
 )
 
 NOW = datetime.now(UTC)
@@ -81,6 +86,10 @@ INSPECTION: dict[str, Any] = {
             "07",
         ),
         proposal("loaded at", "timestamp", "all 2 values are timestamps", 2, 0, "2026-07-07 10:00:00"),
+        proposal(
+            "station", "string", "not all values are numbers", 2, 0, "buoy_of_the_outer_harbour_beyond_the_breakwater"
+        ),
+        proposal(hostile_long("proposed"), "string", hostile_long("evidence"), 1, 0, hostile_long("example")),
     ],
     "conflicts": [
         {
@@ -144,7 +153,7 @@ STOPPED = INSPECTION | {
             "text": "int in 3,398 files, bigint in 14",
         }
     ],
-    "stray_files": ["readme.txt"],
+    "stray_files": [hostile_long("readme.txt")],
     "schema": None,
     "refusals": [
         {
@@ -156,8 +165,8 @@ STOPPED = INSPECTION | {
         },
         {
             "code": "stray_files",
-            "message": "readme.txt is no parquet file.",
-            "place": f"{LONG_PATH}/readme.txt",
+            "message": f"{hostile_long('readme.txt')} is no parquet file.",
+            "place": f"{LONG_PATH}/{hostile_long('readme.txt')}",
             "remedy": "Move it out, or rename it to _readme.txt.",
             "engine": None,
         },
@@ -319,7 +328,16 @@ STALE = job(
     table_state_text="You decide; request it again to continue.",
     progress={},
 )
-QUEUED = job("queued", state_text="Waiting for a worker.", progress={}, attempts=[], log=[])
+QUEUED = job(
+    "queued",
+    title=hostile_long("Convert"),
+    table={"id": TABLE_ID, "name": hostile_long("table"), "path": hostile_long("/lake/x"), "url": "/tables/"},
+    reason=hostile_long("reason"),
+    state_text=hostile_long("Waiting for a worker."),
+    progress={},
+    attempts=[],
+    log=[{"at": before(seconds=1), "text": hostile_long("log")}],
+)
 
 WORKERS = [
     {
@@ -350,7 +368,7 @@ WORKERS = [
         "started_at": before(seconds=30),
         "version": "0.1.0",
         "drain_requested_at": None,
-        "text": "starting Spark",
+        "text": hostile_long("starting Spark"),
     },
     {
         "id": uuid.uuid4(),
@@ -400,13 +418,13 @@ COMMITS = [
         "at": before(days=1),
     },
     {
-        "table_name": "sales.orders",
+        "table_name": hostile_long("table"),
         "version": 1_474,
         "url": "/tables/",
-        "operation": "TRUNCATE",
+        "operation": hostile_long("operation"),
         "rows": None,
         "files": 1,
-        "behind": "",
+        "behind": hostile_long("who"),
         "is_open": True,
         "at": before(days=2),
     },
@@ -419,7 +437,7 @@ HOME = {
     "running": [RUNNING, UNKNOWN],
     "running_count": 2,
     "undecided": [UNDECIDED],
-    "recent": [SUCCEEDED, FAILED],
+    "recent": [SUCCEEDED, FAILED, QUEUED],
     "catalog": CATALOG,
     "commits": COMMITS,
     "only_person": False,
@@ -481,7 +499,7 @@ FOUND: dict[str, Any] = {
     "columns": [
         {"name": "order_id", "type": "bigint"},
         {"name": "amount", "type": "decimal(12,2)"},
-        {"name": "<b>note</b>", "type": "string"},
+        {"name": hostile("note"), "type": "string"},
         {
             "name": "lines",
             "type": "array<struct<sku:string,qty:int,price:decimal(12,2),discount:decimal(12,2),taxed:boolean>>",
@@ -490,7 +508,9 @@ FOUND: dict[str, Any] = {
     ],
     "rows": [
         [2**60 + row, None if row % 3 else "19.90", text, [{"sku": "A-1", "qty": row}] * (row % 5), *([0.5 * row] * 12)]
-        for row, text in enumerate(["=cmd()", "", None, "a\u202eb\n", "Happy birthday, " * 20, "<script>"] * 3)
+        for row, text in enumerate(
+            [hostile_whole("=cmd()"), "", None, "a\u202eb\n", "Happy birthday, " * 20, "<script>"] * 3
+        )
     ],
     "version": 1_482,
     "from_version": 1_480,
@@ -526,6 +546,10 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("home/home.html", HOME | {"lake": samples_home.QUIET_LAKE}),
     "home-first": ("home/home.html", FIRST_HOME),
     **{f"home-story-{name}": ("home/home.html", FIRST_HOME | {"story": s}) for name, s in samples_home.STORIES.items()},
+    "home-story-confirm": (
+        "home/home.html",
+        FIRST_HOME | {"story": samples_home.STORIES["nobody"], "confirm_first": "/confirm/?next=/"},
+    ),
     "home-notices": ("home/home.html", HOME | {"notices": samples_accounts.NOTICES}),
     "home-waiting": ("home/home.html", HOME | samples_home.MOVED | {"banners": REDIS_DOWN}),
     **samples_home.PAGES,
@@ -535,8 +559,12 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     **samples_delete.PAGES,
     **samples_lists.PAGES,
     **samples_metastore.PAGES,
+    **samples_properties.PAGES,
     **samples_review.PAGES,
+    **samples_schedules.PAGES,
+    **samples_schema.PAGES,
     **samples_tables.PAGES,
+    **samples_vacuum.PAGES,
     "jobs": (
         "jobs/jobs/list.html",
         {
@@ -563,7 +591,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "job-stale": ("jobs/jobs/job.html", {"job": STALE, "parts": CONVERT_PARTS}),
     "convert": (
         "jobs/convert/page.html",
-        {"path": "", "candidates": [{"path": "/lake/orders"}, {"path": LONG_PATH}], "roots": [{"uri": "/lake"}]},
+        {
+            "path": "",
+            "candidates": [{"path": "/lake/orders"}, {"path": hostile_whole(LONG_PATH)}],
+            "roots": [{"uri": "/lake"}],
+        },
     ),
     "convert-outside": (
         "jobs/convert/page.html",
@@ -596,7 +628,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "jobs/convert/page.html",
         CONVERT
         | {"inspection": INSPECTION}
-        | {"needs": {"required_approvals": 1, "reasons": ["“Ours”: a convert needs 1 approver."]}},
+        | {"needs": {"required_approvals": 1, "reasons": ["“Ours”: a convert job needs 1 approver."]}},
     ),
     "convert-stopped": ("jobs/convert/page.html", CONVERT | {"path": LONG_PATH, "inspection": STOPPED}),
     "convert-delta": (
@@ -637,7 +669,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
                 "seconds": 0.02,
                 "failing": [
                     {"kind": "sweep", "failures": 1, "error": "OSError: [Errno 28] No space left on device"},
-                    {"kind": "sync", "failures": 7, "error": f"PermissionError: [Errno 13] '{LONG_PATH}'"},
+                    {
+                        "kind": "sync",
+                        "failures": 7,
+                        "error": hostile_whole(f"PermissionError: [Errno 13] '{LONG_PATH}'"),
+                    },
                 ],
             },
         },

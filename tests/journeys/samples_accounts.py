@@ -20,6 +20,7 @@ from console.pages.people.forms import (
 )
 from jobs.policy.services import Terms
 from jobs.web.policies.forms import NewRuleForm, form_of
+from tests.hostile_texts import hostile_long, hostile_whole
 
 NOW = datetime.now(UTC)
 LONG_PATH = "/lake/landing/partner_feeds/order_returns_with_a_rather_long_directory_name_2025"
@@ -58,7 +59,9 @@ def grant(role: str, on: str, by: str | None = "admin") -> dict[str, Any]:
 
 
 INES = Someone(
-    "ines", live_tokens=2, granted=[grant("operator", "root:sample"), grant("viewer", f"table:{LONG_PATH}", by=None)]
+    "ines",
+    live_tokens=2,
+    granted=[grant("operator", "root:sample"), grant("viewer", f"table:{hostile_whole(LONG_PATH)}", by=None)],
 )
 MARC = Someone("marc", must_change_password=True, last_login=None, granted=[grant("approver", "everything")])
 EVE = Someone("eve", must_change_password=True, last_login=None, created_at=before(seconds=2))
@@ -80,7 +83,7 @@ TOKENS = [
     },
     {
         "id": uuid.uuid4(),
-        "label": "laptop",
+        "label": hostile_long("laptop"),
         "prefix": "m0t4x8",
         "scopes": ["read"],
         "last_used_at": None,
@@ -133,13 +136,13 @@ def waiting(text: str, **facts: Any) -> dict[str, Any]:
 
 
 RULES = [
-    rule("A convert writes only _delta_log", "a convert needs no approval."),
-    rule("A delete is seen by a second person", "a delete needs 1 approver."),
-    rule("A whole table is seen by two", "a delete of a whole table needs 2 approvers.", enabled=False),
+    rule(hostile_long("A convert writes only _delta_log"), "a convert job needs no approval."),
+    rule("A delete is seen by a second person", "a delete job needs 1 approver."),
+    rule("A whole table is seen by two", "a delete job on a whole table needs 2 approvers.", enabled=False),
     rule(
         "Much of the returns",
-        "a delete of a part of a table (from 12.5% of the rows on) needs 3 approvers; a token’s approval doesn’t count.",
-        on=f"table:{LONG_PATH}",
+        "an ordinary delete job (from 12.5% of the rows on) needs 3 approvers; a token’s approval doesn’t count.",
+        on=f"table:{hostile_whole(LONG_PATH)}",
         version=4,
         changed_by="admin",
         may_change=False,
@@ -149,7 +152,7 @@ NOTICES = [
     {
         "notice": {
             "id": uuid.uuid4(),
-            "text": f"admin gave ines the role approver on table:{LONG_PATH}.",
+            "text": f"admin gave ines the role approver on table:{hostile_whole(LONG_PATH)}.",
             "at": before(minutes=3),
         },
         "why_not": "",
@@ -219,7 +222,11 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
             "rules": [
                 RULES[1] | {"waiting": waiting("the rule is switched off.")},
                 RULES[2]
-                | {"waiting": waiting("a delete of a whole table needs 1 approver.", is_own=True, may_confirm=False)},
+                | {
+                    "waiting": waiting(
+                        "a delete job on a whole table needs 1 approver.", is_own=True, may_confirm=False
+                    )
+                },
                 RULES[3] | {"waiting": waiting("the rule is removed.", why_not=DOUBT, may_confirm=False)},
             ],
             "may_add": True,

@@ -10,6 +10,7 @@ from console.audit import presenters
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.models import Event, Seal, Verification
 from console.pages.audit.forms import AuditForm
+from tests.hostile_texts import hostile_long, hostile_whole
 from tests.journeys.samples_accounts import LONG_PATH, before
 from tests.journeys.samples_lists import listing
 
@@ -43,7 +44,10 @@ EVENTS = [
     event(48_102, "tom", Action.TABLE_READ_ROWS, ObjectKind.TABLE, "sales.orders", table_version=1_479, actor_kind="token"),
     event(48_090, "ana", Action.JOB_REQUEST, ObjectKind.JOB, DELETE, reason="GDPR request 4711"),
     event(47_655, "dispatcher", Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, "sales.orders", table_version=1_474, actor_kind="system"),
-    event(47_001, "<script>alert(1)</script>", Action.SIGN_IN, ObjectKind.PERSON, "=cmd()", outcome=Outcome.FAILED, table_id=None),
+    event(
+        47_001, hostile_long("actor"), Action.SIGN_IN, ObjectKind.PERSON, hostile_whole("object"), outcome=Outcome.FAILED, table_id=None,
+        reason=hostile_whole("reason"),
+    ),
 ]  # fmt: skip
 WHOLE = Verification(
     started_at=before(minutes=2), finished_at=before(minutes=1), asked_by="nightly", first=1, last=48_211, checked=48_211, seconds=2.1

@@ -77,13 +77,13 @@ NOTHING = PREVIEW | {
     "consequences": [],
     "notes": [],
 }
-ONE = Policy(1, "approver", ("“A delete is seen by a second person”: a delete needs 1 approver.",))
+ONE = Policy(1, "approver", ("“A delete is seen by a second person”: a delete job needs 1 approver.",))
 TWO = Policy(
     2,
     "approver",
     (
-        "“A whole table is seen by two”: a delete of a whole table needs 2 approvers; a token’s approval doesn’t count.",
-        "“A delete is seen by a second person”: a delete needs 1 approver.",
+        "“A whole table is seen by two”: a delete job on a whole table needs 2 approvers; a token’s approval doesn’t count.",
+        "“A delete is seen by a second person”: a delete job needs 1 approver.",
     ),
 )
 UNDO = Undo(1_478, possible=True, until=NOW + timedelta(days=6, hours=3), why=None)

@@ -11,6 +11,7 @@ from console.pages.find.places import PLACES
 from console.pages.find.results import Group, Option
 from console.pages.preferences.forms import PreferencesForm
 from console.pages.preferences.kinds import KINDS
+from tests.hostile_texts import hostile_long, hostile_whole
 
 LONG = "sales.orders_backfill_2025_with_returns_and_refunds_emea_v2"
 
@@ -28,7 +29,8 @@ def listing(name: str, *filters: SavedFilter, query: str = "") -> Listing:
 
 FAILED = saved(KINDS["jobs"], "Failed lately", "state=failed", pinned=True)
 MINE = saved(KINDS["jobs"], "What I asked for and what became of it, in all these months", "by=ines")
-JOBS = listing("jobs", FAILED, MINE, query="state=failed")
+HOSTILE = saved(KINDS["jobs"], hostile_long("filter")[:60], "by=x")  # the database takes no longer one
+JOBS = listing("jobs", FAILED, MINE, HOSTILE, query="state=failed")
 FOUND = [
     Group("On sales.orders", [Option("Delete rows…", "#", "on this table")]),
     Group(
@@ -36,13 +38,15 @@ FOUND = [
     ),
     Group("Columns", [Option("order_id", "#", f"column of {LONG}", "columns-3")]),
     Group("Jobs", [Option(f"Delete 2 rows from {LONG}", "#", "7c41e0d2, awaiting approval", "clock")]),
+    Group(hostile_long("On"), [Option(hostile_whole("found"), "#", hostile_whole("beside it"), "table")]),
 ]
 SAVED_ROWS = [
     {"filter": FAILED, "kind": KINDS["jobs"], "url": "/jobs/?state=failed"},
+    {"filter": HOSTILE, "kind": KINDS["jobs"], "url": "/jobs/?by=x"},
     {"filter": saved(KINDS["history"], "Deletes", "operation=DELETE"), "kind": KINDS["history"], "url": ""},
 ]
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "find": ("find/page.html", {"q": "order", "at": "", "groups": FOUND, "count": 5}),
+    "find": ("find/page.html", {"q": "order", "at": "", "groups": FOUND, "count": 6}),
     "keys": ("find/keys.html", {"places": [place for place in PLACES if place.key]}),
     "preferences": ("preferences/page.html", {"form": PreferencesForm(), "saved": SAVED_ROWS, "most": 50}),
 }

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from tests.hostile_texts import hostile_long, hostile_whole
+
 ADDRESS = "thrift://metastore.example.org:9083"
 AWAY = f"LEVEE_METASTORE: the metastore at {ADDRESS} doesn’t answer: Connection refused."
 READ = SimpleNamespace(pk=uuid.UUID(int=7), asked_at=datetime.now(UTC) - timedelta(seconds=4))
@@ -34,6 +36,7 @@ ROWS = [
         "suppliers", "delta", location="s3://elsewhere/warehouse/" + "a-long-part/" * 12, root=None, type="managed",
         refusal="Its location is outside of the roots that you see. Have an admin add a root above it.",
     ),
+    row(hostile_long("table"), hostile_long("format"), location=hostile_whole("/lake/shop"), root=None, refusal=hostile_whole("refusal")),
     row("texts", "csv", refusal="Levee adds Delta and parquet tables; this one is csv."),
 ]  # fmt: skip
 FOUND = {"database": "shop", "tables": ROWS, "total": len(ROWS), "next": None}
@@ -43,11 +46,15 @@ ADDED = {
     "refused": [
         {"name": "report", "code": "not_addable", "detail": "A view has no files."},
         {"name": "suppliers", "code": "outside_roots", "detail": "s3://elsewhere/suppliers is not below a root that you have access to."},
+        {"name": hostile_long("table"), "code": "not_addable", "detail": hostile_whole("detail")},
         {"name": "texts", "code": "not_addable", "detail": "Levee adds Delta and parquet tables; this one is csv."},
     ],
 }  # fmt: skip
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "metastore": ("jobs/metastore/databases.html", BASE | {"found": {"databases": ["default", "shop", "staging"]}}),
+    "metastore": (
+        "jobs/metastore/databases.html",
+        BASE | {"found": {"databases": ["default", "shop", hostile_long("database")]}},
+    ),
     "metastore-away": ("jobs/metastore/databases.html", BASE | {"problem": SimpleNamespace(detail=AWAY)}),
     "metastore-tables": ("jobs/metastore/tables.html", BASE | {"found": FOUND, "addable": ADDABLE, "is_whole": True}),
     "metastore-more": (

@@ -15,7 +15,7 @@ from jobs.policy.approvers import Weight
 from jobs.targets.undo_window import Undo
 from jobs.web.approvals import outcome as review_outcome
 from jobs.web.approvals.checks import Check
-from jobs.web.approvals.figures import figures_of, outcome_of
+from jobs.web.approvals.figures import figures_of, outcome_of, rehearsed_of
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm
 from jobs.web.approvals.review_queries import DecisionRights
 from jobs.web.approvals.revisions import Change, Revision
@@ -23,6 +23,7 @@ from jobs.web.approvals.revisions import parts_of as words_of
 from jobs.web.commands.delete.edit import EditForm
 from jobs.web.parts import parts_of
 from tables.models import Commit, Table
+from tests.hostile_texts import hostile_long
 from tests.journeys.samples_accounts import NOW, before
 from tests.journeys.samples_lists import listing
 
@@ -55,6 +56,16 @@ DELETE: dict[str, Any] = {
     "speed": "spark",
     "notes": [],
     "consequences": CONSEQUENCES,
+    "rehearsal": {
+        "operation_metrics": {
+            "numDeletedRows": "184207",
+            "numCopiedRows": "11204118",
+            "numAddedFiles": "198",
+            "numAddedBytes": "21998000000",
+        },
+        "rows_after": 1_284_745_905,
+        "seconds": 412.6,
+    },
 }
 BOUND = DELETE | {
     "rows_matched": None,
@@ -88,14 +99,14 @@ RESTORE: dict[str, Any] = {
 UNDO = Undo(1_482, possible=True, until=NOW + timedelta(days=6, hours=3), why=None)
 TOO_LATE = Undo(1_482, possible=False, until=before(days=3), why="Delta refuses to restore a version that is so old.")
 REASONS = [
-    "“A delete is seen by a second person”: a delete needs 1 approver.",
-    "“Production is seen by two”: a delete needs 2 approvers.",
+    "“A delete is seen by a second person”: a delete job needs 1 approver.",
+    "“Production is seen by two”: a delete job needs 2 approvers.",
 ]
 EVENTS = [
     {"at": before(hours=15), "who": "ana", "kind": "requested", "text": "Requested: load test LT-118 wrote fake orders."},
     {"at": before(hours=15), "who": "spark@node-1", "kind": "awaiting_approval", "text": "Waiting for approval."},
     {"at": before(hours=13), "who": "marc", "kind": "approved", "text": "Approved by marc: every row is of the load test."},
-    {"at": before(hours=1), "who": "kai", "kind": "comment", "text": "Does finance know?\nI would ask <them> first."},
+    {"at": before(hours=1), "who": "kai", "kind": "comment", "text": hostile_long("Does finance know?\nI would ask <them> first.")},
 ]  # fmt: skip
 
 FORMERLY = "country = 'FR' AND day BETWEEN DATE '2026-10-01' AND DATE '2026-10-31'"
@@ -127,6 +138,7 @@ def asked(of: Job, undo: Undo | None = UNDO) -> dict[str, Any]:
         "preview": of.preview or {},
         "heading": heading_of(of),
         "figures": figures_of(of, undo),
+        "rehearsed": rehearsed_of(of),
         "undo": undo,
         "is_ended": of.is_ended,
         "parts": parts_of(of),
@@ -215,7 +227,7 @@ CARDS = [
     card(job(), {"label": "Rewrites", "value": "20.9 GiB"}),
     card(job("restore"), {"label": "Undoes", "value": "14 commits"}, approvals=0),
     card(
-        job(parameters=NO_TREE, table=Table(id=uuid.uuid4(), name="staging.orders_backfill_2025_with_returns_and_refunds_emea_v2")),
+        job(parameters=NO_TREE, table=Table(id=uuid.uuid4(), name=hostile_long("staging.orders")), reason=hostile_long("reason")),
         {"label": "Removes", "value": "288 GiB"},
     ),
 ]  # fmt: skip

@@ -8,24 +8,31 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from console.templatetags.levee import StateLook
+from console.templatetags.formatting.looks import StateLook
+from jobs.commands.clone.rules import consequences_of as clone_consequences
 from jobs.commands.optimize.rules import consequences_of
 from jobs.commands.optimize.wording import MODES
+from jobs.commands.reorg.rules import consequences_of as purged
 from jobs.models import Stream
 from jobs.sample.files import LakeFiles
 from jobs.sample.removal import Consequences
 from jobs.targets.subject import Subject
+from jobs.web.commands.clone.pages import CloneForm
 from jobs.web.commands.optimize.pages import OptimizeForm
+from jobs.web.commands.reorg.pages import ReorgForm
 from tables.deltalog.rules.schema_changes import Change, SchemaChange
 from tables.history import growth, queries, schemas
 from tables.history.operations import Destructive
 from tables.history.reachability import Span
 from tables.models import Commit, Root, Schema, Table
 from tables.ports import Act
-from tables.web import charts
+from tables.web.charts.commits import commits_by_day
+from tables.web.charts.growth import rows_over_time, rows_over_versions, sizes_over_versions
+from tables.web.charts.strip import strip
 from tables.web.forms import HistoryForm
 from tables.web.roots.forms import RemoveForm
 from tables.web.table import timelines
+from tests.hostile_texts import hostile_long
 from tests.journeys.samples_accounts import NOW, before
 from tests.journeys.samples_lists import listing
 
@@ -39,6 +46,10 @@ HEADER: dict[str, Any] = {
     "state": StateLook("ok", "circle-check", "good"),
     "crumbs": [{"text": "Tables", "url": "/tables/"}],
     "tabs": [{"text": name, "url": "#", "current": name == "History"} for name in ("Overview", "Schema", "History")],
+    **{
+        f"{name}_url": "#"
+        for name in ("optimize", "reorg", "vacuum", "alter_schema", "properties", "clone", "restore", "delete")
+    },
 }
 
 
@@ -52,7 +63,7 @@ def act(title: str, asked: float, version: int | None, undoes: Act | None = None
 
 
 DELETE = act("Delete rows from sales.orders", 20, 62)
-ACTS = [DELETE, act("Optimize sales.orders", 12, None, state="failed"), act("Restore sales.orders", 6, 64, DELETE)]
+ACTS = [DELETE, act(hostile_long("Optimize"), 12, None, state="failed"), act("Restore sales.orders", 6, 64, DELETE)]
 SPANS = [
     Span(0, 40, before(days=90), before(days=30), False, False, None, "Its log was cleaned."),
     Span(41, 64, before(days=30), before(hours=2), True, True, True, None),
@@ -63,10 +74,10 @@ POINTS = [growth.Point(version, 1, (60 + version) << 30, 200_000_000 + version) 
 HISTORY: dict[str, Any] = HEADER | {
     "listing": listing("history"), "rows": [], "form": HistoryForm(), "wanted": queries.Filter(), "incarnation": 0,
     "operations": ["DELETE", "WRITE"], "groups": queries.GROUPS, "commits_url": "/commits/", "begins": True,
-    "spans": SPANS, "destructive": DESTROYED[::-1], "strip": charts.strip(SPANS, DESTROYED),
-    "days": DAYS, "commits_drawn": charts.commits_by_day(DAYS), "rows_drawn": charts.rows_over_time(DAYS),
-    "points": POINTS[::-1], "version_sizes": charts.sizes_over_versions(POINTS),
-    "version_rows": charts.rows_over_versions(POINTS),
+    "spans": SPANS, "destructive": DESTROYED[::-1], "strip": strip(SPANS, DESTROYED),
+    "days": DAYS, "commits_drawn": commits_by_day(DAYS), "rows_drawn": rows_over_time(DAYS),
+    "points": POINTS[::-1], "version_sizes": sizes_over_versions(POINTS),
+    "version_rows": rows_over_versions(POINTS),
     "acts": ACTS[::-1], "acts_drawn": timelines.acts_over_time(ACTS, NOW),
     "restorable": 24, "known": 65, "oldest": SPANS[1], "expires": NOW + timedelta(days=2), "retention": timedelta(days=7),
 }  # fmt: skip
@@ -76,6 +87,12 @@ STRUCT = {
     "fields": [
         {"name": "order_id", "type": "long", "nullable": False, "metadata": {"comment": "as in the shop"}},
         {"name": "channel", "type": "string", "nullable": True, "metadata": {}},
+        {
+            "name": hostile_long("column"),
+            "type": "string",
+            "nullable": True,
+            "metadata": {"comment": hostile_long("comment")},
+        },
     ],
 }
 CHANGED: list[timelines.SchemaCommit] = [
@@ -88,7 +105,7 @@ CHANGED: list[timelines.SchemaCommit] = [
         [
             SchemaChange(Change.RENAMED, "order_id", "order_number_of_the_shop", "order_id"),
             SchemaChange(Change.TYPE, "order_id", "int", "long"),
-            SchemaChange(Change.REMOVED, "medium", "string", None),
+            SchemaChange(Change.REMOVED, hostile_long("removed"), hostile_long("string"), None),
         ],
     ),
 ]
@@ -109,13 +126,20 @@ SUBJECT = cast(
 )
 PREVIEW: dict[str, Any] = {
     "mode": "zorder", "files_total": 1_204, "files_in": 318, "bytes_in": 31 << 30, "files_out": 31, "exact": False,
-    "deletion_vectors": 12,
+    "deletion_vectors": 12, "past": {"seconds": 412.0, "runs": 3},
     "consequences": consequences_of(retention=timedelta(days=7), num_bytes=31 << 30, vectors=12),
 }  # fmt: skip
 OPTIMIZE: dict[str, Any] = {
     "table": TABLE, "table_name": TABLE.name, "version": 64, "clustering": [], "method": MODES["zorder"],
     "form": OptimizeForm({"predicate": "day >= '2026-11-01'", "zorder_by": "order_id"}, SUBJECT), "preview": PREVIEW,
+    "may_rehearse": True,
     "needs": {"required_approvals": 1, "reasons": ["“Rewrites are seen by a second person”: 1 approver."]},
+}  # fmt: skip
+REORG: dict[str, Any] = OPTIMIZE | {
+    "method": "purge", "form": ReorgForm({"predicate": "day >= '2026-11-01'"}, SUBJECT), "may_rehearse": False,
+    "preview": PREVIEW | {
+        "mode": "", "dropped_columns": True, "consequences": purged(retention=timedelta(days=7), rows=41_000, dropped=True)
+    },
 }  # fmt: skip
 OPTIMIZE_REFUSED: dict[str, Any] = OPTIMIZE | {
     "form": OptimizeForm({"zorder_by": "day", "reason": "x"}, SUBJECT), "preview": None, "needs": None,
@@ -123,9 +147,32 @@ OPTIMIZE_REFUSED: dict[str, Any] = OPTIMIZE | {
     "request_problem": {"detail": "The same optimize is requested already.", "extra": {"job": uuid.uuid4()}},
 }  # fmt: skip
 
+CLONE: dict[str, Any] = {
+    "table": TABLE, "table_name": TABLE.name, "version": 64, "roots": ["/lake", "s3://lake/copies-of-the-whole-shop"],
+    "form": CloneForm({"target": "/lake/copies/orders", "kind": "deep", "version": "62"}),
+    "spans": [span for span in SPANS if span.restorable],
+    "preview": {
+        "depth": "deep", "source_version": 62, "files": 1_204, "bytes": 91 << 30, "rows": 212_408_117,
+        "deletion_vectors": 12, "seconds": 812.4, "partition_columns": ["day", "country"], "properties": 4,
+        "protocol": {"reader": 3, "writer": 7}, "features": ["appendOnly", "deletionVectors", "invariants"],
+        "constraints": ["amount_is_positive", "day_is_known"],
+        "consequences": clone_consequences(
+            depth="deep", source=TABLE.name, features=["rowTracking"], is_newest=False, retention=timedelta(days=7),
+            until=NOW + timedelta(days=2),
+        ),
+    },
+    "needs": {"required_approvals": 0, "reasons": []},
+}  # fmt: skip
+CLONE_REFUSED: dict[str, Any] = CLONE | {
+    "form": CloneForm({"target": "", "kind": "shallow", "reason": "x"}), "preview": None, "needs": None,
+    "preview_problem": {"detail": "/lake/copies/orders isn’t empty: it holds part-0.parquet. Choose an empty or a new directory."},
+    "request_problem": {"detail": "The same request is already open.", "extra": {"job": uuid.uuid4()}},
+}  # fmt: skip
+
 FILES = LakeFiles(Path(ROOT.uri), frozenset(Path(f"part-{n}.parquet") for n in range(96)), frozenset(), 41 << 20, 3)
 STREAMS = [
-    Stream(id=uuid.uuid4(), name=name, state=state) for name, state in (("clicks", "running"), ("logs", "stopped"))
+    Stream(id=uuid.uuid4(), name=name, state=state)
+    for name, state in (("clicks", "running"), (hostile_long("logs"), "stopped"))
 ]
 FREE = Consequences(tables=9, streams=STREAMS, files=FILES, jobs=0, rules=0, roots=[])
 HELD = Consequences(tables=9, streams=[], files=FILES, jobs=2, rules=1, roots=[])
@@ -134,7 +181,10 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "history": ("tables/table/history.html", HISTORY),
     "schema": ("tables/table/schema.html", SCHEMA),
     "optimize": ("jobs/optimize/page.html", OPTIMIZE),
+    "reorg": ("jobs/reorg/page.html", REORG),
     "optimize-refused": ("jobs/optimize/page.html", OPTIMIZE_REFUSED),
+    "clone": ("jobs/clone/page.html", CLONE),
+    "clone-refused": ("jobs/clone/page.html", CLONE_REFUSED),
     "sample-removal": (REMOVAL, {"root": ROOT, "form": RemoveForm(expected=ROOT.name), "consequences": FREE}),
     "sample-removal-refused": (
         REMOVAL,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from django.test import Client
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
@@ -64,7 +64,7 @@ def test_a_commit_that_nobody_approved_is_followed_acknowledged_and_on_record(
     page.get_by_role("link", name="Audit").first.click()
     page.get_by_label("Words of the reason").fill("nightly clean-up")
     page.get_by_role("button", name="Filter").click()
-    assert page.locator("tbody tr").count() == 1
+    expect(page.locator("tbody tr")).to_have_count(1)
     page.locator("tbody a.lv-name").click()
     page.get_by_role("heading", name="ida acknowledged a commit").wait_for()
     assert axe_findings(page) == []

@@ -111,6 +111,12 @@ def test_a_reviewer_goes_everywhere_by_keys(
     page.wait_for_url(f"{server}/jobs/{job.pk}/")
 
     # A decision takes more than its key.
+    keys.press("r")
+    rejects = page.get_by_role("dialog", name="Reject this request?")
+    expect(rejects.get_by_label("Why (optional)")).to_be_focused()
+    keys.press("Escape")
+    expect(rejects).to_be_hidden()
+    assert state_of(job) == "awaiting_approval"
     keys.press("a")
     dialog = page.get_by_role("dialog", name="Approve this request?")
     expect(dialog.get_by_label("Why (optional)")).to_be_focused()
@@ -175,7 +181,7 @@ def test_a_reviewer_goes_everywhere_by_keys(
 
 
 def the_palette_ends_what_it_began(page: Page, here: str) -> None:
-    """What was asked ends with the dialog, without an answer Enter leads to the results, and without a session to the sign-in."""
+    """What was asked ends with the dialog, without an answer Enter leads to the results, without a session the notice stands alone."""
     keys, held = page.keyboard, list[Route]()
 
     def hold(route: Route) -> None:
@@ -201,4 +207,7 @@ def the_palette_ends_what_it_began(page: Page, here: str) -> None:
     page.unroute_all()
     page.context.clear_cookies()
     keys.press("Control+k")
-    page.wait_for_url(re.compile(r"/sign-in/\?next="))
+    expect(page.get_by_role("link", name="sign in in a new tab")).to_have_attribute(
+        "href", re.compile(r"/sign-in/\?next=")
+    )
+    expect(page.get_by_role("combobox", name="Find anything")).to_be_hidden()

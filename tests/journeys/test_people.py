@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+from pytest_playwright import CreateContextCallback
 
 from console.accounts import services
 from console.accounts.authority import EVERYTHING
@@ -40,18 +41,24 @@ def add_person(page: Page, server: str, name: str) -> str:
     return page.get_by_label("The first link").inner_text()
 
 
+def type_where_the_focus_is(page: Page, field: Locator, text: str) -> None:
+    """A page that has been loaded gives it to the field a moment later."""
+    expect(field).to_be_focused()
+    page.keyboard.type(text)
+
+
 def set_password(page: Page, link: str) -> None:
     page.goto(link)
-    page.keyboard.type(NEW_PASSWORD)  # the field has the focus
+    type_where_the_focus_is(page, page.locator("input[type=password]").first, NEW_PASSWORD)
     page.keyboard.press("Tab")
     page.keyboard.type(NEW_PASSWORD)
     page.keyboard.press("Enter")
 
 
 def test_a_person_is_added_signs_in_gets_a_role_and_is_kept_out(
-    server: str, manager: Person, context: BrowserContext, browser: Browser, faults: list[str]
+    server: str, manager: Person, context: BrowserContext, new_context: CreateContextCallback, faults: list[str]
 ) -> None:
-    admin, hers = context.new_page(), browser.new_context().new_page()
+    admin, hers = context.new_page(), new_context().new_page()
     sign_in(admin, server, manager.name, factories.PASSWORD)
     link = add_person(admin, server, "eve")
 
@@ -80,7 +87,7 @@ def test_the_password_is_asked_for_again_and_leads_back(
     page = context.new_page()
     sign_in(page, server, manager.name, factories.PASSWORD)
     page.goto(f"{server}/confirm/?next=/people/")
-    page.keyboard.type("not it")  # the field has the focus
+    type_where_the_focus_is(page, page.get_by_label("Your password"), "not it")
     page.keyboard.press("Enter")
     page.get_by_text("Wrong password").wait_for()
     page.get_by_label("Your password").fill(factories.PASSWORD)

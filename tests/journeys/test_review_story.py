@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
+from pytest_playwright import CreateContextCallback
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
@@ -96,10 +97,16 @@ def test_a_second_person_finds_looks_and_approves_on_a_phone(
 
 
 def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
-    server: str, sales: Table, olga: Person, anna: Person, context: BrowserContext, browser: Browser, faults: list[str]
+    server: str,
+    sales: Table,
+    olga: Person,
+    anna: Person,
+    context: BrowserContext,
+    new_context: CreateContextCallback,
+    faults: list[str],
 ) -> None:
     job = asked(olga, sales)
-    hers, his = context.new_page(), browser.new_context().new_page()
+    hers, his = context.new_page(), new_context().new_page()
     sign_in(hers, server, anna)
     hers.goto(f"{server}/jobs/{job.pk}/")
     comment = hers.get_by_label("Comment (optional)")
@@ -145,6 +152,40 @@ def test_an_old_password_leads_away_and_back_before_the_approval(
     page.keyboard.press("Enter")
     expect(page.get_by_text("You have approved this version of the request.")).to_be_visible()
     assert state_of(job) == "queued"
+    assert faults == []
+
+
+def test_a_session_that_ends_leaves_what_was_typed_and_the_page_goes_on_with_the_next_one(
+    server: str, sales: Table, olga: Person, anna: Person, context: BrowserContext, faults: list[str]
+) -> None:
+    job = asked(olga, sales)
+    page = context.new_page()
+    sign_in(page, server, anna)
+    page.clock.install()
+    page.goto(f"{server}/jobs/{job.pk}/")
+    comment = page.get_by_label("Comment (optional)")
+    comment.fill("half a sentence")
+    Session.objects.all().delete()
+    page.clock.fast_forward(11_000)
+    notice = page.get_by_role("link", name="sign in in a new tab")
+    expect(notice).to_have_count(1)
+    expect(comment).to_have_value("half a sentence")
+    page.clock.fast_forward(11_000)
+    expect(notice).to_have_count(1)
+
+    with context.expect_page() as opened:
+        notice.click()
+    opened.value.get_by_label("Name").fill(anna.name)
+    opened.value.get_by_label("Password").fill(factories.PASSWORD)
+    opened.value.keyboard.press("Enter")
+    opened.value.wait_for_url(f"{server}/jobs/{job.pk}/")
+    opened.value.close()
+    page.clock.fast_forward(11_000)
+    expect(notice).to_have_count(0)
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_text("You have approved this version of the request.")).to_be_visible()
+    assert state_of(job) == "queued"
+    assert job.decisions.get().comment == "half a sentence"
     assert faults == []
 
 

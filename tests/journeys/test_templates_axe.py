@@ -1,22 +1,36 @@
-"""Every page template with sample facts, in a real browser: both themes, wide and narrow, under the product's own policy.
+"""Every page template with sample facts, in a real browser: both themes, at all widths, under the product's own policy.
 
 The journeys meet the pages as they are; this meets the states a journey can't easily reach (a lost worker, a refused convert).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.journeys.conftest import AXE, faults_of
 from tests.journeys.samples import PAGES
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = (1280, 390)
+SIZES = ((1920, 1080), (1280, 900), (768, 1024), (640, 450), (390, 844))  # 640 px is 1280 at a zoom of 200 %
 # A theme changes colours and nothing else, so dark is asked for these alone.
 COLOUR_RULES = ("color-contrast", "link-in-text-block")
+# Forced colours are the system's few at any width, and each part of a page is shown on a phone, at full width, or at both:
+# the widths between only set the same parts out otherwise.
+FORCED = (1280, 390)
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """One page for all, with axe in each document, and its faults: each test loads its own document."""
+    context = browser.new_context(reduced_motion="reduce")  # no colour is on its way to another
+    faults = faults_of(context)
+    context.add_init_script(path=AXE)
+    yield context.new_page(), faults
+    context.close()
 
 
 def test_axe_says_what_is_wrong(context: BrowserContext, axe_findings: Callable[..., list[str]]) -> None:
@@ -26,23 +40,27 @@ def test_axe_says_what_is_wrong(context: BrowserContext, axe_findings: Callable[
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_clean_in_both_themes_and_at_both_widths(
+def test_a_page_is_clean_in_both_themes_at_all_widths_and_in_forced_colours(
     name: str,
     sample_pages: str,
-    context: BrowserContext,
-    faults: list[str],
+    shared: tuple[Page, list[str]],
     axe_findings: Callable[..., list[str]],
 ) -> None:
-    page = context.new_page()
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")  # no colour is on its way to another
+    page, faults = shared
+    faults.clear()
+    page.emulate_media(color_scheme="light", forced_colors="none")
     page.goto(f"{sample_pages}/auto/{name}")
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
         assert axe_findings(page) == [], f"{name}, {width} px"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name}, {width} px: scrolls sideways"
         page.emulate_media(color_scheme="dark")
         assert axe_findings(page, COLOUR_RULES) == [], f"{name}, {width} px, dark"
         page.emulate_media(color_scheme="light")
+        if width in FORCED:
+            page.emulate_media(forced_colors="active")
+            assert axe_findings(page, COLOUR_RULES) == [], f"{name}, {width} px, forced colours"
+            page.emulate_media(forced_colors="none")
     assert faults == []
 
 

@@ -30,7 +30,7 @@ PYTHON_COMMENTS = re.compile(r"(^|\s)# .*$|^ *\"\"\".*?\"\"\"$", re.MULTILINE)
 
 def tag_files() -> list[Path]:
     """What defines the tags and filters of templates."""
-    return list(ROOT.glob("*/templatetags/*.py"))
+    return list(ROOT.glob("*/templatetags/**/*.py"))
 
 
 @cache

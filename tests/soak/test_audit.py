@@ -11,7 +11,7 @@ KILLS, EVENTS = (4, 30_000) if FULL else (1, 600)
 
 
 @pytest.mark.servers
-@pytest.mark.timeout(3600 if FULL else 240)
+@pytest.mark.timeout(3600 if FULL else 900)
 def test_no_acknowledged_event_is_lost_when_postgresql_is_killed():
     """In a process of its own: it needs a server that is as durable as in real life."""
     command = [sys.executable, "-m", "tests.soak.audit", "--kills", str(KILLS), "--events", str(EVENTS)]

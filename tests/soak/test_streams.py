@@ -1,7 +1,7 @@
 """A stream is killed at random, over and over, while files arrive: no row is lost, none is doubled, by another reader than Spark. And
 one worker keeps several streams at their interval.
 
-`make soak` kills 50 times and keeps 10 streams at 30 s for an hour; the tests kill 5 times and keep 3 at 30 s for five minutes. The kills
+`make soak` kills 50 times and keeps 10 streams at 30 s for an hour; the tests kill 3 times and keep 3 at 10 s for three rounds. The kills
 are drawn from LEVEE_SOAK_SEED (printed), so that a failure can be played again.
 """
 
@@ -27,9 +27,9 @@ from tests.jobs.instance import Instance, opened, wait_for
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(0)]
 
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
-KILLS = 50 if FULL else 5
+KILLS = 50 if FULL else 3
 ROWS = 5  # of one file
-STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 30, 300)
+STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 10, 25)
 LIMIT_S = 600.0 if FULL else 240.0  # a JVM that starts beside other work takes minutes
 TIMING = {
     "lease": 5.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5, "cancel_grace": 4.0, "unproven": 3.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import click
 from console.cli.acts import Act, pass_session
 from console.cli.exits import CliError, Exit
 from console.cli.session import Session
+from console.cli.words import plain
 
 
 @click.group()
@@ -60,19 +62,51 @@ def export(
         session.note(f"Written: {output}")
 
 
+class _Terminal:
+    """Standard output where it is a terminal, which would obey control characters: the events are shown without them."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, piece: bytes) -> None:
+        click.echo("\n".join(plain(line) for line in self._decoder.decode(piece).split("\n")), nl=False)
+
+
 @contextmanager
-def _target(output: Path | None) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that takes its name at the end. Raises CliError."""
+def _target(output: Path | None) -> Iterator[IO[bytes] | _Terminal]:
+    """Standard output, or a file that takes its name at the end; a device or a pipe is written as it is. Raises CliError."""
     if output is None:
-        yield sys.stdout.buffer
+        yield _Terminal() if sys.stdout.isatty() else sys.stdout.buffer
         return
-    try:
-        handle, part = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name}-")
-    except OSError as error:
-        raise CliError(Exit.USAGE, f"{output} can't be written: {error.strerror}.") from None
+    write = _through if output.exists() and not output.is_file() else _at_once
+    with write(output) as out:
+        yield out
+
+
+@contextmanager
+def _through(device: Path) -> Iterator[IO[bytes]]:
+    with _said_of(device):
+        out = device.open("wb")
+    with out:
+        yield out
+
+
+@contextmanager
+def _at_once(output: Path) -> Iterator[IO[bytes]]:
+    file = output.resolve()  # what a link leads to is written, not the link
+    with _said_of(output):
+        handle, part = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
     try:
         with os.fdopen(handle, "wb") as out:
             yield out
-        Path(part).replace(output)
+        Path(part).replace(file)
     finally:
         Path(part).unlink(missing_ok=True)
+
+
+@contextmanager
+def _said_of(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CliError(Exit.USAGE, f"{output} can't be written: {error.strerror}.") from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 from rich.console import Group
 
 from console.cli.acts import Act, Duration, pass_session
-from console.cli.lookup import is_path, table_id, table_row
+from console.cli.lookup import directory, table_id
 from console.cli.session import Column, Session, facts, listing
 from console.cli.words import figure, label, shown
 
@@ -69,14 +70,20 @@ def of_delete(session: Session, table: str, where: str | None, whole_table: bool
 @_timed
 @pass_session
 def of_convert(session: Session, table: str, timeout: float) -> None:
-    """Show what a conversion would find in the parquet directory TABLE: its path, or the name of a known one.
+    """Show what a conversion would find in a parquet directory. TABLE is its path, or a name of the catalog.
+
+    By a name you also see the partition columns that the catalog declares, with --json as catalog_name and
+    catalog_entry: a conversion by the name uses those. A table of your metastore has a name once you have added it.
 
     \b
-    Example:
+    Examples:
       levee preview convert /lake/orders
+      levee preview convert sales.events --json
     """
-    path = table if is_path(table) else table_row(session.api, table)["path"]
-    found = session.api.read("/conversions/inspect", {"path": path}, timeout)
+    place = directory(session.api, table)
+    found = session.api.read("/conversions/inspect", {"path": place.path}, timeout)
+    if place.catalog_name is not None:
+        found = {**found, "catalog_name": place.catalog_name, "catalog_entry": place.declared}
     session.show(found, lambda: _inspection(found))
 
 
@@ -109,17 +116,30 @@ def _figures(found: dict[str, Any]) -> Group:
 
 
 def _inspection(found: dict[str, Any]) -> Group:
-    pairs = [(label(name), figure(name, found[name])) for name in ("path", "num_files", "size_bytes", "num_records")]
+    named = ("catalog_name",) if "catalog_name" in found else ()
+    figures = (*named, "path", "num_files", "size_bytes", "num_records")
+    pairs = [(label(name), figure(name, found[name])) for name in figures]
     pairs += [("Hidden files", shown(found["hidden_files"])), ("Stray files", shown(found["stray_files"]))]
     pairs += [("Already Delta", shown(found["already_delta"])), ("Nested tables", shown(found["nested_tables"]))]
     pairs += [("Conflict", one["text"]) for one in found["conflicts"]]
     pairs += [("Refused", f"{one['message']} {one['remedy'] or ''} [{one['code']}]") for one in found["refusals"]]
     pairs += [("Note", one["text"]) for one in found["notes"]]
-    columns = found["partition_columns"]
-    if columns:
-        ddl = ", ".join(f"{one['name']} {one['proposed_type']}" for one in columns)
-        pairs.append(("Partitioned by", f"{ddl} (proposed: give it as --partitioned-by)"))
-    return Group(facts(pairs))
+    return Group(facts([*pairs, *_partitions(found)]))
+
+
+def _partitions(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the directories propose; what the catalog declares counts instead."""
+    ddl = ", ".join(f"{one['name']} {one['proposed_type']}" for one in found["partition_columns"])
+    declared = found.get("catalog_entry")
+    if declared is None:
+        if ddl:
+            yield "Partitioned by", f"{ddl} (proposed: give it as --partitioned-by)"
+        return
+    types = {one["name"]: one["type"] for one in declared["schema"]["fields"]}
+    names = ", ".join(f"{name} {types[name]}" for name in declared["partition_columns"]) or "nothing"
+    yield "Found in directories", ddl or "no partitions"
+    yield "Partitioned by", f"{names} (declared by the catalog: leave --partitioned-by out)"
+    yield "Note", "Levee compares the catalog's columns with the files when you request the conversion."
 
 
 def _undone(found: dict[str, Any], newest: int | None) -> Group:

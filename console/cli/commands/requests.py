@@ -11,9 +11,10 @@ from console.cli.acts import Act, keyed, pass_session, reasoned, waiting
 from console.cli.commands.jobs import wait_for
 from console.cli.commands.previews import of_rows, predicate
 from console.cli.following import has_ended
-from console.cli.lookup import find_tables, is_path, table_id
+from console.cli.lookup import Directory, directory, table_id
 from console.cli.reviews import summary
 from console.cli.session import Session, facts
+from console.cli.words import plain
 
 
 def _opened(
@@ -80,18 +81,20 @@ def convert(
 ) -> int:  # fmt: skip
     """Request the conversion of a parquet directory to Delta. TABLE is its path, or a name of the catalog.
 
-    Partition columns are never guessed: `levee preview convert` proposes them, you decide.
+    Partition columns are never guessed: `levee preview convert` proposes them, you decide. Give neither
+    --partitioned-by nor --unpartitioned for a name whose columns the catalog declares: its partition columns are used.
 
     \b
     Examples:
       levee convert /lake/orders --partitioned-by "day date" --reason "move orders to Delta" --wait
       levee convert sales.events --unpartitioned --reason "move events to Delta"
+      levee convert sales.visits --reason "move it to Delta, as the catalog says"
     """
-    if (ddl is None) != unpartitioned:
-        raise click.UsageError("Give either --partitioned-by DDL or --unpartitioned.")
+    place = directory(session.api, table)
+    _check_partitions(place, ddl, unpartitioned)
     body = {
         "command": "convert",
-        **_place(session, table),
+        **({"path": place.path} if place.catalog_name is None else {"name": place.catalog_name}),
         "source_format": source_format,
         "partition_schema": ddl,
         "collect_stats": not no_stats,
@@ -100,14 +103,15 @@ def convert(
     return _opened(session, "/jobs", body, key, **how)
 
 
-def _place(session: Session, table: str) -> dict[str, str]:
-    """A path, or a name of the catalog. Other names of known tables stand for their paths."""
-    if is_path(table):
-        return {"path": table}
-    found = find_tables(session.api, table)
-    if len(found) == 1 and found[0]["catalog_name"] != table:
-        return {"path": found[0]["path"]}
-    return {"name": table}
+def _check_partitions(place: Directory, ddl: str | None, unpartitioned: bool) -> None:
+    """Raises UsageError unless they are said once, by an option or by the catalog. The server compares --partitioned-by with the latter."""
+    if (ddl is not None and unpartitioned) or not (ddl is not None or unpartitioned or place.declared):
+        raise click.UsageError("Give either --partitioned-by DDL or --unpartitioned.")
+    if unpartitioned and place.declared and (columns := place.declared["partition_columns"]):
+        names = plain(", ".join(columns))
+        raise click.UsageError(
+            f"The catalog declares partition columns of {place.catalog_name}: {names}. Leave --unpartitioned out."
+        )
 
 
 @click.command(cls=Act)

@@ -21,6 +21,7 @@ from console.management.backup.snapshot import STREAMS
 from jobs.domain.states import ENDED, IN_REVIEW, Cause, State
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt, Job, Stream, StreamRound, Worker
+from jobs.schedules import stopping
 from jobs.streams import file_listing, rounds
 from jobs.streams.definition import with_checkpoint
 from jobs.streams.faults import CHECKPOINT_OLDER
@@ -29,6 +30,7 @@ from tables.sync import log_access
 
 WHO = "command line"
 LISTED = 50  # tables in the event
+RESTORED = "Levee was restored from a backup."
 ELSEWHERE = "before the restore"  # no host's name: what ran there is proven neither alive nor dead
 ENDED_JOB = (
     "Levee was restored from a backup. This job may have run after the backup was made, so Levee doesn’t run it:"
@@ -62,6 +64,7 @@ class Aftermath:
     findings: list[str] = field(default_factory=list)
     jobs: int = 0
     stopped: int = 0
+    paused: int = 0  # schedules
     older: list[str] = field(default_factory=list)  # streams that need a reset
     uncompared: list[str] = field(default_factory=list)  # those of them whose table can't be read
 
@@ -82,6 +85,7 @@ def settle(manifest: Manifest, home: Path, findings: list[str] | None = None) ->
         _forget_workers()
         _move_checkpoints(Path(manifest.home), home)
         _stop_streams(actor, found)
+        found.paused = stopping.pause_all(actor, RESTORED)
         _end_jobs(actor, found)
         for table in Table.objects.filter(name__in=[each.name for each in found.tables]):
             log_access.sync_soon(table.pk)
@@ -141,10 +145,9 @@ def _move_checkpoints(before: Path, home: Path) -> None:
 
 
 def _stop_streams(actor: Actor, found: Aftermath) -> None:
-    text = "Levee was restored from a backup."
     for stream in Stream.objects.filter(removed_at=None).select_related("table").order_by("name"):
         if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
-            rounds.stop_now(actor, stream, text)
+            rounds.stop_now(actor, stream, RESTORED)
             found.stopped += 1
         if (reason := _why_reset(stream)) is not None:
             error = {"code": CHECKPOINT_OLDER, "message": reason}

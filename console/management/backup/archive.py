@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from console.base.disks import sync_directory
+
 FORMAT = 1
 MANIFEST = "manifest.json"
 DUMP = "database.dump"
@@ -85,7 +87,7 @@ def write(target: Path, manifest: Manifest, members: Mapping[str, Path]) -> None
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(target)
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
     finally:
         part.unlink(missing_ok=True)
 
@@ -94,14 +96,6 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
     info = tarfile.TarInfo(name)
     info.size, info.mode = size, 0o600
     tar.addfile(info, content)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def described(file: Path) -> dict[str, Any]:

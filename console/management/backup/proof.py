@@ -9,7 +9,7 @@ from pathlib import Path
 from console.audit import heads
 from console.audit.canonical import links
 from console.audit.heads import HeadsFile
-from console.audit.verification import SLICE, Finding, Walk, at_rest
+from console.audit.verification import SLICE, Finding, Walk, at_rest, stored_heads
 from console.audit.verify_export import START
 from console.management.backup.archive import Manifest
 
@@ -51,7 +51,7 @@ def differences(manifest: Manifest, lines: Sequence[str]) -> list[Finding]:
             found += walk.take(link)
     _check_end(walk, manifest)
     _check_cut(walk.last, held, manifest)
-    return [*found, *at_rest(held)]
+    return [*found, *at_rest(stored_heads(), held)]
 
 
 def _check_end(walk: Walk, manifest: Manifest) -> None:

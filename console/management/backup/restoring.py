@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
 from console.audit import chain, heads
+from console.base.disks import sync_directory
 from console.base.env import Env
 from console.management.backup import archive, proof
 from console.management.backup.aftermath import Aftermath, settle
@@ -199,8 +199,4 @@ def _take_place(path: Path, made: Home) -> None:
     home.with_postgres(Path(made.record.pg_bin), made.record.pg_major)  # a start looks for them again
     data.parent.mkdir(parents=True, exist_ok=True, mode=0o711)
     new.rename(data)
-    descriptor = os.open(data.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_directory(data.parent)

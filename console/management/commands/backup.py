@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
@@ -39,6 +40,7 @@ class Command(BaseCommand):
         if not target.parent.is_dir():
             raise CommandError(f"{target.parent} is no directory")
         with in_one_line():
+            connection.ensure_connection()  # else the audit would be what can't be written
             record(
                 Actor.system("command line"),
                 Action.INSTANCE_BACKUP,

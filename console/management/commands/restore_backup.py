@@ -54,6 +54,8 @@ class Command(BaseCommand):
             f"  {aftermath.jobs:,} open jobs were cancelled: each may have run since. Request them again where needed."
         )
         write(f"  {aftermath.stopped:,} running streams were stopped. Start them again after a look at their tables.")
+        if aftermath.paused:
+            write(f"  {aftermath.paused:,} schedules were paused. Resume them after a look at their tables.")
         write(
             "  Jobs that ran end as cancelled if their commit is found, else as stale after some minutes: their workers are beyond reach."
         )

@@ -16,4 +16,5 @@ AUDIT = ListKind(
         ("object", "Object"),
         ("outcome", "Outcome"),
     ),
+    orders=(("", "newest first"), ("oldest", "oldest first")),
 )

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from console.accounts.lists import listing_of
+from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -16,10 +16,17 @@ from console.audit import presenters, queries
 from console.audit.actor import Actor
 from console.audit.queries import Filter
 from console.audit.readings import chain_context, record_reading
+from console.audit.searching import NEWEST, OLDEST
 from console.base.pagination import pager
 from console.pages.audit.forms import AuditForm
 from console.pages.audit.kind import AUDIT
 from tables.models import Table
+
+ORDERS = {"newest": NEWEST, "oldest": OLDEST}
+WORDS = {
+    "newest": {"next_text": "Older", "text": "newest first"},
+    "oldest": {"next_text": "Newer", "previous_text": "Older", "text": "oldest first"},
+}
 
 
 @requires(Permission.AUDIT_READ, Permission.TABLE_READ)
@@ -30,10 +37,11 @@ def event_list(request: HttpRequest) -> HttpResponse:
     wanted = form.wanted()
     record_reading(Actor.of(request), wanted)
     arranged = listing_of(person, AUDIT, request.GET)
-    page = queries.event_page(person, wanted, arranged.rows, request.GET.get("cursor", ""))
+    order = "newest" if wanted.q else arranged.order_asked(request.GET, "newest")
+    page = queries.event_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), ORDERS[order])
     context = {
         "lines": presenters.lines(page.rows),
-        "page": pager(request.GET, page, "Older", text="newest first"),
+        "page": pager(in_order(request.GET, order), page, **WORDS[order]),
         "listing": arranged,
         "form": form,
         "about": _about(person, wanted),

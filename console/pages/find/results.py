@@ -17,6 +17,7 @@ from console.pages.find.places import places_for
 from console.pages.preferences.kinds import KINDS
 from jobs.commands.registry import title_of
 from jobs.models import Job
+from jobs.schedules import queries as schedule_queries
 from jobs.targets.access import visible_to as visible_jobs
 from tables import ports
 from tables.catalog import listing
@@ -60,6 +61,7 @@ def found(person: Person, q: str, at: str = "") -> list[Group]:
         Group("Columns", _columns(person, q, tables)),
         Group("Jobs", _jobs(person, q, tables)),
         Group("Streams", _streams(person, q)),
+        Group("Schedules", _schedules(person, q)),
         Group("People", _people(person, q)),
     ]
     return [group for group in groups if group.options]
@@ -187,6 +189,16 @@ def _job(job: Job) -> Option:
 def _streams(person: Person, q: str) -> list[Option]:
     streams = ports.streams_named(person, q)[:MOST] if person.may(Permission.TABLE_READ) else []
     return [Option(each.name, each.url, f"{each.source} → {each.target}", "refresh") for each in streams]
+
+
+def _schedules(person: Person, q: str) -> list[Option]:
+    if not person.may(Permission.TABLE_READ):
+        return []
+    schedules = schedule_queries.named(person, q)[:MOST]
+    return [
+        Option(each.name, reverse("jobs:schedule", args=[each.pk]), f"{each.command} {each.table.name}", "clock")
+        for each in schedules
+    ]
 
 
 def _people(person: Person, q: str) -> list[Option]:

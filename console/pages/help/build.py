@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -91,17 +90,31 @@ def _page(document: Document, path: str, names: list[str], pictures: Callable[[s
 
 
 def _pictures(docs: Path) -> Callable[[str], dict[str, str]]:
-    """A picture's width and height, so that a page doesn't move while it loads; nothing for one that isn't there."""
+    """The small picture of a picture, with its size so that a page doesn't move while it loads; nothing for one that isn't there."""
 
     def attributes(path: str) -> dict[str, str]:
         file = docs / path
-        if not file.is_file():
+        small = small_of(file)
+        if not file.is_file() or not small.is_file():
             return {}
-        with file.open("rb") as png:
-            width, height = struct.unpack(">II", png.read(24)[16:24])
-        return {"width": str(width), "height": str(height)}
+        width, height = size_of(small.read_bytes())
+        source = rendering.STATIC + str(small.relative_to(file.parent))
+        return {"src": source, "width": str(width), "height": str(height)}
 
     return attributes
+
+
+def small_of(picture: Path) -> Path:
+    """Where the small picture lies that a page shows instead of the whole one, and that leads to it."""
+    return picture.parent / "small" / f"{picture.stem}.webp"
+
+
+def size_of(webp: bytes) -> tuple[int, int]:
+    """Width and height of a lossless WebP without an alpha channel or metadata: 14 bits each, less one (RFC 9649, 3.4)."""
+    if webp[8:16] != b"WEBPVP8L":
+        raise ValueError("not a plain lossless WebP")
+    bits = int.from_bytes(webp[21:25], "little")
+    return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
 
 
 def write(docs: Path = DOCS, built: Path = BUILT) -> int:
@@ -109,9 +122,10 @@ def write(docs: Path = DOCS, built: Path = BUILT) -> int:
     made = site(docs)
     part = built.with_name(f"{built.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    (part / "pictures").mkdir(parents=True)
-    for picture in sorted((docs / "screenshots").glob("*.png")):
-        shutil.copyfile(picture, part / "pictures" / picture.name)
+    (part / "pictures" / "small").mkdir(parents=True)
+    taken = docs / "screenshots"
+    for picture in (*taken.glob("*.png"), *taken.glob("small/*.webp")):
+        shutil.copyfile(picture, part / "pictures" / picture.relative_to(taken))
     (part / "site.json").write_text(json.dumps(made, ensure_ascii=False))
     shutil.rmtree(built, ignore_errors=True)
     part.rename(built)

@@ -129,7 +129,8 @@ def lead_to(name: str, path: str) -> tuple[str, str]:
 
 
 def html(document: Document, path: str, pages: Sequence[str], pictures: Callable[[str], dict[str, str]]) -> str:
-    """The document as HTML. `pages` are the names that there are; `pictures` tells a picture's attributes by its path."""
+    """The document as HTML. `pages` are the names that there are; `pictures` tells the attributes of the small picture that
+    stands for a picture, by the whole one's path; none for a picture that isn't there."""
     for token in document.tokens:
         _dress(token)
         if token.children:
@@ -189,7 +190,7 @@ def address_of(target: str, path: str, pages: frozenset[str]) -> str | None:
 def _themes(token: Token, path: str, pictures: Callable[[str], dict[str, str]]) -> Iterator[Token]:
     """A picture in the reader's theme, where there is one for each: CSS shows one, and the browser loads only that.
 
-    One that isn't there is its text alone: a guard test fails for it, and the page is still one.
+    It is small and leads to the whole one. One that isn't there is its text alone: a guard test fails for it, and the page is still one.
     """
     source, _ = lead_to(str(token.attrGet("src") or ""), path)
     both = [(source.replace("-light.", f"-{theme}."), f"lv-in-{theme}") for theme in ("light", "dark")]
@@ -198,7 +199,8 @@ def _themes(token: Token, path: str, pictures: Callable[[str], dict[str, str]]) 
     if not both:
         yield Token("text", "", 0, content=token.content)
     for each, shown in both:
-        attributes = {"src": STATIC + PurePosixPath(each).name, "alt": token.content, "loading": "lazy"}
-        one = Token("image", "img", 0, attrs={**attributes, **pictures(each), **({"class": shown} if shown else {})})
+        address = STATIC + PurePosixPath(each).name
+        one = Token("image", "img", 0, attrs={**pictures(each), "alt": token.content, "loading": "lazy"})
         one.children, one.content = token.children, token.content
-        yield one
+        whole = Token("link_open", "a", 1, attrs={"href": address, "class": f"lv-shot {shown}".strip()})
+        yield from (whole, one, Token("link_close", "a", -1))

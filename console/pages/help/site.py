@@ -13,7 +13,7 @@ from django.conf import settings
 from django.templatetags.static import static
 from django.utils.safestring import SafeString
 
-PICTURE = re.compile(r'src="static:([\w.-]+)"')
+PICTURE = re.compile(r'(src|href)="static:([\w./-]+)"')
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ def load() -> Site:
 
 
 def _page(name: str, page: Mapping[str, Any]) -> Page:
-    html = PICTURE.sub(lambda found: f'src="{static(f"levee/help/{found[1]}")}"', page["html"])
+    html = PICTURE.sub(lambda found: f'{found[1]}="{static(f"levee/help/{found[2]}")}"', page["html"])
     sections = tuple(Section(**section) for section in page["sections"])
     return Page(name, page["title"], SafeString(html), sections)  # nosec B703  # the build's own, in which text is escaped

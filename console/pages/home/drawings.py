@@ -9,7 +9,8 @@ from datetime import date
 from console.templatetags.levee import number, size
 from tables.catalog.lately.days import LakeDay
 from tables.rules.commit_kinds import TEXTS, Kind
-from tables.web.charts import BOTTOM, LEFT, TOP, Tick, byte_steps, hatch, nice_steps
+from tables.web.charts.axes import BOTTOM, LEFT, TOP, Tick, byte_steps, nice_steps
+from tables.web.charts.hatching import hatch
 
 # From the axis up: what takes away lies at the bottom, where days compare best. Each has a class of its own, and `change` a hatch.
 STACK = (Kind.REMOVAL, Kind.CHANGE, Kind.APPEND, Kind.UPKEEP, Kind.OTHER)
@@ -29,12 +30,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A day's place, a link over the whole height, with its words."""
+    """A day's place over the whole height, with its words; a link where there is a commit, as in the table."""
 
     x: float
     width: float
     day: date
     text: str
+    leads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,13 @@ def _in_and_out(
 def _slots(days: Sequence[LakeDay], whole: int, text: Callable[[LakeDay], str]) -> list[Slot]:
     width = (whole - LEFT) / max(1, len(days))
     return [
-        Slot(round(LEFT + place * width, 1), round(width, 1), day.day, f"{day.day:%-d %b}: {text(day)}")
+        Slot(
+            round(LEFT + place * width, 1),
+            round(width, 1),
+            day.day,
+            f"{day.day:%-d %b}: {text(day)}",
+            day.commits > 0,
+        )
         for place, day in enumerate(days)
     ]
 

@@ -43,12 +43,19 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     return {"banners": SimpleLazyObject(lambda: _troubles(request)), "waiting_count": waiting, "confirm_first": first}
 
 
+def spark_state(request: HttpRequest) -> str:
+    """The state of the Spark workers, asked once for a request: its page and its banners say the same."""
+    if not hasattr(request, "spark_state"):
+        request.spark_state = worker_state(Worker.Kind.SPARK)  # type: ignore[attr-defined]
+    return request.spark_state  # type: ignore[attr-defined,no-any-return]
+
+
 def _troubles(request: HttpRequest) -> list[dict[str, str]]:
     banners = _disk_troubles()
     if not redis_answers():
         text = "Levee accepts and keeps jobs; they start when Redis is back. You can still read tables and history."
         banners.append({"level": "warning", "title": "Redis doesn’t respond.", "text": text})
-    if trouble := SPARK_TROUBLES.get(worker_state(Worker.Kind.SPARK)):
+    if trouble := SPARK_TROUBLES.get(spark_state(request)):
         banners.append({"level": "warning", **trouble})
     if chain.is_behind():
         text = "Levee records events but doesn’t chain them yet; check the dispatcher’s log."

@@ -4,68 +4,93 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.utils.functional import SimpleLazyObject
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts import notices
+from console.accounts import first_links, notices, step_up
+from console.accounts.authority import Scope, require_admin_of_everything
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
-from console.pages.home import lake, story
-from jobs.lifecycle.worker_states import worker_state
-from jobs.models import Worker
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from console.pages.home import frame, lake, progress, story
+from console.pages.home.colleagues import ASKER
+from console.pages.home.forms import ColleaguesForm
+from console.pages.people.people_views import link_with
+from jobs.schedules import queries as schedule_queries
 from jobs.streams import queries as stream_queries
 from jobs.web.approvals import queries as approval_queries
 from jobs.web.jobs import queries
 from tables.catalog import attributions, facets
-from tables.models import Root, Table
-from tables.rules.sample_lake import ROOT_NAME
+from tables.models import Table
 
 
 @requires(Open.SIGNED_IN)
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """What needs you, what runs, and what happened to the lake."""
+    return _home_page(request, story.story_of(person_of(request)))
+
+
+def _home_page(request: HttpRequest, told: story.Story | None, status: int = 200) -> HttpResponse:
     person = person_of(request)
+    unexplained, seen = attributions.open_lately(person), facets.seen_by(person)
     context = {
-        **_now(person),
-        "story": story.story_of(request, person),
+        **_now(request, seen, unexplained=len(unexplained)),
+        "story": told,
         "recent": queries.ended_lately(person),
         "commits": queries.destructive_lately(person),
         "notices": notices.rows_for(person),
-        "unexplained": attributions.open_lately(person),
-        "lake": lake.lake_of(person),
+        "unexplained": unexplained,
+        "lake": lake.lake_of(person, seen),
         "largest": lake.largest_of(person),
-        "only_person": Person.objects.count() == 1,
+        "only_person": SimpleLazyObject(lambda: not Person.objects.exclude(pk=person.pk).exists()),
     }
-    return render(request, "home/home.html", context)
+    return render(request, "home/home.html", context, status=status)
 
 
 @requires(Open.SIGNED_IN)
 @require_GET
 def now(request: HttpRequest) -> HttpResponse:
     """What needs you and what runs, for open pages; nothing if nothing has changed."""
-    context = _now(person_of(request))
+    context = _now(request, facets.seen_by(person_of(request)))
     if request.GET.get("seen") == context["seen"]:
         return HttpResponse(status=204)
     return render(request, "home/_now.html", {**context, "polled": True})
 
 
-def _now(person: Person) -> dict[str, Any]:
+def _now(request: HttpRequest, seen: int, unexplained: int | None = None) -> dict[str, Any]:
+    """`seen` is facets.seen_by of the person; `unexplained` how many unapproved commits the page lists, if it does."""
+    person = person_of(request)
+    waiting, running, streams = (
+        approval_queries.waiting_cards(person),
+        queries.running(person),
+        stream_queries.on_home(person),
+    )
+    schedules = schedule_queries.on_home(person)
     shown = {
-        "waiting": approval_queries.waiting_cards(person),
-        "waiting_count": approval_queries.count_waiting(person),  # of the navigation too
-        "running": queries.running(person),
-        "running_count": queries.count_running(person),
+        "waiting": waiting,
+        "waiting_count": approval_queries.count_waiting(person, len(waiting)),  # of the navigation too
+        "running": running,
+        "running_count": queries.count_running(person, len(running)),
         "undecided": queries.awaiting_others(person, approval_queries.waiting_for(person)),
-        "streams": stream_queries.on_home(person),
-        "failed_streams": stream_queries.count_failed(person),
-        "unexplained_count": attributions.open_ones(person).count(),
-        "catalog": facets.totals_for(person),
-        "spark_state": worker_state(Worker.Kind.SPARK),
+        "streams": streams,
+        "failed_streams": stream_queries.count_failed(person, streams),
+        "schedules": schedules,
+        "stopped_schedules": schedule_queries.count_stopped(person, schedules),
+        "unexplained_count": attributions.count_of(person, unexplained),
+        "catalog": facets.totals_for(person, seen),
+        "spark_state": frame.spark_state(request),
     }
     return {**shown, "seen": _seen(shown)}
 
@@ -85,7 +110,8 @@ def _seen(shown: dict[str, Any]) -> str:
         )
         for each in shown["streams"]
     ]
-    facts = {**shown, "streams": streams, "minute": int(time.time() // 60)}
+    waiting = [card | {"job": None} for card in shown["waiting"]]  # its text would read what no card shows
+    facts = {**shown, "waiting": waiting, "streams": streams, "minute": int(time.time() // 60)}
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
@@ -93,19 +119,68 @@ def _seen(shown: dict[str, Any]) -> str:
 @require_GET
 def story_now(request: HttpRequest) -> HttpResponse:
     """The story alone, for open pages."""
-    return render(request, "home/_story.html", {"story": story.story_of(request, person_of(request))})
+    # Whoever is asked for the password first comes back to home, not to this part of it.
+    confirm_first = "" if step_up.is_recent(request) else step_up.confirm_url(reverse("home"))
+    told = story.story_of(person_of(request))
+    return render(request, "home/_story.html", {"story": told, "confirm_first": confirm_first})
 
 
 @requires(Open.SIGNED_IN)
 @require_GET
 def story_history(request: HttpRequest) -> HttpResponse:
-    """Leads to the history of the story's table; the session remembers that you looked."""
-    root = Root.objects.filter(name=ROOT_NAME).first()
-    table = Table.objects.filter(path=f"{root.uri}/{story.DIRECTORY}", hidden_at=None).first() if root else None
+    """Leads to the history of the story's table; your account remembers that you looked."""
+    root = story.sample()
+    table = Table.objects.filter(path=f"{root.uri}/{progress.DIRECTORY}", hidden_at=None).first() if root else None
     if table is None:
         raise Http404
-    request.session[story.LOOKED] = str(table.pk)
+    Person.objects.filter(pk=person_of(request).pk).update(story_looked_at=timezone.now())
     return redirect("tables:history", table.pk)
+
+
+@requires(Permission.PEOPLE_MANAGE)
+@never_cache
+@require_http_methods(["GET", "POST"])
+def story_colleagues(request: HttpRequest) -> HttpResponse:
+    """Adds the story's colleagues with their roles on the sample lake, all or nobody.
+
+    Only this response shows the links with which they set passwords; so nobody is added where the story has no place for links.
+    The address is also where a browser goes that asks for it again, or comes from the password: back to home.
+    """
+    if request.method == "GET":
+        return redirect("home")
+    require_admin_of_everything(Actor.of(request))
+    person, root = person_of(request), story.sample()
+    told = story.story_of(person)
+    if root is None or told is None or told.form is None or told.team is None:
+        return _nobody_is_missing(request)
+    form = ColleaguesForm(request.POST, wanted=told.team.missing)
+    added = _added(request, form, Scope(root_id=root.pk)) if form.is_valid() else []
+    now_told = story.story_of(person) or told
+    if added:
+        return _home_page(request, replace(now_told, invitations=added))
+    if now_told.form is None:  # an answer that was asked for at the same time has added them
+        return _nobody_is_missing(request)
+    return _home_page(request, replace(told, form=form), status=400)
+
+
+def _nobody_is_missing(request: HttpRequest) -> HttpResponse:
+    """Leads to People: who chose the button twice has lost the first answer's links, and replaces them there."""
+    text = "Nobody was added now: the first story waits for no colleague."
+    messages.info(request, f"{text} If you added them a moment ago, replace their links on their pages.")
+    return redirect("accounts:people")
+
+
+def _added(request: HttpRequest, form: ColleaguesForm, scope: Scope) -> list[story.Invitation]:
+    """The links to hand over; none where the form says what is refused."""
+    try:
+        people = first_links.add_people(Actor.of(request), form.people, scope)
+    except Problem as problem:
+        if problem.status != 400:
+            raise
+        form.refuse(problem)
+        return []
+    asker = form.cleaned_data.get(ASKER)
+    return [story.Invitation(made.name, made.name == asker, link_with(request, secret)) for made, secret in people]
 
 
 @requires(Open.SIGNED_IN)
@@ -120,4 +195,4 @@ def story_dismiss(request: HttpRequest) -> HttpResponse:
 @require_GET
 def banners(request: HttpRequest) -> HttpResponse:
     """Only the banners, which open pages poll."""
-    return render(request, "parts/banners.html")
+    return render(request, "parts/banners.html", {"polled": True})

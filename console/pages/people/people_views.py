@@ -55,20 +55,18 @@ def _manages_everybody(request: HttpRequest) -> bool:
 @never_cache
 @require_POST
 def person_add(request: HttpRequest) -> HttpResponse:
-    """Adds a person, with a role if one was chosen. Only this response shows the link with which they set their password."""
+    """Adds a person, with a role on everything if one was chosen. Only this response shows the link with which they set their password."""
     form = NewPersonForm(request.POST)
     if not form.is_valid():
         return _people_page(request, form, status=400)
-    actor = Actor.of(request)
+    role = form.cleaned_data["role"]
+    wanted = {form.cleaned_data["name"]: Role(role) if role else None}
     try:
-        made = services.add_person(actor, form.cleaned_data["name"], None)
-        if role := form.cleaned_data["role"]:
-            services.grant(actor, made, Role(role), EVERYTHING)
-        secret = first_links.make(actor, made)
+        [(made, secret)] = first_links.add_people(Actor.of(request), wanted, EVERYTHING)
     except Problem as problem:
         form.add_error("name", _shown(problem))
         return _people_page(request, form, status=problem.status)
-    return _person_page(request, made.pk, first_link=_first_link(request, secret))
+    return _person_page(request, made.pk, first_link=link_with(request, secret))
 
 
 @requires(Permission.PEOPLE_MANAGE)
@@ -81,10 +79,10 @@ def first_link(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
         secret = first_links.make(Actor.of(request), target)
     except Problem as problem:
         return _person_page(request, target.pk, status=problem.status, refused=_shown(problem))
-    return _person_page(request, target.pk, first_link=_first_link(request, secret))
+    return _person_page(request, target.pk, first_link=link_with(request, secret))
 
 
-def _first_link(request: HttpRequest, secret: str) -> str:
+def link_with(request: HttpRequest, secret: str) -> str:
     """The address to hand over. The secret is in the query: Levee's log has the paths of requests alone."""
     return request.build_absolute_uri(f"{reverse('accounts:first_sign_in')}?link={secret}")
 

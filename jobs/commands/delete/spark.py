@@ -17,7 +17,7 @@ from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.history import Commit, commits_after, commits_before, is_own, recorded
 from jobs.engine.measuring import measure
 from jobs.engine.predicates import column_of
-from jobs.engine.runner import Question, Runner
+from jobs.engine.runner import Question, Rehearsal, Runner
 from jobs.engine.session import TXN_APP_ID
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at, version_of
@@ -106,4 +106,4 @@ def _read_matched(session: SparkSession, question: Question, report: Report) -> 
     }
 
 
-RUNNER = Runner(preview_delete, run_delete, reads={"matched": _read_matched})
+RUNNER = Runner(preview_delete, run_delete, reads={"matched": _read_matched}, rehearsal=Rehearsal())

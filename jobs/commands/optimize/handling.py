@@ -9,21 +9,20 @@ from typing import Any
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
 from jobs.commands.optimize.log import NOTHING, from_log, sorted_by
 from jobs.commands.optimize.rules import Optimize, written_name
-from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json, to_json
 from jobs.domain.predicates.tree import Node
 from jobs.models import Job
 from jobs.targets.access import table_to_change
-from jobs.targets.problems import problem_of_refused
+from jobs.targets.past_runs import with_past
+from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.subject import Subject, reread, subject_of
 
 MOST_COLUMNS = 32
-MOVED_SHAPE = "The table’s schema or partitioning has changed since the preview."
 
 
 class OptimizeHandling(Handling[Optimize]):
@@ -52,25 +51,22 @@ class OptimizeHandling(Handling[Optimize]):
         try:
             subject = seen or subject_of(table.pk)
             written, node = written_for(subject, command)
-            preview = from_log(subject, written, node)
+            preview = with_past(table, Optimize.kind, from_log(subject, written, node))
         except CommandRefused as refused:
-            raise problem_of(refused) from None
+            raise problem_of_rewrite(refused) from None
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
         command, subject = stored(Optimize, job), subject_of(job.table_id)
-        values = from_log(subject, command, reread(subject, tree_of(command)))
+        values = with_past(subject.table, Optimize.kind, from_log(subject, command, reread(subject, tree_of(command))))
         nothing = NOTHING[values["mode"]] if values["nothing_to_do"] else None
         return Found(values, subject.version, nothing_to_do=nothing)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return _by_log(job, subject_of(job.table_id))
+        return rewrite_drift(job, subject_of(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
-        try:
-            return _by_log(job, subject_of(job.table_id))
-        except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+        return rewrite_look(job)
 
 
 def written_for(subject: Subject, command: Optimize) -> tuple[Optimize, Node | None]:
@@ -87,14 +83,6 @@ def tree_of(command: Optimize) -> Node | None:
     return None if command.tree is None else from_json(command.tree)
 
 
-def problem_of(refused: CommandRefused) -> Problem:
-    """What the request itself got wrong is 400; what the table doesn't allow is 422."""
-    problem = problem_of_refused(refused)
-    if refused.refusals[0].code == "invalid":
-        return Problem(400, "invalid", problem.detail, engine=problem.engine)
-    return problem
-
-
 def _fault(columns: Sequence[str] | None) -> str:
     if not columns:
         return ""
@@ -103,17 +91,3 @@ def _fault(columns: Sequence[str] | None) -> str:
     if len({name.lower() for name in columns}) < len(columns):
         return "A column is given twice."
     return f"At most {MOST_COLUMNS} columns can be given." if len(columns) > MOST_COLUMNS else ""
-
-
-def _by_log(job: Job, subject: Subject) -> Drift:
-    preview, head = job.preview or {}, subject.version
-    if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
-    if subject.shape_sha256 != preview.get("shape_sha256"):
-        return Drift(Verdict.MOVED, head, MOVED_SHAPE)
-    if head == job.base_version:
-        return Drift(
-            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
-        )
-    text = f"The table has moved to version {head:,}. An optimize changes no row, so it runs on that version."
-    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))

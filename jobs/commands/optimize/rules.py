@@ -1,12 +1,9 @@
-"""An optimize as a value, how Delta packs files, and its consequences.
-
-Rules: Delta 4.4.0, OptimizeTableCommand (`OptimizeExecutor`, `groupFilesIntoBins`) and OptimizeTableStrategy.
-"""
+"""An optimize as a value, and its consequences. Rules: Delta 4.4.0, OptimizeTableCommand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
@@ -14,10 +11,6 @@ from typing import Any, ClassVar, Literal
 from jobs.domain.consequences import Consequence, in_words, said
 
 Mode = Literal["compaction", "zorder", "clustering"]
-
-# Delta's defaults. The run sets the same values, so that it follows the prediction whatever the session's settings are.
-MIN_FILE_BYTES = MAX_FILE_BYTES = 1 << 30
-MOST_DELETED = 0.05
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
@@ -57,25 +50,6 @@ def name_parts(text: str) -> list[str]:
 def written_name(path: Sequence[str]) -> str:
     """The name of a column or a struct's field, as `name_parts` reads it back."""
     return ".".join(f"`{part.replace('`', '``')}`" if {"`", "."} & set(part) else part for part in path)
-
-
-def bins(sizes: Sequence[int]) -> Iterator[range]:
-    """How compaction groups the files of one partition, given their sizes in bytes from small to large: the places of each group.
-
-    A group of one file isn't rewritten and isn't given.
-    """
-    start = filled = 0
-    for place, size in enumerate(sizes):
-        if filled + size > MAX_FILE_BYTES:
-            yield from _joined(start, place)
-            start, filled = place, 0
-        filled += size
-    yield from _joined(start, len(sizes))
-
-
-def _joined(start: int, end: int) -> Iterator[range]:
-    if end - start > 1:
-        yield range(start, end)
 
 
 def consequences_of(*, retention: timedelta, num_bytes: int | None, vectors: int) -> list[Consequence]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -18,8 +20,9 @@ from jobs.domain.results import Result
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
 from jobs.engine.history import commits_after, is_own, recorded
+from jobs.engine.inside import clone_at
 from jobs.engine.measuring import difference, measure
-from jobs.engine.runner import Runner
+from jobs.engine.runner import Rehearsal, Runner
 from jobs.engine.stored_files import missing_files
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at
@@ -27,6 +30,7 @@ from jobs.engine.versions import rows_of, started, table_at
 # Reading more than this would outlast a preview.
 MOST_BYTES = 20 << 30
 NAMED_FILES = 1_000
+IGNORE_MISSING = "spark.sql.files.ignoreMissingFiles"
 TOO_LARGE = "The table holds {size:.1f} GiB at that version; a preview reads at most {most} GiB."
 
 # Delta's conditions for a version that its log can't rebuild or that its retention no longer allows.
@@ -99,7 +103,8 @@ def run_restore(
     # The last check before Delta writes: since the first one, the path may have become a link out of the root.
     directory.check()
     with changing(directory):
-        DeltaTable.forPath(session, command.path).restoreToVersion(command.version)
+        with _looked_for(session, command.path):
+            DeltaTable.forPath(session, command.path).restoreToVersion(command.version)
         commit = next((commit for commit in commits_after(command.path, head) if is_own(session, commit)), None)
     if commit is None:
         return _nothing(NOT_COMMITTED, report)
@@ -128,6 +133,24 @@ def _refuse_missing(session: SparkSession, command: Restore, directory: Director
         count = f"{len(missing):,} {'file' if len(missing) == 1 else 'files'}"
         text = f"Storage no longer holds {count} of version {command.version:,}, such as {missing[0]}."
         raise CommandRefused(Refusal("version_gone", text, place=missing[0], remedy=REMEDY))
+
+
+@contextmanager
+def _looked_for(session: SparkSession, path: str) -> Iterator[None]:
+    """Within it Delta doesn't look for the files of a clone whose source lies in another file system: it would look in the clone's.
+
+    Levee has just looked for them where they are. Delta's command reads no row, so nothing else of it depends on the setting.
+    """
+    clone = clone_at(path)
+    if clone is None or clone.source.startswith("/"):
+        yield
+        return
+    before = session.conf.get(IGNORE_MISSING)
+    session.conf.set(IGNORE_MISSING, "true")
+    try:
+        yield
+    finally:
+        session.conf.set(IGNORE_MISSING, str(before))
 
 
 def _proof(
@@ -160,4 +183,9 @@ def _nothing(text: str, report: Report) -> Result:
     return Result(version=None, operation=None, no_op=True, details={"text": text})
 
 
-RUNNER = Runner(preview_restore, run_restore)
+def _on_clone(command: Restore, path: str) -> Restore:
+    """On a clone, whose version 0 is the one to go back to."""
+    return replace(command, path=path, version=0)
+
+
+RUNNER = Runner(preview_restore, run_restore, rehearsal=Rehearsal(_on_clone, lambda command: int(command.version)))

@@ -2,7 +2,7 @@
 
 The settings go into Hadoop's configuration in the JVM's memory: a key never stands in a program's arguments, in Spark's own settings,
 which sessions list, or in a log. Hadoop keeps one connection per bucket and reads the settings only when it opens one, so a changed
-description closes the one that is open.
+description closes the one that is open, and replaces the executors of a cluster, which have theirs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.engine.object_stores.executors import replace_executors
 from jobs.engine.storage import Unreachable
 from tables.deltalog.read import name_nodes, object_stores
 from tables.deltalog.read.object_stores import ObjectStoreOptions
@@ -45,6 +46,8 @@ HDFS_PATIENCE: Mapping[str, str] = {
 }
 # How long work under the old description may end before the connection that it uses is closed.
 GRACE_SECONDS = 20.0
+TRIES = 5  # at a connection with the new key
+UNSURE = ""  # no description's fingerprint: it was being applied, and that failed or goes on
 _OWN = ("endpoint", "endpoint.region", "access.key", "secret.key", "session.token", "aws.credentials.provider")
 
 
@@ -75,9 +78,12 @@ class BucketSettings:
     """The buckets that one JVM has been told of. Thread-safe: the interactive worker's threads share a JVM."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changed = threading.Condition()  # around what follows, and never while the JVM or the cluster is asked
         self._applied: dict[str, str] = {}
-        self._users: Counter[str] = Counter()
+        self._users: Counter[tuple[str, str]] = Counter()  # by bucket and fingerprint; none is 0
+        self._stale: Counter[str] = Counter()  # how often work left connections of an old description on the executors
+        self._turns: dict[str, threading.Lock] = {}  # one thread at a time settles a bucket
+        self._replacing = threading.Lock()
         self._is_patient = False  # with HDFS
 
     @contextmanager
@@ -104,30 +110,65 @@ class BucketSettings:
 
     @contextmanager
     def _using(self, session: SparkSession, options: ObjectStoreOptions) -> Iterator[None]:
-        with self._changed:
-            self._settle(session, options)
-            self._users[options.bucket] += 1
+        self._enter(session, options)
         try:
             yield
         finally:
-            with self._changed:
-                self._users[options.bucket] -= 1
-                self._changed.notify_all()
+            self._leave(options)
+
+    def _enter(self, session: SparkSession, options: ObjectStoreOptions) -> None:
+        if self._joined(options):
+            return
+        with self._changed:
+            turn = self._turns.setdefault(options.bucket, threading.Lock())
+        with turn:
+            if not self._joined(options):  # perhaps another thread's doing meanwhile
+                self._settle(session, options)
+
+    def _joined(self, options: ObjectStoreOptions) -> bool:
+        """Whether the JVM and its executors have this description; then one more works under it."""
+        with self._changed:
+            settled = self._applied.get(options.bucket) == options.fingerprint and not self._stale[options.bucket]
+            if settled:
+                self._users[options.bucket, options.fingerprint] += 1
+        return settled
+
+    def _leave(self, options: ObjectStoreOptions) -> None:
+        """Asks nothing of the JVM: what the work inside has come to stands, whatever has become of Spark."""
+        bucket, use = options.bucket, (options.bucket, options.fingerprint)
+        with self._changed:
+            self._users[use] -= 1
+            if not self._users[use]:
+                del self._users[use]
+                if self._applied[bucket] != options.fingerprint:
+                    # Work that outlived the grace: its tasks may have been the first on the new executors.
+                    self._stale[bucket] += 1
+            self._changed.notify_all()
 
     def _settle(self, session: SparkSession, options: ObjectStoreOptions) -> None:
-        """Applies a description that the JVM doesn't have yet, once what runs with another one has ended or had its grace."""
-        bucket = options.bucket
-        if self._applied.get(bucket) not in (None, options.fingerprint):
-            self._changed.wait_for(
-                lambda: self._applied.get(bucket) == options.fingerprint or not self._users[bucket], GRACE_SECONDS
-            )
-        known = self._applied.get(bucket)
-        if known == options.fingerprint:  # perhaps another thread's doing meanwhile
-            return
-        _apply(session, options)
+        """Has the JVM and its executors take a description, once what runs with another one has ended or had its grace."""
+        bucket, wanted = options.bucket, options.fingerprint
+        with self._changed:
+            known = self._applied.get(bucket)
+            if known not in (None, wanted):
+                self._changed.wait_for(lambda: not self._is_used(bucket), GRACE_SECONDS)
+            marks = self._stale[bucket]
+            if known != wanted:
+                self._applied[bucket] = UNSURE
+        if known != wanted:
+            _apply(session, options)
+        if known not in (None, wanted):
+            _reopen(session, options)
         if known is not None:
-            _close(session, bucket)
-        self._applied[bucket] = options.fingerprint
+            with self._replacing:
+                replace_executors(session)
+        with self._changed:
+            self._applied[bucket] = wanted
+            self._stale[bucket] -= marks  # not those that came meanwhile
+            self._users[bucket, wanted] += 1
+
+    def _is_used(self, bucket: str) -> bool:
+        return any(used == bucket for used, _ in self._users)
 
 
 def _options_of(path: str) -> ObjectStoreOptions:
@@ -145,12 +186,26 @@ def _apply(session: SparkSession, options: ObjectStoreOptions) -> None:
         configuration.set(key, value)
 
 
-def _close(session: SparkSession, bucket: str) -> None:
-    """Closes Hadoop's open connections to a bucket, which takes them out of its cache."""
+def _reopen(session: SparkSession, options: ObjectStoreOptions) -> None:
+    """Closes Hadoop's open connections to a bucket, which takes them out of its cache, and opens others. Raises Unreachable."""
     jvm: Any = session._jvm
+    files = jvm.org.apache.hadoop.fs.FileSystem
     for scheme in object_stores.SCHEMES:
-        uri = jvm.java.net.URI.create(f"{scheme}://{bucket}/")
-        jvm.org.apache.hadoop.fs.FileSystem.get(uri, _configuration(session)).close()
+        uri = jvm.java.net.URI.create(f"{scheme}://{options.bucket}/")
+        for _ in range(TRIES):
+            files.get(uri, _configuration(session)).close()
+            # Else work that outlived the grace could be the first to open one, with the settings that it was planned with.
+            if _has_key(files.get(uri, _configuration(session)), options):
+                break
+        else:
+            raise Unreachable(
+                f"{scheme}://{options.bucket} can't be reached: work with its key of before keeps it open"
+            )
+
+
+def _has_key(files: Any, options: ObjectStoreOptions) -> bool:
+    """Whether a connection was opened with this description's key, and not by work that outlived the grace a moment before."""
+    return (files.getConf().getRaw(f"fs.s3a.bucket.{options.bucket}.access.key") or "") == (options.key_id or "")
 
 
 def _configuration(session: SparkSession) -> Any:

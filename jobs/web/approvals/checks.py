@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from console.base import zones
 from jobs.commands.base import Drift
-from jobs.commands.registry import drift_by_log
+from jobs.commands.registry import drift_by_log, not_undone
 from jobs.domain.states import WAITS
 from jobs.lifecycle.cancelling import digest_of
 from jobs.models import Job
@@ -68,6 +69,8 @@ def _moved(drift: Drift) -> Check:
 
 
 def _undo(job: Job) -> list[Check]:
+    if why := not_undone(job):
+        return [Check("warning", "It can’t be undone once it has run.", why)]
     version = version_before(job)
     if version is None:
         return []
@@ -76,5 +79,5 @@ def _undo(job: Job) -> list[Check]:
         return [Check("warning", "It can’t be undone once it has run.", undo.why or "")]
     days = (undo.until - timezone.now()).days
     left = f"{days} days" if days > 1 else "a short time"
-    text = f"You can restore version {version:,} for {left} more: until {undo.until:%Y-%m-%d %H:%M} UTC."
+    text = f"You can restore version {version:,} for {left} more: until {zones.in_full(undo.until)}."
     return [Check("success", "It can be undone.", text)]

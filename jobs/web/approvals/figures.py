@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.base import zones
 from console.templatetags.levee import number, size, unknown
 from jobs.commands import registry
 from jobs.domain.comparison import Unit
@@ -37,6 +38,17 @@ def outcome_of(job: Job, result: Result) -> list[Shown]:
     return [_shown(figure) for figure in registry.outcome_of(job, result)]
 
 
+def rehearsed_of(job: Job) -> dict[str, Any] | None:
+    """What its rehearsal did: `{version, rows_after, seconds, figures}`; None without one."""
+    preview = job.preview or {}
+    found = preview.get("rehearsal")
+    if not found:
+        return None
+    version = job.base_version if job.base_version is not None else preview.get("measured_at_version")
+    figures = [_shown(figure) for figure in registry.rehearsed(job)]
+    return {"version": version, "rows_after": found["rows_after"], "seconds": found["seconds"], "figures": figures}
+
+
 def weight_of(job: Job) -> Shown | None:
     """The one number that shows how much the request affects."""
     weight = registry.weight_of(job)
@@ -58,14 +70,15 @@ def _value(figure: Figure) -> str:
 def _undo(undo: Undo) -> Shown:
     if not undo.possible or undo.until is None:
         return {"label": "Undo", "value": "not possible", "sub": "once it has run"}
-    return {"label": "Undo until", "value": day_and_time(undo.until), "sub": "UTC, if it runs before then"}
+    value = day_and_time(undo.until)
+    return {"label": "Undo until", "value": value, "sub": f"{zones.abbreviation(undo.until)}, if it runs before then"}
 
 
 def day_and_time(moment: datetime) -> SafeString:
-    """A moment short enough for a figure (`27 Nov, 08:00`); in full on hover."""
-    utc = moment.astimezone(UTC)
-    year = "" if utc.year == timezone.now().year else f" {utc.year}"
-    text = f"{utc.day} {utc:%b}{year}, {utc:%H:%M}"
+    """A moment short enough for a figure (`27 Nov, 08:00`); in full, with UTC beside it, on hover."""
+    here = zones.local(moment)
+    year = "" if here.year == zones.local(timezone.now()).year else f" {here.year}"
+    text = f"{here.day} {here:%b}{year}, {here:%H:%M}"
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
+        '<time datetime="{}" title="{}">{}</time>', moment.astimezone(UTC).isoformat(), zones.in_full(moment), text
     )

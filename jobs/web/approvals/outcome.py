@@ -8,7 +8,7 @@ from typing import Any
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import duration, number, size
-from jobs.commands.registry import compared
+from jobs.commands.registry import compared, not_undone
 from jobs.domain import comparison
 from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
@@ -50,7 +50,8 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "lines": [shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
         "differing": len(comparison.differ(lines)),
-        "may_undo": job.version is not None and _may_ask(person, job),
+        "may_undo": job.version is not None and not not_undone(job) and _may_ask(person, job),
+        "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),
         "again_url": _again_url(person, job),
     }

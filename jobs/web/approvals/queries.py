@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, F, Func, IntegerField, Model, OuterRef, Q, QuerySet, When
 
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
@@ -19,37 +19,45 @@ from jobs.web.approvals.figures import weight_of
 from jobs.web.approvals.review_queries import reviewed, why_not
 from jobs.web.jobs import queries
 
+M = TypeVar("M", bound=Model)
 MOST = 50
+OLDEST, NEWEST = "oldest", "newest"
+# What a card shows, beside what lists of jobs do.
+CARD = (*queries.LISTED, "reason", "expires_at", "digest", "policy", "preview", "table__root_id")
 SHOWN = {"waiting": "Waiting for me", "mine": "Requested by me", "decided": "Decided by me"}
 
 
 def waiting_for(person: Person) -> QuerySet[Job]:
     """The requests that this person may decide now, oldest first."""
     edited = Edit.objects.filter(job=OuterRef("pk"), person=person)
-    return (
-        _waiting()
-        .filter(_on(person.scopes(Permission.JOB_DECIDE)))
-        .exclude(requested_by=person)
-        .exclude(Exists(edited))
-        .exclude(Exists(_decided_by(person)))
-        .order_by("requested_at", "id")
-    )
+    theirs = _on(person.scopes(Permission.JOB_DECIDE)), ~Q(requested_by=person)
+    waiting = _waiting().filter(*theirs, ~Exists(edited), ~Exists(_decided_by(person)))
+    return waiting.order_by("requested_at", "id")
 
 
-def count_waiting(person: Person) -> int:
-    """How many requests wait for this person; no query for a person who can't decide any."""
-    return waiting_for(person).count() if person.may(Permission.JOB_DECIDE) else 0
+def count_waiting(person: Person, listed: int | None = None) -> int:
+    """How many requests wait for this person, where `waiting_cards` lists so many if it was asked.
+
+    No query where those are all, and for a person who can't decide any.
+    """
+    if not person.may(Permission.JOB_DECIDE):
+        return 0
+    return listed if listed is not None and listed < queries.ON_HOME else waiting_for(person).order_by().count()
 
 
-def waiting_cards(person: Person, limit: int = 20) -> list[dict[str, Any]]:
-    """The same as the home page lists them; no query for a person who can't decide any."""
-    return _cards(_loaded(waiting_for(person))[:limit]) if person.may(Permission.JOB_DECIDE) else []
+def waiting_cards(person: Person) -> list[dict[str, Any]]:
+    """The first ones as the home page lists them; no query for a person who can't decide any."""
+    return _cards(_loaded(waiting_for(person))[: queries.ON_HOME]) if person.may(Permission.JOB_DECIDE) else []
 
 
-def page_of(person: Person, shown: str, most: int = MOST) -> dict[str, Any]:
-    """One tab of the page of approvals, at most so many requests of each kind."""
+def page_of(person: Person, shown: str, most: int = MOST, order: str = "") -> dict[str, Any]:
+    """One tab of the page of approvals, at most so many requests of each kind.
+
+    `order` is `newest` or `oldest`; without, what waits for the person is listed oldest first, all else newest first. Which of more rows
+    are listed is the same in any order: those that wait longest for the person, and the newest of all else.
+    """
     chosen = shown if shown in SHOWN else "waiting"
-    tab = {"waiting": _waiting_tab, "mine": _mine_tab, "decided": _decided_tab}[chosen](person, most)
+    tab = {"waiting": _waiting_tab, "mine": _mine_tab, "decided": _decided_tab}[chosen](person, most, order)
     mine = reviewed(Job.objects.filter(requested_by=person, state__in=OPEN)).count()
     counts = {"waiting": count_waiting(person), "mine": mine}
     # `waiting_count`: the navigation shows the same number, and asks no second time.
@@ -64,9 +72,9 @@ def _tabs(chosen: str, counts: dict[str, int]) -> list[dict[str, Any]]:
     ]
 
 
-def _waiting_tab(person: Person, most: int) -> dict[str, Any]:
-    mine = list(_loaded(waiting_for(person))[:most])
-    visible = _loaded(visible_to(person) & _waiting()).order_by("-requested_at")[:most]
+def _waiting_tab(person: Person, most: int, order: str) -> dict[str, Any]:
+    mine = _first_in(_loaded(waiting_for(person)), "requested_at", OLDEST, most, order)
+    visible = _first_in(_loaded(visible_to(person) & _waiting()), "requested_at", NEWEST, most, order)
     cards = _cards([*mine, *(job for job in visible if job not in mine)])
     return {"waiting": cards[: len(mine)], "others": _others(person, cards[len(mine) :])}
 
@@ -85,18 +93,25 @@ def _others(person: Person, cards: list[dict[str, Any]]) -> list[dict[str, Any]]
     return undecidable
 
 
-def _mine_tab(person: Person, most: int) -> dict[str, Any]:
+def _mine_tab(person: Person, most: int, order: str) -> dict[str, Any]:
     asked = reviewed(Job.objects.filter(requested_by=person))
-    return {"mine": _cards(_loaded(asked).order_by("-requested_at")[:most])}
+    return {"mine": _cards(_first_in(_loaded(asked), "requested_at", NEWEST, most, order))}
 
 
-def _decided_tab(person: Person, most: int) -> dict[str, Any]:
+def _decided_tab(person: Person, most: int, order: str) -> dict[str, Any]:
     decisions = Decision.objects.filter(person=person).select_related("job__table", "job__requested_by")
     rows = [
         {"decision": decision, "title": heading_of(decision.job), **_row(decision.job)}
-        for decision in decisions.order_by("-decided_at")[:most]
+        for decision in _first_in(decisions, "decided_at", NEWEST, most, order)
     ]
     return {"decided": rows}
+
+
+def _first_in(rows: QuerySet[M], moment: str, own: str, most: int, order: str) -> list[M]:
+    """The first rows in the tab's own order by that moment, listed in the chosen one: no order hides what the tab is for."""
+    keys = (moment, "id") if own == OLDEST else (f"-{moment}", "-id")
+    first = list(rows.order_by(*keys)[:most])
+    return first[::-1] if order and order != own else first
 
 
 def _row(job: Job) -> dict[str, Any]:
@@ -118,9 +133,14 @@ def _on(scopes: Scopes) -> Q:
 
 
 def _loaded(jobs: QuerySet[Job]) -> QuerySet[Job]:
-    """Adds table, requester, and the approvals that count now, by the database's own count."""
+    """Adds table, requester, and the approvals that count now, by the database's own count.
+
+    That isn't asked where nothing is to be counted: the database plans it anew in each query, which takes longer than all the rest.
+    """
+    decided = Exists(Decision.objects.filter(job=OuterRef("pk"), voided_at=None))
     counted = Func(F("pk"), F("digest"), function="jobs_approvals", output_field=IntegerField())
-    return jobs.select_related("table", "requested_by").annotate(approvals_now=counted)
+    now = Case(When(decided | Q(schedule__isnull=False), then=counted), default=0)
+    return jobs.select_related("table", "requested_by").only(*CARD).annotate(approvals_now=now)
 
 
 def _cards(jobs: Iterable[Job]) -> list[dict[str, Any]]:

@@ -10,15 +10,15 @@ from django.urls import reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from jobs.commands.registry import always_reviewed, facts_of, heading_of, is_editable, sample_of
+from jobs.commands.registry import always_reviewed, facts_of, heading_of, is_editable, not_undone, sample_of
 from jobs.domain.states import ENDED, IN_REVIEW, State
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.models import Decision, Edit, Job, JobEvent
-from jobs.policy.approvers import doubt_of, weights
+from jobs.policy.approvers import doubt_of, has_shaped, weights
 from jobs.policy.evaluate import approvals, policy_of, required
 from jobs.targets.undo_window import Undo, undo_to, version_before
 from jobs.web.approvals import revisions
-from jobs.web.approvals.figures import figures_of
+from jobs.web.approvals.figures import figures_of, rehearsed_of
 from jobs.web.jobs import queries
 from jobs.web.parts import parts_of
 
@@ -83,6 +83,8 @@ def why_not(person: Person, job: Job, decisions: list[Decision], edited: bool) -
         return "You requested this, so another person decides."
     if edited:
         return "You edited this, so another person decides."
+    if has_shaped(person, job):
+        return "You shaped the schedule whose run this is, so another person decides."
     if not person.scopes(Permission.JOB_DECIDE).covers_table(job.table.root_id, job.table_id):
         return f"Only an approver of {job.table.name} can decide, and you aren’t one."
     mine = [d for d in decisions if d.person_id == person.pk and d.digest == job.digest and d.voided_at is None]
@@ -154,9 +156,11 @@ def request_of(job: Job) -> dict[str, Any]:
         "preview": preview,
         "heading": heading_of(job),
         "figures": figures_of(job, undo),
+        "rehearsed": rehearsed_of(job),
         "undo": undo,
         "is_ended": job.state in ENDED,
         "parts": parts_of(job),
+        "drawn": parts_of(job).drawn(job),
         "table_url": reverse("tables:overview", args=[job.table_id]),
         "undoes": job.undoes_id,
         "facts": facts_of(job),
@@ -164,7 +168,9 @@ def request_of(job: Job) -> dict[str, Any]:
 
 
 def _undo_of(job: Job) -> Undo | None:
-    """The undo of the job once it has run."""
+    """The undo of the job once it has run; None for a command that a restore can’t undo."""
+    if not_undone(job):
+        return None
     version = version_before(job)
     return None if version is None else undo_to(job.table, version)
 

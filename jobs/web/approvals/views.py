@@ -26,6 +26,7 @@ from jobs.domain.states import IN_REVIEW
 from jobs.lifecycle import cancelling
 from jobs.models import Job
 from jobs.reads import sample_rows
+from jobs.schedules import queries as schedule_queries
 from jobs.targets.access import job_for
 from jobs.web.approvals import checks as review_checks
 from jobs.web.approvals import queries as approval_queries
@@ -34,6 +35,7 @@ from jobs.web.approvals import undo as undo_queries
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm, require_valid
 from jobs.web.kinds import APPROVALS
 from jobs.web.parts import parts_of
+from jobs.web.prefilled import reason_in
 from jobs.web.reads import row_views
 
 
@@ -82,7 +84,10 @@ def approvals(request: HttpRequest) -> HttpResponse:
     """The requests that wait for you, those you made, and those you decided."""
     person, shown = person_of(request), request.GET.get("show", "waiting")
     arranged = listing_of(person, APPROVALS, request.GET)
-    context = approval_queries.page_of(person, shown, arranged.rows) | {"listing": arranged}
+    order = arranged.order_asked(request.GET, "")
+    context = approval_queries.page_of(person, shown, arranged.rows, order) | {"listing": arranged}
+    if context["shown"] == "waiting":
+        context["schedules"] = schedule_queries.waiting_for(person)
     return render(request, "jobs/approvals/approvals.html", context)
 
 
@@ -92,7 +97,7 @@ def undo(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Requests the restore that undoes a job's commit; you must select the later commits that it undoes too."""
     job = job_for(person_of(request), job_id)
     later = undo_queries.later_of(job)
-    form = UndoForm(request.POST or None, later=undo_queries.choices(later))
+    form = UndoForm(request.POST or None, later=undo_queries.choices(later), initial={"reason": reason_in(request)})
     problem = None
     if request.method == "POST":
         try:

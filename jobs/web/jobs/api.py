@@ -70,7 +70,13 @@ class Jobs(APIView):
         kind = body_of(request, AnyCommand)["command"]
         shape = shapes()[kind]
         given = body_of(request, shape.body)
-        made = asking.request(Actor.of(request), shape.as_command(given), given["reason"], idempotency_key(request))
+        made = asking.request(
+            Actor.of(request),
+            shape.as_command(given),
+            given["reason"],
+            idempotency_key(request),
+            rehearse=given.get("rehearse", False),
+        )
         return Response(job_json(made.job), status=201 if made.fresh else 200)
 
 

@@ -79,6 +79,7 @@ def _values(job: Job, preview: Any) -> dict[str, Any]:
         "requested_by": job.requested_by.name,
         "requested_at": job.requested_at,
         "reason": job.reason,
+        "schedule": job.schedule_id,
         "digest": job.digest,
         "base_version": job.base_version,
         "expires_at": job.expires_at,

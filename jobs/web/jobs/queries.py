@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console.accounts.models import Person
+from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
 from jobs.commands.registry import queue_of, title_of
 from jobs.domain.results import Result, affected_rows
@@ -30,6 +31,14 @@ from tables.rules.destruction import DESTRUCTIVE
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 OLDEST = (Key("requested_at"), Key("id"))
+ON_HOME = 20
+LISTED = (
+    "command", "parameters", "state", "version", "no_op", "progress", "requested_at", "finished_at", "table__name", "requested_by__name",
+)  # fmt: skip
+COMMITS = (
+    "version", "incarnation", "committed_at", "operation", "operation_metrics", "job", "files_removed", "rows_removed",
+    "table__name", "table__path", "table__incarnation",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +77,28 @@ def _uuid(text: str) -> uuid.UUID:
 def job_page(
     person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
 ) -> Page[Job]:
-    """Jobs, newest first unless told."""
+    """Jobs as the API returns them, newest first unless told."""
     jobs = wanted.apply(visible_to(person)).select_related("table", "requested_by")
     return page(jobs.defer("preview"), order, limit, cursor)  # it can be long, and a list doesn't need it
+
+
+def row_page(
+    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+) -> Page[Job]:
+    """The same jobs with what `row` shows of each."""
+    return page(listed(wanted.apply(visible_to(person))), order, limit, cursor)
+
+
+def listed(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """With the columns that `row` shows: the others are wide, and those of tables and people many."""
+    return jobs.select_related("table", "requested_by").only(*LISTED)
 
 
 def row(job: Job) -> dict[str, Any]:
     """A job as lists show it."""
     return {
         "id": job.pk,
+        "url": address_of("jobs:detail", job.pk),
         "title": title_of(job),
         "state": job.state,
         "table_state_text": table_state(
@@ -89,35 +111,34 @@ def row(job: Job) -> dict[str, Any]:
     }
 
 
-def running(person: Person, limit: int = 20) -> list[dict[str, Any]]:
-    """Jobs that run, or will without anybody's decision, newest first."""
-    return _rows(_running(person), limit)
+def running(person: Person) -> list[dict[str, Any]]:
+    """Jobs that run, or will without anybody's decision, newest first; ON_HOME of them at most."""
+    return _rows(_running(person))
 
 
-def count_running(person: Person) -> int:
-    """How many jobs `running` would list without a limit."""
-    return _running(person).count()
+def count_running(person: Person, listed: int) -> int:
+    """How many jobs run, where `running` lists so many: no query where those are all."""
+    return listed if listed < ON_HOME else _running(person).count()
 
 
 def _running(person: Person) -> QuerySet[Job]:
     return visible_to(person).filter(state__in=OPEN - {State.AWAITING_APPROVAL})
 
 
-def awaiting_others(person: Person, own: QuerySet[Job], limit: int = 20) -> list[dict[str, Any]]:
-    """Jobs that wait for anybody's decision, newest first, apart from `own`, which wait for the person's."""
+def awaiting_others(person: Person, own: QuerySet[Job]) -> list[dict[str, Any]]:
+    """As many jobs that wait for anybody's decision, newest first, apart from `own`, which wait for the person's."""
     jobs = visible_to(person).filter(state=State.AWAITING_APPROVAL)
-    return _rows(jobs.exclude(pk__in=own.order_by().values("pk")), limit)
+    return _rows(jobs.exclude(pk__in=own.order_by().values("pk")))
 
 
-def _rows(jobs: QuerySet[Job], limit: int) -> list[dict[str, Any]]:
-    listed = jobs.select_related("table", "requested_by").defer("preview")
-    return [row(job) for job in listed.order_by("-requested_at", "-id")[:limit]]
+def _rows(jobs: QuerySet[Job]) -> list[dict[str, Any]]:
+    return [row(job) for job in listed(jobs).order_by("-requested_at", "-id")[:ON_HOME]]
 
 
 def ended_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     """Jobs that ended in the last week, newest first."""
     since = timezone.now() - timedelta(days=7)
-    jobs = visible_to(person).filter(finished_at__gt=since, folded=False).select_related("table", "requested_by")
+    jobs = listed(visible_to(person).filter(finished_at__gt=since, folded=False))
     return [row(job) for job in jobs.order_by("-finished_at")[:limit]]
 
 
@@ -185,6 +206,7 @@ def details(person: Person, job: Job) -> dict[str, Any]:
         "state_text": f"{state_sentence(job)} {workers_trouble(job)}".strip(),
         "table": {"id": job.table_id, "name": job.table.name, "url": reverse("tables:overview", args=[job.table_id])},
         "reason": job.reason,
+        "schedule": job.schedule,
         "digest": job.digest,
         "base_version": job.base_version,
         "preview": job.preview,
@@ -203,9 +225,13 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
     """Commits of the last week that removed or replaced rows, newest first, with the person whose job made each."""
     since = timezone.now() - timedelta(days=7)
     commits = Commit.objects.filter(DESTRUCTIVE, table__in=tables_visible_to(person), committed_at__gt=since)
-    newest = list(commits.select_related("table").order_by("-committed_at")[:limit])
+    newest = list(commits.select_related("table").only(*COMMITS).order_by("-committed_at")[:limit])
     jobs = Job.objects.filter(pk__in=[c.job for c in newest if c.job]).select_related("requested_by")
-    known = {(job.pk, job.location, job.version): job.requested_by.name for job in jobs}
+    known = {
+        (job.pk, job.location, version): job.requested_by.name
+        for job in jobs.only("location", "version", "result", "requested_by__name")
+        for version in job.versions
+    }
     asked = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
     open_ones = set(
         asked.filter(table__in=[c.table_id for c in newest]).values_list("table_id", "incarnation", "version")

@@ -139,6 +139,7 @@ class JobSerializer(serializers.Serializer[Any]):
     requested_by = serializers.CharField()
     requested_at = serializers.DateTimeField()
     reason = serializers.CharField()
+    schedule = serializers.UUIDField(allow_null=True, help_text="The schedule whose run it is.")
     digest = serializers.CharField(allow_null=True)
     base_version = serializers.IntegerField(allow_null=True)
     expires_at = serializers.DateTimeField()

@@ -33,7 +33,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     order = request.GET.get("order") or arranged.order or "newest"
     is_oldest_first = order == "oldest"
     keys = ORDERS.get(order, queries.NEWEST)
-    listed = queries.job_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), keys)
+    listed = queries.row_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), keys)
     jobs = [queries.row(job) for job in listed.rows]
     words = {"next_text": "Newer", "previous_text": "Older"} if is_oldest_first else {"next_text": "Older"}
     page = {**pager(in_order(request.GET, order), listed, **words), "jobs": jobs, "filtered": bool(wanted)}

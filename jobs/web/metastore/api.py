@@ -65,7 +65,7 @@ class AdditionSerializer(serializers.Serializer[Any]):
 
 
 class TablesQuery(WaitQuery):
-    cursor = serializers.CharField(required=False, max_length=metastore.MAX_NAME)
+    cursor = serializers.CharField(required=False, max_length=metastore.MAX_CURSOR)
 
 
 class AdditionBody(Body):

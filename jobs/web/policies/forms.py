@@ -13,7 +13,9 @@ from jobs.policy.services import NAME_LENGTH, Terms
 CLASSES = [
     ("", "any"),
     (PolicyRule.TableClass.WHOLE_TABLE.value, "a whole table"),
-    (PolicyRule.TableClass.ORDINARY.value, "a part of a table"),
+    (PolicyRule.TableClass.SHORT_RETENTION.value, "less than 7 days of retention"),
+    (PolicyRule.TableClass.IRREVERSIBLE.value, "what can’t be taken back"),
+    (PolicyRule.TableClass.ORDINARY.value, "an ordinary change"),
 ]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -17,7 +16,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from console.base.pagination import Key, Page, page
-from console.templatetags.levee import short_id, size, unknown
+from console.templatetags.levee import day_and_clock, short_id, size, unknown
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_late, seconds_text
 from jobs.web.streams.charts import DRAWN
@@ -93,7 +92,7 @@ UNKNOWN_TIME = unknown(LOST)
 NO_ID = unknown()
 
 CELL = '<td class="n">{}</td>'
-READ = '<td class="lv-nowrap"><time datetime="{}" title="{} UTC">{}</time></td>' + 2 * CELL
+READ = '<td class="lv-nowrap">{}</td>' + 2 * CELL
 WROTE = 4 * CELL
 SKIPPED = '<td class="n" colspan="4"><span class="lv-quiet">skipped: Delta had it already</span></td>'
 VERSION = '<td class="n"><a href="{}">{}</a></td>'
@@ -108,7 +107,7 @@ ROUND = '<dt>Round</dt><dd><a href="{}">job {}</a></dd>'
 def _cells(batch: StreamBatch, links: _Links) -> str:
     wrote = () if batch.skipped else _wrote(batch)
     pattern = READ + (SKIPPED if batch.skipped else WROTE)
-    read = (*_times(batch.at), seconds_text(batch.took_ms) or UNKNOWN_TIME, _count(batch.input_rows))
+    read = (day_and_clock(batch.at), seconds_text(batch.took_ms) or UNKNOWN_TIME, _count(batch.input_rows))
     if batch.version is None:
         return format_html(pattern + CELL, *read, *wrote, NO_VERSION)
     return format_html(pattern + VERSION, *read, *wrote, links.commit(batch.version), f"{batch.version:,}")
@@ -117,12 +116,6 @@ def _cells(batch: StreamBatch, links: _Links) -> str:
 def _wrote(batch: StreamBatch) -> tuple[str, ...]:
     rows, files = _count(batch.rows_out, NOT_REPORTED), (_count(batch.files_added), _count(batch.files_removed))
     return rows, *files, size(batch.bytes_added)
-
-
-def _times(at: datetime) -> tuple[str, str, str]:
-    """Day and time in UTC, for programs, in full and in short: the batches of a page may be of several days."""
-    moment = at.astimezone(UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}", f"{moment:%Y-%m-%d %H:%M:%S}", f"{moment:%-d %b %H:%M:%S}"
 
 
 def _count(value: int | None, otherwise: str = UNKNOWN) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from console.base import zones
 from console.templatetags.levee import duration
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_late, seconds_text
-from tables.web.charts import LEFT, WIDTH, Tick, nice_steps
+from tables.web.charts.axes import LEFT, WIDTH, Tick, nice_steps
 
 LATELY = 24  # batches in a row of the list
 DRAWN = 48  # batches in the drawing
@@ -102,7 +103,11 @@ def _times(batches: Sequence[StreamBatch], slot: float) -> list[Tick]:
     shape = "%H:%M" if batches[last].at - batches[0].at < timedelta(days=1) else "%-d %b"
     ends = {last: "end"} if last >= DRAWN - 5 else {}  # else it would be cut off
     return [
-        Tick(round(LEFT + (place + (place in ends)) * slot, 1), f"{batches[place].at:{shape}}", ends.get(place, ""))
+        Tick(
+            round(LEFT + (place + (place in ends)) * slot, 1),
+            f"{zones.local(batches[place].at):{shape}}",
+            ends.get(place, ""),
+        )
         for place in places
     ]
 

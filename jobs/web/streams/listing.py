@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ from django.utils.text import Truncator
 
 from console.accounts.models import Person
 from console.base.pagination import Key, Page, page
-from console.templatetags.levee import StateLook, ago, duration, state_line, unknown
+from console.templatetags.formatting.looks import StateLook
+from console.templatetags.levee import ago, duration, state_line, unknown
 from jobs.domain.states import State
 from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.streams import queries
@@ -26,7 +28,9 @@ from jobs.web.streams.states import BEHIND, LOOKS, condition_of
 from tables.models import Table
 
 BY_NAME = (Key("name"), Key("id"))
-WAITS = StateLook("wait", "user-check", "Waits for approval")
+FAILED_FIRST = (Key("rank"), *BY_NAME)
+ORDERS = {"name": BY_NAME, "failed": FAILED_FIRST}
+WAITS = StateLook("wait", "user-check", "Waiting for approval")
 STATES = (Stream.State.RUNNING, Stream.State.STOPPING, Stream.State.FAILED, Stream.State.STOPPED)
 STOPPED_BY = "Stopped by "
 # What a row shows of a stream and its tables.
@@ -58,33 +62,42 @@ class Row:
     is_behind: bool
 
 
-def listed(person: Person, limit: int, cursor: str, state: str = "") -> Page[Stream]:
-    """The person's streams by name, of one state if any, each with its `last` batch, the times of the `lately` ones, and `waits`.
+def listed(
+    person: Person,
+    limit: int,
+    cursor: str,
+    state: str = "",
+    order: tuple[Key, ...] = BY_NAME,
+    table: uuid.UUID | None = None,
+) -> Page[Stream]:
+    """The person's streams, by name unless told, of one state and of one table if any. One query.
 
-    One query.
+    Each has its `last` batch, the times of the `lately` ones, and `waits`.
     """
     batches = StreamBatch.objects.filter(stream=OuterRef("pk")).order_by("-id")
     waiting = StreamRound.objects.filter(stream=OuterRef("pk"), booked_at=None, job__state=State.AWAITING_APPROVAL)
     told = JSONObject(at="at", took_ms="took_ms", rows_out="rows_out", skipped="skipped")
     # A table's row is long: what a search looks through, its layout, its health.
-    visible = queries.visible_to(person).select_related(None).select_related("table", "source_table")
+    visible = queries.touching(person, table).select_related(None).select_related("table", "source_table")
     streams = visible.only(*SHOWN).annotate(
         waits=Exists(waiting),
+        rank=queries.RANK,
         last=Subquery(batches.values(told=told)[:1]),
         lately=ArraySubquery(batches.values("took_ms")[:LATELY]),
     )
-    return page(streams.filter(state=state) if state else streams, BY_NAME, limit, cursor)
+    return page(streams.filter(state=state) if state else streams, order, limit, cursor)
 
 
-def states(chosen: str) -> list[dict[str, Any]]:
+def states(chosen: str, table: uuid.UUID | None = None) -> list[dict[str, Any]]:
     """Links that narrow the list: to each state, and to all of them."""
     links = [("", "All"), *((state.value, state.label) for state in STATES)]
-    return [{"text": text, "url": f"?state={value}", "is_current": value == chosen} for value, text in links]
+    of_table = f"&table={table}" if table else ""
+    return [{"text": text, "url": f"?state={value}{of_table}", "is_current": value == chosen} for value, text in links]
 
 
-def counted(person: Person) -> str:
+def counted(person: Person, table: uuid.UUID | None = None) -> str:
     """6 streams: 3 running, 1 failed, 2 stopped."""
-    found = dict(queries.visible_to(person).order_by().values_list("state").annotate(Count("pk")))
+    found = dict(queries.touching(person, table).order_by().values_list("state").annotate(Count("pk")))
     total = sum(found.values())
     parts = [f"{found[state]:,} {state.label.lower()}" for state in STATES if found.get(state)]
     return f"{total:,} stream{'' if total == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"

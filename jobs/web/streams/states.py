@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from console.templatetags.levee import StateLook, duration
+from console.templatetags.formatting.looks import StateLook
+from console.templatetags.levee import duration
 from jobs.models import Stream
 
 LOOKS: Mapping[str, StateLook] = {

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.lists import listing_of
+from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -24,12 +24,14 @@ from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
+from jobs.streams.sources import uuid_of
 from jobs.web.kinds import STREAMS
 from jobs.web.streams import batch_rows, listing, rates, round_lines, states
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.forms import EditForm, StreamForm, values_of
 from jobs.web.streams.lags import lag_of
+from tables.catalog.listing import visible_to
 
 PAGE = 50
 # Refusals that a person can mend on the page where they asked.
@@ -39,19 +41,22 @@ SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 @requires(Permission.TABLE_READ)
 @require_GET
 def streams(request: HttpRequest) -> HttpResponse:
-    """Every stream into a table that you may see, by name; of one state if you ask for it."""
+    """Every stream into a table that you may see, by name; of one state, of one table, if you ask for it."""
     person = person_of(request)
     arranged = listing_of(person, STREAMS, request.GET)
     state = request.GET.get("state", "")
     state = state if state in Stream.State.values else ""
-    found = listing.listed(person, arranged.rows, request.GET.get("cursor", ""), state)
+    order = arranged.order_asked(request.GET, "name")
+    table = uuid_of(request.GET.get("table", ""))
+    found = listing.listed(person, arranged.rows, request.GET.get("cursor", ""), state, listing.ORDERS[order], table)
     context = {
-        "states": listing.states(state),
-        "is_narrowed": bool(state),
+        "states": listing.states(state, table),
+        "is_narrowed": bool(state or table),
+        "table": visible_to(person).only("name").filter(pk=table).first() if table else None,
         "listing": arranged,
         "rows": [listing.row(stream) for stream in found.rows],
-        "page": pager(request.GET, found, "Next", previous_text="Previous"),
-        "counted": listing.counted(person),  # by state, of all pages
+        "page": pager(in_order(request.GET, order), found, "Next", previous_text="Previous"),
+        "counted": listing.counted(person, table),  # by state, of all pages
         "may_create": person.may(Permission.JOB_REQUEST),
     }
     return render(request, "jobs/streams/list.html", context)

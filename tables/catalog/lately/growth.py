@@ -15,6 +15,7 @@ from tables.catalog.listing import visible_to
 from tables.models import Table, TableDay
 
 SHOWN = 6
+COLUMNS = ("name", "incarnation", "size_bytes", "last_commit_at")  # of a table: the others are wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,12 @@ class Growth:
     table: Table
     sizes: list[int | None]
     grown: int | None
+    last_day: date
+
+    @property
+    def days(self) -> list[date]:
+        """The days of the `sizes`, UTC."""
+        return [self.last_day - timedelta(days=back) for back in reversed(range(len(self.sizes)))]
 
 
 def of_largest(person: Person) -> list[Growth]:
@@ -31,7 +38,7 @@ def of_largest(person: Person) -> list[Growth]:
     today = timezone.now().astimezone(UTC).date()
     # The list's own order, which an index has.
     by_size = visible_to(person).order_by(Coalesce("size_bytes", Value(-1)).desc(), "id")
-    tables = [table for table in by_size[:SHOWN] if table.size_bytes is not None]
+    tables = [table for table in by_size.only(*COLUMNS)[:SHOWN] if table.size_bytes is not None]
     grown: dict[tuple[object, int], dict[date, int | None]] = {}
     rows = TableDay.objects.filter(table__in=[t.pk for t in tables], day__gt=today - timedelta(days=DAYS))
     for row in rows.values_list("table_id", "incarnation", "day", "bytes_grown"):
@@ -47,4 +54,4 @@ def _growth(table: Table, grown: dict[date, int | None], today: date) -> Growth:
         size = None if size is None or step is None or size < step else size - step
         sizes.append(size)
     known = table.size_bytes is not None and size is not None
-    return Growth(table, sizes[::-1], (table.size_bytes or 0) - (size or 0) if known else None)
+    return Growth(table, sizes[::-1], (table.size_bytes or 0) - (size or 0) if known else None, today)

@@ -24,6 +24,7 @@ from tables.deltalog.read.storage import Entry, Storage, StorageError
 from tables.deltalog.state.listing import Checkpoint
 from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
 
+_REMOVE_LEAVES = frozenset(("path", "deletionTimestamp", "size", "deletionVector"))
 _SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
 
 
@@ -107,6 +108,27 @@ class CheckpointReader:
         for sidecar in self._sidecars:
             name = self._sidecar_name(sidecar)
             yield from self._parquet_files(f"{SIDECARS}/{name}", f"_sidecars/{name}")
+
+    def removed(self) -> Iterator[dict[str, Any]]:
+        """The checkpoint's tombstones as the log has them: `path`, `deletionTimestamp`, `size`, `deletionVector`, where given."""
+        for entry in self.checkpoint.files:
+            if entry.name.endswith(".json"):
+                yield from (value for name, value in self._json_actions(entry) if name == "remove")
+            else:
+                yield from self._parquet_removed(f"{LOG}/{entry.name}")
+        for sidecar in self._sidecars:
+            yield from self._parquet_removed(f"{SIDECARS}/{self._sidecar_name(sidecar)}")
+
+    def _parquet_removed(self, path: str) -> Iterator[dict[str, Any]]:
+        metadata, columns = self._footer(path)
+        kind = columns.get("remove")
+        if kind is None or not pa.types.is_struct(kind):
+            return
+        leaves = [f"remove.{field.name}" for field in kind if field.name in _REMOVE_LEAVES]
+        for batch in self._batches(path, metadata, leaves):
+            with _sound(path):
+                values = batch.column("remove").drop_null().to_pylist(maps_as_pydicts="lossy")
+            yield from values
 
     def _sidecar_name(self, sidecar: Sidecar) -> str:
         """The protocol keeps sidecars in `_sidecars`; a path to anywhere else is refused, not followed."""

@@ -12,6 +12,7 @@ from obstore.store import ObjectStore, from_url
 
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.storage import CHUNK, Entry, StorageError
+from tables.deltalog.read.store_errors import turning_panics
 
 
 class ObjectStorage:
@@ -40,12 +41,14 @@ class ObjectStorage:
         seen = f"{prefix}{after}" if after else ""
         try:
             try:
-                for batch in obstore.list(self._store, prefix, offset=seen or None):
-                    page = cast(list[dict[str, Any]], batch)
-                    yield from _direct_children(page, prefix)
-                    seen = str(page[-1]["path"]) if page else seen
+                with turning_panics:
+                    for batch in obstore.list(self._store, prefix, offset=seen or None):
+                        page = cast(list[dict[str, Any]], batch)
+                        yield from _direct_children(page, prefix)
+                        seen = str(page[-1]["path"]) if page else seen
             except InvalidPathError:  # a key like a//b somewhere below, for which obstore drops its page
-                found = obstore.list_with_delimiter(self._store, prefix)
+                with turning_panics:
+                    found = obstore.list_with_delimiter(self._store, prefix)
                 direct = cast(list[dict[str, Any]], found["objects"])
                 yield from _direct_children([meta for meta in direct if str(meta["path"]) > seen], prefix)
         except FileNotFoundError:
@@ -61,7 +64,9 @@ class ObjectStorage:
 
     def entry(self, path: str) -> Entry | None:
         try:
-            return _entry(path.rsplit("/", 1)[-1], cast(dict[str, Any], obstore.head(self._store, self._prefix + path)))
+            with turning_panics:
+                meta = cast(dict[str, Any], obstore.head(self._store, self._prefix + path))
+            return _entry(path.rsplit("/", 1)[-1], meta)
         except FileNotFoundError:
             return None
         except BaseError as error:
@@ -69,10 +74,11 @@ class ObjectStorage:
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         try:
-            for chunk in obstore.get(self._store, self._prefix + path).stream(min_chunk_size=CHUNK):
-                view = memoryview(chunk)
-                for start in range(0, len(view), CHUNK):
-                    yield bytes(view[start : start + CHUNK])
+            with turning_panics:
+                for chunk in obstore.get(self._store, self._prefix + path).stream(min_chunk_size=CHUNK):
+                    view = memoryview(chunk)
+                    for start in range(0, len(view), CHUNK):
+                        yield bytes(view[start : start + CHUNK])
         except FileNotFoundError:
             raise StorageError("the object is missing", missing=True) from None
         except BaseError as error:
@@ -80,7 +86,8 @@ class ObjectStorage:
 
     def open(self, path: str) -> BinaryIO:
         try:
-            reader = obstore.open_reader(self._store, self._prefix + path)
+            with turning_panics:
+                reader = obstore.open_reader(self._store, self._prefix + path)
             return cast(BinaryIO, io.BufferedReader(_Object(self._store, reader), 4 * CHUNK))
         except FileNotFoundError:
             raise StorageError("the object is missing", missing=True) from None
@@ -109,7 +116,8 @@ class _Object(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            piece = memoryview(self._reader.read(len(buffer)))
+            with turning_panics:
+                piece = memoryview(self._reader.read(len(buffer)))
         except BaseError as error:
             raise StorageError(f"the object can't be read: {object_stores.refused(self._store, error)}") from None
         buffer[: len(piece)] = piece

@@ -20,7 +20,7 @@ from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
 from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import Refusal, refusal
+from tables.deltalog.read.store_errors import Refusal, refusal, turning_panics
 
 SCHEMES = ("s3", "s3a")
 _URI = re.compile(r"(s3a?)://([^/]+)/?(.*)", re.DOTALL)
@@ -80,12 +80,31 @@ class ObjectStoreOptions:
         scheme, separator, host = self.endpoint.partition("://")
         return self.endpoint if self.path_style or not separator else f"{scheme}://{self.bucket}.{host}"
 
+    def require_address(self) -> None:
+        """Raises StorageError where requests would go to what is no address, as `bucket.127.0.0.1`."""
+        own = f"https://{self.bucket}.s3.amazonaws.com"
+        if not is_address(self._address() or own):
+            raise StorageError(f"the bucket {self.bucket} can't be asked as it is described: {_NO_ADDRESS}")
+
     def store(self, patience: Patience = PATIENT) -> S3Store:
         """The bucket as obstore opens it; no request is sent yet. Raises StorageError for what it can't use."""
+        self.require_address()
         try:
             return S3Store(self.bucket, **self.for_obstore(patience))
         except BaseError:
             raise StorageError(f"the bucket {self.bucket} can't be opened as it is described") from None
+
+
+_NO_ADDRESS = "its endpoint, or the bucket's name in front of it, is no host. Change the endpoint, or set path style"
+
+
+def is_address(url: str) -> bool:
+    """Whether obstore can read a URL. A request to one that it can't read doesn't fail but panics."""
+    try:
+        obstore.parse_scheme(url)
+    except ValueError:
+        return False
+    return True
 
 
 Lookup = Callable[[str], ObjectStoreOptions | None]
@@ -116,11 +135,12 @@ def patience() -> Patience:
 
 
 def options_of(uri: str) -> ObjectStoreOptions:
-    """The description of the bucket that a URI names. Raises StorageError when no root says how to reach it."""
+    """The description of the bucket that a URI names. Raises StorageError when no root says how to reach it, or none can by that."""
     bucket, _ = split(uri)
     options = _lookup(bucket)
     if options is None:
         raise StorageError(f"no root says how to reach the bucket {bucket}")
+    options.require_address()
     return options
 
 
@@ -147,13 +167,17 @@ def opened(uri: str) -> tuple[S3Store, str]:
 
 def refused(store: object, error: Exception) -> Refusal:
     """What an exception of obstore's means; a refusal of all that is asked is remembered for a store of `opened`'s."""
-    why = refusal(error)
+    why = refusal(error, path_style=_is_path_style(store))
     if why.everywhere:
         with _lock:
             for bucket, (_, known) in _opened.items():
                 if known is store:
                     _away[bucket] = (known, time.monotonic() + AWAY_SECONDS, str(why))
     return why
+
+
+def _is_path_style(store: object) -> bool:
+    return not isinstance(store, S3Store) or str(store.config.get("virtual_hosted_style_request")).lower() != "true"
 
 
 def is_away(uri: str) -> bool:
@@ -175,7 +199,8 @@ def holds_key(uri: str) -> bool:
     """Whether any key lies below the prefix: of at most one page of names. Raises StorageError."""
     store, key = opened(uri)
     try:
-        return any(True for page in obstore.list(store, f"{key}/" if key else None, chunk_size=1) if page)
+        with turning_panics:
+            return any(True for page in obstore.list(store, f"{key}/" if key else None, chunk_size=1) if page)
     except InvalidPathError:
         return True  # one that can't be read is one
     except BaseError as error:

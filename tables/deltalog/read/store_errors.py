@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from obstore.exceptions import InvalidPathError, NotFoundError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import (
+    BaseError,
+    InvalidPathError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _REGION = re.compile(r"<Region>([a-z0-9-]{1,40})</Region>")
@@ -46,8 +52,28 @@ class Refusal:
         return self.text
 
 
-def refusal(error: Exception) -> Refusal:
-    """What an exception of obstore's means."""
+class Panicked(BaseError):
+    """obstore gave up a request by a panic, which is no Exception: unturned, it would end the whole process's work."""
+
+
+class _Turning:
+    """As a context: `except` can't name the type of a panic, which is in no module that can be imported."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and (kind.__module__, kind.__name__) == ("pyo3_runtime", "PanicException"):
+            raise Panicked from None
+
+
+turning_panics = _Turning()  # around each call of obstore, within what handles its errors
+
+
+def refusal(error: Exception, *, path_style: bool = True) -> Refusal:
+    """What an exception of obstore's means, of a store that is asked by this style."""
+    if isinstance(error, Panicked):
+        return Refusal("the bucket can’t be asked as it is described", "endpoint")
     text = str(error)
     code = match[1] if (match := _CODE.search(text)) else ""
     if code in _SAID:
@@ -63,10 +89,10 @@ def refusal(error: Exception) -> Refusal:
         return Refusal("the store refuses the key", "key_id", everywhere=False)
     if isinstance(error, NotFoundError | FileNotFoundError):
         return Refusal("it is not there", "", everywhere=False)
-    return _unclear(text)
+    return _unclear(text, path_style=path_style)
 
 
-def _unclear(text: str) -> Refusal:
+def _unclear(text: str, *, path_style: bool) -> Refusal:
     status = int(match[1]) if (match := _STATUS.search(text)) else 0
     if status in (401, 403):
         return Refusal("the store refuses the key", "key_id", everywhere=status == 401)
@@ -76,4 +102,6 @@ def _unclear(text: str) -> Refusal:
         return Refusal(f"the store is overloaded or out of order (HTTP {status})", "endpoint")
     if status:
         return Refusal(f"the store answers HTTP {status}", "endpoint", everywhere=status not in _OF_ONE_OBJECT)
-    return Refusal("the endpoint doesn’t answer", "endpoint")
+    # The bucket's own host name is then what isn't there.
+    other = "" if path_style else "; or the store wants path style"
+    return Refusal(f"the endpoint doesn’t answer{other}", "endpoint")

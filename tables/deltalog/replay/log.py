@@ -112,6 +112,15 @@ class DeltaLog:
             _require_all(listing, since)
         return found
 
+    def find_marks(self, job_id: str, since: int | None = None) -> list[Commit]:
+        """Every commit after `since` that `find_mark` would take, oldest first. Raises StorageError as it does."""
+        listing = self.listing(since)
+        commits = {version: entry for version, entry in listing.commits.items() if since is None or version > since}
+        if since is not None:
+            _require_all(listing, since)
+        found = [self._first_marked(job_id, {version: entry}) for version, entry in sorted(commits.items())]
+        return [commit for commit in found if commit is not None]
+
     def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[Commit | None, int]:
         """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at.
 

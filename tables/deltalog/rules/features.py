@@ -98,7 +98,10 @@ _FEATURES = (
         removable=True,
     ),
     Feature(
-        "geospatial-dev", "As geospatial, in an early form.", "Must know the early form of the types geometry and geography."
+        "geospatial-dev",
+        "As geospatial, in an early form.",
+        "Must know the early form of the types geometry and geography.",
+        removable=True,
     ),
     Feature(
         "timestampNtz", "Must write timestamps without a time zone as such.", "Must know the type timestamp without a time zone."

@@ -31,6 +31,7 @@ def _p(name: str, default: str | None, meaning: str) -> Property:
 
 _PROPERTIES = (
     _p("appendOnly", "false", "Rows can be added but not deleted or changed."),
+    _p("autoOptimize", None, "The older name of delta.autoOptimize.autoCompact."),
     _p("autoOptimize.autoCompact", None, "Small files are joined after a write; unset, the session decides."),
     _p("autoOptimize.optimizeWrite", None, "Data is shuffled before a write so that files become larger; unset, the session decides."),
     _p("castIcebergTimeType", "false", "Iceberg's time of day is read as a number when an Iceberg table is converted."),
@@ -51,6 +52,7 @@ _PROPERTIES = (
     _p("deletedFileRetentionDuration", "interval 1 week",
        "How long removed files are kept from vacuum, and how far back versions can be read, restored and followed."),
     _p("dropFeatureTruncateHistory.retentionDuration", "interval 24 hours", "The wait before history can be cut to drop a feature."),
+    _p("enableChangeDataCapture", None, "The older name of delta.enableChangeDataFeed, which comes first if both are set."),
     _p("enableChangeDataFeed", "false", "Changes of rows can be read from version to version."),
     _p("enableDeletionVectors", "false", "Deletes may mark rows instead of rewriting files."),
     _p("enableExpiredLogCleanup", "true", "Commits older than the log retention are removed after a checkpoint."),
@@ -64,6 +66,7 @@ _PROPERTIES = (
     _p("enableTypeWidening", "false", "A column's type can be widened without rewriting files."),
     _p("enableVariantShredding", "false", "Variant values may be split into columns."),
     _p("ignoreIcebergBucketPartition", "false", "Bucket partitions are ignored when an Iceberg table is converted."),
+    _p("ignoreProtocolDefaults", None, "Read by CREATE TABLE alone: the session's defaults for the protocol don't count."),
     _p("inCommitTimestampEnablementTimestamp", None, "When in-commit timestamps began, in milliseconds; kept by Delta."),
     _p("inCommitTimestampEnablementVersion", None, "The version in which in-commit timestamps began; kept by Delta."),
     _p("isolationLevel", "Serializable", "How strictly concurrent writes are checked; Delta accepts only Serializable."),
@@ -73,6 +76,8 @@ _PROPERTIES = (
     _p("parquet.format.version", "1.0.0", "The parquet format version of new files."),
     _p("randomizeFilePrefixes", "false", "New files get random folders instead of partition folders."),
     _p("randomPrefixLength", "2", "Length of those random folder names."),
+    _p("redirectReaderWriter-preview", None, "Where reads and writes of the table go instead (preview)."),
+    _p("redirectWriterOnly-preview", None, "Where writes to the table go instead (preview)."),
     _p("requireCheckpointProtectionBeforeVersion", "0", "The log before this version may only be cleaned as a whole."),
     _p("rowTracking.materializedRowCommitVersionColumnName", None, "The hidden column that holds row commit versions; kept by Delta."),
     _p("rowTracking.materializedRowIdColumnName", None, "The hidden column that holds row ids; kept by Delta."),
@@ -80,6 +85,7 @@ _PROPERTIES = (
     _p("sampleRetentionDuration", "interval 7 days", "How long samples of the table's data are kept."),
     _p("setTransactionRetentionDuration", None, "How long an application's own versions are remembered; unset, for ever."),
     _p("universalFormat.enabledFormats", "", "Other formats whose metadata is written beside Delta's (iceberg, hudi)."),
+    _p("universalFormat.iceberg.atomicConversion.supported", "false", "Metadata for Iceberg is written in the same commit."),
     _p("writePartitionColumnsToParquet", None, "Partition columns are written into the data files too."),
 )  # fmt: skip
 

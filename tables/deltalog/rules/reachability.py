@@ -34,11 +34,12 @@ class VersionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Vacuum:
-    """A vacuum that completed: files removed longer than `retention` before `at` were deleted."""
+    """A vacuum: files removed longer than `retention` before `at` were deleted; some of them, if it didn't complete."""
 
     version: int
     at: datetime
     retention: timedelta
+    completed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +11,26 @@ from typing import Any
 from tables.deltalog.read.lines import parse_json
 
 MAPPING_ID = "delta.columnMapping.id"
+HIGHEST_ID = "delta.columnMapping.maxColumnId"
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 GENERATED = "delta.generationExpression"
 IDENTITY = "delta.identity."
+HIGH_WATER_MARK = "delta.identity.highWaterMark"  # columns with one are always at the top of the schema
 _DEFAULT = "CURRENT_DEFAULT"
 _MAX_DEPTH = 100
 
 
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
 class SchemaError(ValueError):
     """A schema text that can't be read; the text says where."""
+
+
+def highest_id(configuration: Mapping[str, str]) -> int | None:
+    """The highest number that column mapping has given a column; 0 before the first, None for a text that is no such number."""
+    text = configuration.get(HIGHEST_ID, "0")
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def compact(schema_json: str) -> str:
@@ -27,6 +39,20 @@ def compact(schema_json: str) -> str:
         return json.dumps(parse_json(schema_json), separators=(",", ":"), ensure_ascii=False)
     except ValueError:
         return schema_json
+
+
+def without_high_water_marks(schema_json: str) -> str:
+    """A schema's text without the highest value of each identity column, which every write of rows sets anew; as it is without one."""
+    if HIGH_WATER_MARK not in schema_json:
+        return schema_json
+    try:
+        schema = parse_json(schema_json)
+    except ValueError:
+        return schema_json
+    for field_ in schema.get("fields", []) if isinstance(schema, dict) else []:
+        if isinstance(field_, dict) and isinstance(field_.get("metadata"), dict):
+            field_["metadata"].pop(HIGH_WATER_MARK, None)
+    return json.dumps(schema)
 
 
 @dataclass(frozen=True, slots=True)

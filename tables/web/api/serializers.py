@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from console.base.rest import Body, ListQuery, Text
 from tables.catalog import freshness
 from tables.catalog.listing import AGES
 from tables.deltalog.rules.reachability import Reach
-from tables.history import partitions
+from tables.history import partitions, removed_files
 from tables.history.queries import Day
 from tables.models import Commit, Explanation, Table
 from tables.rules import health
@@ -288,8 +289,8 @@ def table_json(table: Table) -> dict[str, Any]:
 
 def health_json(table: Table) -> list[dict[str, Any]]:
     """The findings of the last sync, and those that time has added."""
-    late = freshness.late_finding(table)
-    return [*table.health, late.as_json()] if late else list(table.health)
+    by_time = (freshness.late_finding(table), removed_files.finding_of(table, timezone.now()))
+    return [*table.health, *(finding.as_json() for finding in by_time if finding)]
 
 
 def commit_json(commit: Commit, there: Reach) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm
 from tables.web.kinds import TABLES
-from tables.web.table_state import state_of
+from tables.web.list.rows import rows_of
 
 FINDINGS = 200
 FRESH = 50
@@ -45,8 +45,9 @@ def table_list(request: HttpRequest) -> HttpResponse:
     order = request.GET.get("order", "") or usual
     table_page = listing.table_page(person, wanted, order, arranged.rows, request.GET.get("cursor", ""))
     is_all = table_page.next is None and table_page.previous is None
+    columns = [name for name, _ in TABLES.columns if name in arranged.columns]
     context = {
-        "rows": [{"table": table, "state": state_of(table)} for table in table_page.rows],
+        "rows": rows_of(table_page.rows, columns, may_convert=person.may(Permission.JOB_REQUEST)),
         "listing": arranged,
         "heads": _heads(request, order, arranged),
         "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
@@ -54,7 +55,6 @@ def table_list(request: HttpRequest) -> HttpResponse:
         "page": pager(in_order(request.GET, order), table_page, "Next", text=_order_text(order)),
         "wanted": wanted,
         "order": order,
-        "may_convert": person.may(Permission.JOB_REQUEST),
         "streams": ports.streams_named(person, wanted.q),
     }
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.templatetags.levee import StateLook
+from console.templatetags.formatting.looks import StateLook
 from tables.catalog import object_stores, root_figures
 from tables.catalog.root_figures import Figures
 from tables.deltalog.read.hdfs import user_name

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import groupby
 
 from tables.deltalog.rules.reachability import Reach
-from tables.web.charts import spark
+from tables.web.charts.commits import spark
 from tables.web.table.commit_lines import CommitRow, files_text, signed, signed_bytes
 
 SHORTEST = 5  # commits; fewer are shown one by one

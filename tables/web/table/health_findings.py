@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -15,9 +16,14 @@ from tables.web.api.serializers import health_json
 SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
 
 
-def findings(table: Table) -> list[dict[str, Any]]:
-    """The health findings as rows of a list: `measured` and `limit` in words, and where to look; empty when all is well."""
-    return [{**finding, **_measured(table, finding)} for finding in health_json(table)]
+def findings(table: Table, acts: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    """The health findings as rows of a list: `measured` and `limit` in words, where to look, and the command that mends it.
+
+    `acts` are the addresses of commands that the person may ask for, by the names in `MENDED_BY`. Empty when all is well.
+    """
+    return [
+        {**finding, **_measured(table, finding), "mend": _mend(table, finding, acts)} for finding in health_json(table)
+    ]
 
 
 def _of_files(share: float) -> str:
@@ -31,17 +37,48 @@ def _plain(value: float | str) -> str:
 _Code = health.Code
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
+    _Code.DELETION_VECTORS.value: _of_files,
     _Code.MISSING_STATISTICS.value: _of_files,
     _Code.SKEW.value: "{:,.1f} ×".format,
     _Code.NO_CHECKPOINT.value: "{:,} commits".format,
     _Code.LONG_LOG.value: lambda length: str(size(length)),
     _Code.STALE_SYNC.value: "{:,} days".format,
+    _Code.OLD_FILES.value: lambda length: str(size(length)),
 }
+_IN_LAYOUT = (
+    _Code.SMALL_FILES.value,
+    _Code.DELETION_VECTORS.value,
+    _Code.SKEW.value,
+    _Code.MISSING_STATISTICS.value,
+)
 _LOOK_AT = {
-    **dict.fromkeys((_Code.SMALL_FILES.value, _Code.SKEW.value, _Code.MISSING_STATISTICS.value), "layout"),
+    **dict.fromkeys(_IN_LAYOUT, "layout"),
     **dict.fromkeys((_Code.NO_CHECKPOINT.value, _Code.LONG_LOG.value, _Code.RECREATED.value), "history"),
     _Code.NEEDS_FEATURE.value: "protocol",
 }
+
+
+# The command that mends a finding: its address among `acts`, the link's text, and the layout's condition that it is filled in with.
+MENDED_BY = {
+    _Code.SMALL_FILES.value: ("optimize_url", "Optimize…", "most_small"),
+    _Code.DELETION_VECTORS.value: ("reorg_url", "Purge…", "most_vectors"),
+    _Code.OLD_FILES.value: ("vacuum_url", "Vacuum…", ""),
+}
+
+
+def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, str | None]) -> dict[str, str] | None:
+    """The link to the command, filled in with the partitions that most of it lies in."""
+    act, text, condition = MENDED_BY.get(str(finding["code"]), ("", "", ""))
+    address, predicate = acts.get(act), (table.layout or {}).get(condition)
+    if not address:
+        return None
+    schedule = acts.get("schedule_url")
+    return {
+        "text": text,
+        "url": f"{address}?{urlencode({'predicate': predicate})}" if predicate else address,
+        # Without the condition: the partitions of today aren't those of another night.
+        "schedule": f"{schedule}&{urlencode({'command': act.removesuffix('_url')})}" if schedule else "",
+    }
 
 
 def _measured(table: Table, finding: Mapping[str, Any]) -> dict[str, Any]:

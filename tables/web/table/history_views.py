@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from console.accounts.lists import listing_of
+from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -22,7 +22,9 @@ from tables import ports
 from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
 from tables.history.reachability import Reach, joined
 from tables.models import Commit, Table
-from tables.web import charts
+from tables.web.charts.commits import commits_by_day
+from tables.web.charts.growth import rows_over_time, rows_over_versions, sizes_over_versions
+from tables.web.charts.strip import strip
 from tables.web.forms import HistoryForm
 from tables.web.kinds import HISTORY
 from tables.web.list.views import shown
@@ -32,6 +34,7 @@ from tables.web.table.shared import start_of, table_page
 MOST_COMMITS = 400  # on a page where most lie in runs
 FILES = 50
 ACTS = 15
+WORDS = {"newest": {"next_text": "Older"}, "oldest": {"next_text": "Newer", "previous_text": "Older"}}
 
 
 @requires(Permission.TABLE_READ)
@@ -46,8 +49,11 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
     reach = Reach(table)
     arranged = listing_of(person_of(request), HISTORY, request.GET)
-    page, rows = _lines(request, table, wanted, incarnation, reach, arranged.rows)
-    context = {
+    order = arranged.order_asked(request.GET, "newest")
+    page, rows = _lines(request, table, wanted, incarnation, reach, arranged.rows, is_newest_first=order == "newest")
+    context: dict[str, Any] = {
+        "is_oldest_first": order == "oldest",
+        "unfolded_order": "newest" if order == "oldest" else request.GET.get("order"),
         "listing": arranged,
         "rows": rows,
         "is_unfolded": "unfold" in request.GET,
@@ -59,20 +65,22 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     context["commits_url"] = reverse("tables:commit", args=[table.pk, 0]).removesuffix("0/")
     if begins := wanted.before is None and not request.GET.get("cursor"):
         context |= _drawn(reach) | _acts(person_of(request), table)
-    return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, page))
+    return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, page, order))
 
 
 Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.Run]]
 
 
 def _lines(
-    request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach, commits: int
-) -> Lines:
+    request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach, commits: int,
+    *, is_newest_first: bool,
+) -> Lines:  # fmt: skip
     """A page of the history, runs folded unless they are to be opened; where it folds to little, a longer one."""
     person, cursor = person_of(request), request.GET.get("cursor", "")
+    order = queries.NEWEST if is_newest_first else queries.OLDEST
 
     def read(limit: int) -> tuple[Page[Commit], list[commit_lines.CommitRow]]:
-        page = queries.history_page(table, wanted, limit, cursor, incarnation)
+        page = queries.history_page(table, wanted, limit, cursor, incarnation, order)
         known = explained.of_commits(table, incarnation, [commit.version for commit in page.rows])
         jobs = ports.jobs_of(person, page.rows)
         return page, commit_lines.commit_rows(page.rows, reach.over(page.rows), known, jobs)
@@ -80,19 +88,25 @@ def _lines(
     page, rows = read(commits)
     if "unfold" in request.GET:
         return page, rows
-    lines = folded_commits.folded(rows)
+    lines = _folded(rows, is_newest_first=is_newest_first)
     if len(lines) <= commits // 2 and (page.next or page.previous):
         page, rows = read(MOST_COMMITS)
-        lines = folded_commits.folded(rows)
+        lines = _folded(rows, is_newest_first=is_newest_first)
     return page, lines
+
+
+def _folded(
+    rows: list[commit_lines.CommitRow], *, is_newest_first: bool
+) -> Sequence[commit_lines.CommitRow | folded_commits.Run]:
+    return folded_commits.folded(rows) if is_newest_first else folded_commits.folded(rows[::-1])[::-1]
 
 
 def _drawn(reach: Reach) -> dict[str, Any]:
     """The drawings of the whole history: they stand where the list begins, and not again on each of its later pages."""
     spans = joined(reach.spans)
     destructive = operations.destructive(reach.table) if spans else []
-    strip = charts.strip(spans, destructive)
-    return {"spans": spans, "destructive": destructive[::-1], "strip": strip, **_days(reach.table)}
+    drawn = strip(spans, destructive)
+    return {"spans": spans, "destructive": destructive[::-1], "strip": drawn, **_days(reach.table)}
 
 
 def _days(table: Table) -> dict[str, Any]:
@@ -101,11 +115,11 @@ def _days(table: Table) -> dict[str, Any]:
     points = growth.by_version(table)
     return {
         "days": days,
-        "commits_drawn": charts.commits_by_day(days),
-        "rows_drawn": charts.rows_over_time(days),
+        "commits_drawn": commits_by_day(days),
+        "rows_drawn": rows_over_time(days),
         "points": points[::-1],
-        "version_sizes": charts.sizes_over_versions(points),
-        "version_rows": charts.rows_over_versions(points),
+        "version_sizes": sizes_over_versions(points),
+        "version_rows": rows_over_versions(points),
     }
 
 
@@ -123,7 +137,7 @@ def _history_filter(form: HistoryForm) -> queries.Filter:
     )
 
 
-def _reachable(request: HttpRequest, reach: Reach, page: Any) -> dict[str, Any]:
+def _reachable(request: HttpRequest, reach: Reach, page: Any, order: str) -> dict[str, Any]:
     spans = joined(reach.spans)
     restorable = [span for span in spans if span.restorable]
     return {
@@ -132,7 +146,7 @@ def _reachable(request: HttpRequest, reach: Reach, page: Any) -> dict[str, Any]:
         "oldest": restorable[0] if restorable else None,
         "expires": reach.expires_at(restorable[0]) if restorable else None,
         "retention": reach.retention,
-        "page": pager(request.GET, page, "Older"),
+        "page": pager(in_order(request.GET, order), page, **WORDS[order]),
         "earlier": list(reach.table.earlier.all()) if reach.table.incarnation else [],
     }
 

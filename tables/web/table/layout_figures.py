@@ -10,7 +10,7 @@ from console.base.pagination import pager
 from tables.history import partitions as listing
 from tables.rules.health import SMALL_FILE_BYTES
 from tables.rules.shares import percent
-from tables.web import charts
+from tables.web.charts.layout import class_text, histogram, row_skew, skew
 
 
 def layout(summary: dict[str, Any]) -> dict[str, Any]:
@@ -19,15 +19,13 @@ def layout(summary: dict[str, Any]) -> dict[str, Any]:
     partitions = summary["partitions"]
     return {
         "found": summary,
-        "histogram": charts.histogram(summary["histogram"], SMALL_FILE_BYTES),
+        "histogram": histogram(summary["histogram"], SMALL_FILE_BYTES),
         "classes": [_class(row, files, total) for row in summary["histogram"]],
         "small_share": _percent(summary["small_files"], files),
         "small_bytes_share": _percent(summary["small_bytes"], total),
         "statistics_share": _percent(summary["with_statistics"], files),
-        "skew": charts.skew(partitions["curve"], partitions["count"], partitions["median_bytes"])
-        if partitions
-        else None,
-        "rows_skew": charts.row_skew(partitions["rows_curve"], partitions["count"], partitions["median_rows"])
+        "skew": skew(partitions["curve"], partitions["count"], partitions["median_bytes"]) if partitions else None,
+        "rows_skew": row_skew(partitions["rows_curve"], partitions["count"], partitions["median_rows"])
         if partitions and partitions.get("rows_curve")
         else None,
         "largest": [_with_pairs(row) for row in partitions["largest"]] if partitions else [],
@@ -60,7 +58,7 @@ _PARTITION_ORDERS = {"size": "largest first", "rows": "most rows first", "files"
 
 
 def _class(row: dict[str, Any], files: int, total: int | None) -> dict[str, Any]:
-    text = charts.class_text(row)
+    text = class_text(row)
     return {"text": text, **row, "of_files": _percent(row["files"], files), "of_bytes": _percent(row["bytes"], total)}
 
 

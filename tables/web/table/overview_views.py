@@ -13,9 +13,9 @@ from console.accounts.roles import Permission
 from tables import ports
 from tables.history import operations, payloads, queries, streams
 from tables.record import transactions
-from tables.web import charts
+from tables.web.charts.growth import sizes_over_time
 from tables.web.list.views import shown
-from tables.web.table import health_findings, protocol_rows
+from tables.web.table import health_findings, page_header, protocol_rows
 from tables.web.table.shared import table_page, version_asked
 from tables.web.table_state import has_unguarded_writers
 
@@ -31,14 +31,14 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         request,
         table,
         "overview",
-        findings=health_findings.findings(table),
+        findings=health_findings.findings(table, page_header.mending(person_of(request), table)),
         unguarded=has_unguarded_writers(table),
         requests=ports.open_on(person_of(request), table),
         properties=own,
         defaults=others,
         changed=sum(1 for row in own if row.is_own),
         days=days,
-        growth=charts.sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
+        growth=sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
         streams=streams.streams_into(table),
         flows=ports.streams_of(person_of(request), table),
         earlier=list(table.earlier.all()) if table.incarnation else [],

@@ -30,7 +30,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
             {"text": "Tables", "url": reverse("tables:list")},
             {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
         ],
-        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tab(table),
+        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tabs(table),
         "may_sync": may(person, table, Permission.TABLE_ADD),
         "may_describe": may(person, table, Permission.TABLE_ADD),
         "may_tag": may(person, table, Permission.TAG_MANAGE),
@@ -38,11 +38,25 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "delete_url": _change_url("jobs:delete", person, table),
         "rows_url": _rows_url(person, table),
         "restore_url": _change_url("jobs:restore", person, table),
-        "optimize_url": _change_url("jobs:optimize", person, table),
+        "clone_url": _change_url("jobs:clone", person, table),
+        **mending(person, table),
+        "alter_schema_url": _change_url("jobs:alter_schema", person, table),
+        "drop_feature_url": _change_url("jobs:drop_feature", person, table),
         "moved_to": moved_to(person, table),
         "unexplained": sum(unexplained.values()),
         "unexplained_in": next(iter(unexplained), table.incarnation),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
+    }
+
+
+def mending(person: Person, table: Table) -> dict[str, str | None]:
+    """The addresses of the commands that mend a finding of its health, for people who may request them."""
+    return {
+        "optimize_url": _change_url("jobs:optimize", person, table),
+        "properties_url": _change_url("jobs:set_properties", person, table),
+        "reorg_url": _change_url("jobs:reorg", person, table),
+        "vacuum_url": _change_url("jobs:vacuum", person, table),
+        "schedule_url": _schedule_url(person, table),
     }
 
 
@@ -91,9 +105,11 @@ def has_change_feed(table: Table) -> bool:
     return str(table.properties.get(CHANGE_FEED)).lower() == "true"
 
 
-def _job_tab(table: Table) -> list[dict[str, Any]]:
-    jobs = _reversed("jobs:list")
-    return [{"text": "Jobs", "url": f"{jobs}?table={table.pk}", "current": False}] if jobs else []
+def _job_tabs(table: Table) -> list[dict[str, Any]]:
+    """The lists of its jobs and, for a Delta table, of the streams that write or read it: whoever sees the table may open both."""
+    named = [("Jobs", "jobs:list"), *([("Streams", "jobs:streams")] if table.version is not None else [])]
+    tabs = [(text, _reversed(name)) for text, name in named]
+    return [{"text": text, "url": f"{url}?table={table.pk}", "current": False} for text, url in tabs if url]
 
 
 def _convert_url(person: Person, table: Table) -> str | None:
@@ -110,6 +126,12 @@ def _change_url(name: str, person: Person, table: Table) -> str | None:
     return _reversed(name, table.pk)
 
 
+def _schedule_url(person: Person, table: Table) -> str | None:
+    """The form of a new schedule on this table; without a command it asks for one."""
+    address = _reversed("jobs:schedule_new") if _change_url("jobs:optimize", person, table) else None
+    return f"{address}?{urlencode({'table': table.pk})}" if address else None
+
+
 def _reversed(name: str, *args: object) -> str | None:
     try:
         return reverse(name, args=args)
@@ -124,10 +146,17 @@ def places(person: Person, table: Table) -> list[tuple[str, str]]:
         ("Delete rows…", _change_url("jobs:delete", person, table)),
         ("Restore…", _change_url("jobs:restore", person, table)),
         ("Optimize…", _change_url("jobs:optimize", person, table)),
+        ("Purge…", _change_url("jobs:reorg", person, table)),
+        ("Vacuum…", _change_url("jobs:vacuum", person, table)),
+        ("Change the schema…", _change_url("jobs:alter_schema", person, table)),
+        ("Clone…", _change_url("jobs:clone", person, table)),
+        ("Properties…", _change_url("jobs:set_properties", person, table)),
+        ("Drop a feature…", _change_url("jobs:drop_feature", person, table)),
+        ("New schedule…", _schedule_url(person, table)),
         ("Convert…", f"{convert}?{urlencode({'path': table.path})}" if convert else None),
         ("Describe…", reverse("tables:describe", args=[table.pk]) if may_describe(person, table) else None),
     ]
-    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tab(table)
+    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table)
     return [(text, url) for text, url in acts if url] + [(tab["text"], tab["url"]) for tab in tabs]
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from tables.deltalog.rules.schema_changes import Change, SchemaChange
 from tables.models import Commit
 from tables.ports import Act
-from tables.web.charts import NEWEST_WIDTH, STRIP_LEFT, STRIP_RIGHT, Scale, Tick, dates_on
+from tables.web.charts.axes import Tick
+from tables.web.charts.version_axis import NEWEST_WIDTH, STRIP_LEFT, STRIP_RIGHT, Scale, dates_on
 
 ROW, TOP = 22, 8  # the height of a row, and what is above the first
 BAR = 12

@@ -163,6 +163,39 @@ def test_a_commit_of_a_job_without_its_approvals_is_found(orders):
     assert verdicts(orders) == {1: ("unapproved", ["delete"])}
 
 
+def several(table, *versions, state="succeeded", **changes):
+    """A job whose run has made several commits, and whose result lists them."""
+    result = {"version": versions[-1], "details": {"commits": [{"version": version} for version in versions]}}
+    values = {"result": result, "version": versions[-1], "base_version": 0, "digest": "d" * 64, **changes}
+    policy = {"required_approvals": 0}
+    return factories.job(
+        state, table=table, command="set_properties", policy=policy, claimed_at=timezone.now(), **values
+    )
+
+
+LATE = {"state": "stale", "result": None}  # a run that was found after its end has no result
+
+
+@pytest.mark.parametrize("changes", [{}, LATE], ids=["in_time", "late"])
+def test_each_of_several_commits_of_a_job_is_explained(orders, changes):
+    job = several(orders, 1, 2, **changes)
+    commit_as(orders, job.pk)
+    synced(orders)
+    assert verdicts(orders) == {1: ("needed_none", ["delete"])}
+    Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() + timedelta(hours=-1))
+    assert "strange_stamp" not in kinds()
+
+
+@pytest.mark.parametrize("versions", [(5, 6), (0,)])
+def test_a_mark_that_was_copied_from_one_of_several_commits_is_forged(orders, versions):
+    job = several(orders, *versions)
+    commit_as(orders, job.pk)
+    synced(orders)
+    assert verdicts(orders) == {1: ("forged", ["delete"])}
+    Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() - timedelta(hours=2))
+    assert "strange_stamp" in kinds()
+
+
 FORGED = {
     "no job": lambda table: commit_as(table, uuid.uuid4()),
     "another table": lambda table: commit_as(table, delete_of(factories.TableFactory()).pk),

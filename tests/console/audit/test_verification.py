@@ -230,6 +230,19 @@ def test_a_head_removed_from_the_file_is_found(heads_file, intruder):
     assert kinds(verification.verify("tests")) == {"head_lost"}
 
 
+@pytest.mark.django_db
+def test_a_head_that_is_signed_during_the_walk_is_none_that_was_lost(monkeypatch):
+    sealed(5)
+
+    def meanwhile(last, most):
+        found = canonical.links(last, most)
+        assert heads.sign_when_due()
+        return found
+
+    monkeypatch.setattr(verification, "links", meanwhile)
+    assert kinds(verification.verify("tests")) == set()
+
+
 def test_a_forged_head_is_found(heads_file, head_lines, intruder):
     with_heads(10)
     forged = head_lines()[0] | {"hash": "0" * 64}

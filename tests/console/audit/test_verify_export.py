@@ -221,7 +221,9 @@ EVENT = st.builds(
 
 
 @pytest.mark.django_db
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(made=EVENT)
 def test_the_database_python_and_the_export_hash_the_same_for_whatever_an_event_holds(made, auditor):
     made.id = uuid.uuid4()

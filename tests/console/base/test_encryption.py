@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,21 @@ def test_many_at_once_make_one_key(home: Path) -> None:
         stored: list[Any] = list(pool.map(lambda n: encryption.encrypt(str(n), "x"), range(16)))
     assert [encryption.decrypt(each, "x") for each in stored] == [str(n) for n in range(16)]
     assert [file.name for file in home.iterdir()] == [encryption.FILE]
+
+
+def test_a_new_key_is_on_the_disk_before_anything_is_encrypted_with_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file first, and then its name."""
+    kept: list[tuple[bool, bool]] = []
+
+    def fsync(descriptor: int) -> None:
+        kept.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), (home / encryption.FILE).exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    encryption.encrypt("sesame", "x")
+    encryption.encrypt("sesame", "x")
+    assert kept == [(False, False), (True, True)]
 
 
 def test_a_key_that_is_gone_is_not_replaced_by_reading(home: Path) -> None:

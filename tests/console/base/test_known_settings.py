@@ -18,11 +18,21 @@ WRONG = [
     ("LEVEE_PUBLIC_URL", "levee.example.org"), ("LEVEE_PUBLIC_URL", "https://[::1"), ("LEVEE_PUBLIC_URL", "https://levee.example.org/x/../y"),
     ("LEVEE_DATABASE_URL", f"mysql://ann:{SECRET}@db/levee"), ("LEVEE_DATABASE_URL", f"postgresql://ann:{SECRET}@db"),
     ("LEVEE_DATABASE_URL", f"postgresql://ann:{SECRET}@[db/levee"), ("LEVEE_DATABASE_ADMIN_URL", f"postgresql://ann:{SECRET}@db:x/levee"),
-    ("LEVEE_REDIS_URL", f"amqp://:{SECRET}@queue"), ("LEVEE_REDIS_URL", "redis"),
+    ("LEVEE_DATABASE_URL", f"postgresql://ann:{SECRET}@db:0/levee"), ("LEVEE_DATABASE_URL", f"postgresql://ann:{SECRET}@db:65536/levee"),
+    ("LEVEE_REDIS_URL", f"amqp://:{SECRET}@queue"), ("LEVEE_REDIS_URL", "redis"), ("LEVEE_REDIS_URL", "redis://queue:x"),
+    ("LEVEE_REDIS_URL", f"redis://:{SECRET}/1@queue:6379"), ("LEVEE_REDIS_URL", f"redis://:{SECRET}#1@queue:6379"),
+    ("LEVEE_REDIS_URL", f"redis://:{SECRET}?1@queue:6379"), ("LEVEE_REDIS_URL", "redis://:12#34@queue:6379"),
+    ("LEVEE_REDIS_URL", "redis://:12/34@queue:6379"), ("LEVEE_REDIS_URL", "redis://:12?34@queue:6379"),
+    ("LEVEE_REDIS_URL", "redis://[::1"), ("LEVEE_REDIS_URL", "redis://queue:65536"), ("LEVEE_REDIS_URL", "redis://queue:6379/first"),
+    ("LEVEE_REDIS_URL", "unix://"), ("LEVEE_REDIS_URL", "unix://[queue/redis.sock"),
     ("LEVEE_SPARK_MASTER", "http://cluster"), ("LEVEE_SPARK_MASTER", "spark://cluster"), ("LEVEE_SPARK_SECRET", SECRET),
+    ("LEVEE_SPARK_MASTER", "localhost:7077"), ("LEVEE_SPARK_MASTER", "local["), ("LEVEE_SPARK_MASTER", "local[0]"),
+    ("LEVEE_SPARK_MASTER", "yarn-client"), ("LEVEE_SPARK_MASTER", "k8s://"), ("LEVEE_SPARK_MASTER", "spark://cluster:65536"),
+    ("LEVEE_SPARK_MASTER", "spark://a:7077,b..c:7077"), ("LEVEE_SPARK_DRIVER_HOST", "a..b"),
     ("LEVEE_SPARK_EXECUTOR_MEMORY", "2"), ("LEVEE_SPARK_EXECUTOR_CORES", "0"), ("LEVEE_SPARK_CORES_MAX", "all"),
     ("LEVEE_SPARK_DRIVER_HOST", "http://here"), ("LEVEE_SPARK_CONF", "/nowhere/spark.conf"), ("LEVEE_SPARK_CONF", "/"),
     ("LEVEE_METASTORE", "metastore:9083"), ("LEVEE_METASTORE", "thrift://metastore"), ("LEVEE_METASTORE", "thrift://a:9083,b:9083"),
+    ("LEVEE_METASTORE", "THRIFT://a:9083"), ("LEVEE_METASTORE", "thrift://a..b:9083"), ("LEVEE_METASTORE", f"thrift://{'a' * 64}:9083"),
     ("LEVEE_METASTORE", "thrift://a:x"), ("LEVEE_METASTORE", "thrift://a:9083/shop"), ("LEVEE_METASTORE", "postgresql://db:5432/metastore"),
     ("LEVEE_METASTORE", f"postgresql://hive:{SECRET}@db:5432/metastore"), ("LEVEE_METASTORE_PASSWORD", f"{SECRET}\n"),
     ("LEVEE_SECRET_KEY", SECRET), ("LEVEE_CREDENTIALS_KEY", SECRET), ("LEVEE_METRICS_TOKEN", SECRET), ("LEVEE_METRICS_TOKEN", "x y" * 20),
@@ -72,6 +82,34 @@ def test_right_ones_are_taken(tmp_path):
     database = env.database("levee_app")
     assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == ("app", "s@e", "db", "5433")
     assert database["OPTIONS"] == {"sslmode": "require"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("LEVEE_SPARK_MASTER", text) for text in ("local", "local[2]", "local[*]", "local[*,3]", "local-cluster[2,1,1024]", "yarn",
+            "k8s://https://cluster:6443", "spark://a:7077,b.c:7078")),
+        *(("LEVEE_REDIS_URL", text) for text in ("redis://queue", "redis://:p%2Fw@queue:6379/", "rediss://ann:pw@[::1]:6380/1?ssl_cert_reqs=none",
+            "unix:///run/redis.sock", "unix://ann:pw@/run/redis.sock?db=1")),
+        *(("LEVEE_METASTORE", text) for text in ("thrift://[::1]:9083", "thrift://meta_store.example.org.:9083")),
+    ],
+)  # fmt: skip
+def test_unusual_ones_that_work_are_taken_as_they_are(name, text):
+    assert read_all({name: text})[name] == text
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("https://levee.example.org:443", "https://levee.example.org"),
+        ("http://levee.example.org:0080/levee/", "http://levee.example.org/levee"),
+        ("https://levee.example.org:08443", "https://levee.example.org:8443"),
+        ("http://levee.example.org:443", "http://levee.example.org:443"),
+    ],
+)
+def test_a_public_address_is_the_origin_that_browsers_name(given, address):
+    """They leave the scheme's own port out of a form's Origin, which must be the same text."""
+    assert Env.read({"LEVEE_PUBLIC_URL": given}).public_url == address
 
 
 @pytest.mark.parametrize(

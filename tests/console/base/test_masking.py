@@ -111,13 +111,13 @@ def test_hostile_texts_take_no_longer_than_their_length(text):
     """Ten times the length is about ten times the work, whatever the machine."""
 
     def cost(line: str) -> float:
-        began = time.process_time()
+        began = time.thread_time()
         masked_line(line)
         masked_text(line)
-        return time.process_time() - began
+        return time.thread_time() - began
 
     short = max(min(cost(text[: len(text) // 10]) for _ in range(3)), 0.001)
-    assert cost(text) < 60 * short
+    assert any(cost(text) < 60 * short for _ in range(3))
 
 
 @pytest.mark.parametrize("name", ["passphrase", "ssl.key.passphrase", "PassPhrase", "pass_phrase", "sftp.pass-phrase"])

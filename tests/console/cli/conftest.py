@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import LiveServerThread
 
 from console.accounts.models import Person
@@ -35,10 +36,21 @@ def nobody_signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "config" / "levee" / "servers.json"
 
 
+class _Server(ThreadedWSGIServer):
+    """Django's, which looks for its end each half second."""
+
+    def serve_forever(self, poll_interval: float = 0.02) -> None:
+        super().serve_forever(poll_interval)
+
+
+class _Thread(LiveServerThread):
+    server_class = _Server
+
+
 @pytest.fixture
 def server(transactional_db: None, no_wakes: list[str]) -> Iterator[str]:
     """The address of the application in a thread."""
-    thread = LiveServerThread("127.0.0.1", static_handler=lambda application: application)  # type: ignore[arg-type]
+    thread = _Thread("127.0.0.1", static_handler=lambda application: application)  # type: ignore[arg-type]
     thread.daemon = True
     thread.start()
     thread.is_ready.wait()

@@ -53,7 +53,7 @@ def test_it_ends_well_once_the_delete_was_approved_and_has_run(pipeline, anna, s
     worker()
     assert anna("approve", job, "--yes").exit_code == 0
     worker()
-    said, complained = run.communicate(timeout=60)
+    said, complained = run.communicate(timeout=300)
     assert run.returncode == Exit.DONE, complained
     assert f"/jobs/{job}" in said
     assert "Committed as version 1." in said
@@ -65,16 +65,16 @@ def test_it_fails_when_the_delete_was_rejected(pipeline, anna, sales, worker):
     job = waiting_job()
     worker()
     assert anna("reject", job, "--reason", "needed until March").exit_code == 0
-    said, _ = run.communicate(timeout=60)
+    said, _ = run.communicate(timeout=300)
     assert run.returncode == Exit.REJECTED
     assert said.endswith("The delete was rejected.\n")
     again = pipeline()  # the same run of the pipeline: it joins the job that it opened
-    assert (again.wait(60), Job.objects.filter(command="delete").count()) == (Exit.REJECTED, 1)
+    assert (again.wait(300), Job.objects.filter(command="delete").count()) == (Exit.REJECTED, 1)
 
 
 def test_it_withdraws_what_nobody_decided_in_time(pipeline, sales):
     run = pipeline(PATIENCE="0s")
-    said, complained = run.communicate(timeout=60)
+    said, complained = run.communicate(timeout=300)
     assert run.returncode == Exit.NOT_RUN, complained
     assert "Nobody decided in time.\n" in said
     assert Job.objects.get(command="delete").state == "cancelled"
@@ -96,7 +96,7 @@ def test_an_approval_that_comes_before_the_cancel_ends_it_as_the_delete_does(pip
         assert anna("approve", job, "--yes").exit_code == 0
         worker()
         cancel.write("now\n")
-    said, complained = run.communicate(timeout=60)
+    said, complained = run.communicate(timeout=300)
     assert run.returncode == Exit.DONE, complained
     assert "It can't be cancelled." in said
     assert {row["p"] for row in small_delta.rows_of(Path(sales))} == {"DE"}

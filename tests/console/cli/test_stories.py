@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 
 from console.accounts.roles import Role
 from console.audit.actor import Actor
@@ -15,7 +16,8 @@ from console.cli.following import exit_of, has_ended
 from console.cli.reviews import review
 from jobs.approvals import decisions
 from jobs.domain.states import State
-from jobs.models import Job
+from jobs.models import Job, Read
+from jobs.reads import queue
 from tests import factories
 from tests.clients import Caller
 from tests.console.cli.conftest import Somebody, run
@@ -60,6 +62,8 @@ def test_a_delete_from_its_preview_to_its_undo(olga, anna, sales, worker):
     assert (undo["command"], undo["parameters"]["version"]) == ("restore", 0)
     assert olga("jobs", "cancel", undo["id"]).exit_code == 0
     assert olga("wait", undo["id"]).exit_code == Exit.NOT_RUN
+    restored = json.loads(olga("restore", "sales", "0", "--reason", "as it was", "--json").stdout)
+    assert (restored["command"], restored["parameters"]["version"], restored["reason"]) == ("restore", 0, "as it was")
 
 
 def test_who_may_not_approve_is_told_why(olga, anna, sales, worker):
@@ -138,6 +142,28 @@ def test_a_review_leaves_out_nothing_of_what_an_approval_stands_for():
     assert not [value for _, value in said if "1020" in value]
 
 
+def test_a_review_names_properties_and_columns_as_they_are_called():
+    """An approver decides on these words: a name in other letters is another name."""
+    constraint = {"name": "n_Positive", "expression": "n > 0", "tree": {"op": ">"}}
+    job: dict[str, Any] = {
+        "id": "1", "command": "set_properties", "table": {"name": "sales", "path": "/lake/sales"}, "requested_by": "olga",
+        "requested_at": None, "reason": "r", "state_text": "s", "drift": None, "approvals": [], "digest": "d",
+        "policy": {"required_approvals": 0}, "preview": {"kept": {"delta.appendOnly": "true", "rows_in": 1000}},
+        "parameters": {
+            "set": {"delta.enableChangeDataFeed": "true", "my_Prop": "1,5"}, "unset": ["a_B"], "none": {},
+            "changes": [{"add": {"path": "a.b_C", "type": "bigint"}}, {"add_constraint": constraint}, {"cluster_by": ["n", "m"]}],
+        },
+    }  # fmt: skip
+    said = review(job)
+    for pair in [
+        ("Set", "delta.enableChangeDataFeed: true, my_Prop: 1,5"), ("Unset", "a_B"), ("Changes", "add: path: a.b_C, type: bigint"),
+        ("", "add_constraint: name: n_Positive, expression: n > 0"), ("", "cluster_by: n, m"),
+        ("Kept", "delta.appendOnly: true, rows in: 1,000"),
+    ]:  # fmt: skip
+        assert pair in said
+    assert "None" not in [name for name, _ in said]
+
+
 def test_an_optimize_is_requested_with_all_that_it_takes(olga, sales):
     by_partition = olga("optimize", sales, "--zorder-by", "p", "--reason", "slow look-ups")
     assert (by_partition.exit_code, "DELTA_" in by_partition.stderr) == (Exit.REFUSED, True), by_partition.stderr
@@ -168,6 +194,140 @@ def test_a_conversion_says_its_partitions_on_purpose(olga, lake):
     assert made["command"] == "convert"
     assert made["parameters"]["partition_schema"] == "day date"
     assert made["parameters"]["collect_stats"] is False
+
+
+DAY: dict[str, Any] = {
+    "name": "day", "proposed_type": "date", "evidence": "all 2 values are dates", "distinct": 2, "nulls": 0,
+    "examples": ["2026-10-01"],
+}  # fmt: skip
+DECLARED = {
+    "type": "struct",
+    "fields": [
+        {"name": "id", "type": "long", "nullable": True, "metadata": {}},
+        {"name": "day", "type": "string", "nullable": True, "metadata": {}},
+    ],
+}
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """As if a worker had answered an inspection by the time the program comes for it."""
+    asks = queue.ask
+
+    def answered(*question: Any) -> Read:
+        read = asks(*question)
+        answer = {**factories.inspection(read.question["path"]), "partition_columns": [DAY]}
+        Read.objects.filter(pk=read.pk).update(state=Read.State.ANSWERED, answer=answer, answered_at=Now())
+        return read
+
+    monkeypatch.setattr(queue, "ask", answered)
+
+
+@pytest.fixture
+def named(olga, lake):
+    """Puts a directory of parquet files into the catalog under a name, with what it declares; the directory."""
+
+    def give(name: str, directory: str = "events", **declared: Any) -> str:
+        place = Path(lake.uri) / directory / "day=2026-10-01"
+        place.mkdir(parents=True)
+        (place / "a.parquet").write_bytes(b"PAR1")
+        body = {"name": name, "path": str(place.parent), "source_format": "parquet", **declared}
+        answer = Caller(olga.person).post("/tables", body)
+        assert answer.status_code == 201, answer.content
+        return str(place.parent)
+
+    return give
+
+
+def words_of(done: Any) -> str:
+    assert done.exit_code == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def test_a_preview_of_a_conversion_proposes_its_partitions(olga, lake, answers):
+    place = factories.table_in(lake, "raw").path
+    assert "Partitioned by day date (proposed: give it as --partitioned-by)" in words_of(
+        olga("preview", "convert", place)
+    )
+    found = json.loads(olga("preview", "convert", place, "--json").stdout)
+    assert (found["partition_columns"], found["path"], "catalog_name" in found) == ([DAY], place, False)
+    assert Read.objects.filter(kind="inspect", question={"path": place}).exists()
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["sales.events", "Sales.EVENTS", "spark_catalog.sales.events", "SPARK_CATALOG.sales.Events"]
+)
+def test_a_preview_by_a_catalog_name_is_of_its_directory(olga, named, answers, name):
+    place = named("sales.events")
+    found = json.loads(olga("preview", "convert", name, "--json").stdout)
+    assert (found["path"], found["partition_columns"]) == (place, [DAY])
+    assert (found["catalog_name"], found["catalog_entry"]) == ("sales.events", None)
+    said = words_of(olga("preview", "convert", name))
+    assert f"Catalog name sales.events Path {place}" in said
+    assert "Partitioned by day date (proposed: give it as --partitioned-by)" in said
+    assert {read.question["path"] for read in Read.objects.all()} == {place}
+    assert not Job.objects.exists()
+
+
+def test_a_preview_by_name_says_what_the_catalog_declares(olga, named, answers):
+    named("sales.events", schema=DECLARED, partition_columns=["day"])
+    found = json.loads(olga("preview", "convert", "sales.events", "--json").stdout)
+    assert found["catalog_entry"] == {"schema": DECLARED, "partition_columns": ["day"]}
+    said = words_of(olga("preview", "convert", "sales.events"))
+    assert "Found in directories day date" in said
+    assert "Partitioned by day string (declared by the catalog: leave --partitioned-by out)" in said
+    assert "proposed" not in said
+
+
+def test_a_preview_by_name_says_that_the_catalog_declares_no_partition(olga, named, answers):
+    named("sales.events", schema=DECLARED)
+    said = words_of(olga("preview", "convert", "sales.events"))
+    assert "Partitioned by nothing (declared by the catalog: leave --partitioned-by out)" in said
+
+
+def test_one_word_is_a_name_of_the_default_database(olga, named, answers):
+    place = named("default.events")
+    assert json.loads(olga("preview", "convert", "events", "--json").stdout)["path"] == place
+    named("sales.visits", "visits")
+    assert olga("preview", "convert", "visits").exit_code == Exit.NOT_FOUND
+
+
+def test_no_name_of_the_catalog_is_inspected_or_converted(olga, named, answers):
+    """A name that only a metastore has is one of them."""
+    named("sales.events")
+    for name in ("sales.nosuch", "hive.sales.events", "sales.events.day"):
+        for done in (olga("preview", "convert", name), olga("convert", name, "--unpartitioned", "--reason", "r")):
+            assert (done.exit_code, done.stdout) == (Exit.NOT_FOUND, ""), name
+            assert f"No table is named {name}" in done.stderr
+    assert not Read.objects.exists()
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["sales.events", "spark_catalog.Sales.events"])
+def test_a_conversion_by_name_takes_the_partitions_that_the_catalog_declares(olga, named, name):
+    place = named("sales.events", schema=DECLARED, partition_columns=["day"])
+    denied = olga("convert", name, "--unpartitioned", "--reason", "r")
+    assert denied.exit_code == Exit.USAGE
+    assert "The catalog declares partition columns of sales.events: day. Leave --unpartitioned out." in denied.stderr
+    other = olga("convert", name, "--partitioned-by", "day date", "--reason", "r")
+    assert (other.exit_code, "[partition_mismatch; DELTA_UNEXPECTED_" in other.stderr) == (Exit.REFUSED, True)
+    assert not Job.objects.exists()
+    made = json.loads(olga("convert", name, "--reason", "r", "--json").stdout)
+    assert (made["command"], made["table"]["path"]) == ("convert", place)
+    given = Job.objects.get().parameters
+    assert (given["name"], given["path"], given["partition_schema"]) == ("sales.events", None, None)
+    assert (given["declared_schema"], given["declared_partitions"]) == (DECLARED, ["day"])
+
+
+def test_a_conversion_by_a_name_without_declared_columns_says_its_partitions(olga, named):
+    named("sales.events")
+    assert olga("convert", "sales.events", "--reason", "r").exit_code == Exit.USAGE
+    both = ("--unpartitioned", "--partitioned-by", "day date")
+    assert olga("convert", "sales.events", *both, "--reason", "r").exit_code == Exit.USAGE
+    assert not Job.objects.exists()
+    made = json.loads(olga("convert", "sales.events", "--partitioned-by", "day date", "--reason", "r", "--json").stdout)
+    assert (made["parameters"]["name"], made["parameters"]["partition_schema"]) == ("sales.events", "day date")
 
 
 def test_streams_are_listed_started_and_stopped_by_name(olga, lake):
@@ -206,7 +366,7 @@ def at_a_terminal(who: Somebody, typed: str, directory: Path, *args: str) -> "su
     try:
         return subprocess.run(
             [EXECUTABLE, *args], cwd=directory, env={**os.environ, **who.environment}, stdin=terminal, capture_output=True,
-            text=True, timeout=60,
+            text=True, timeout=300,
         )  # fmt: skip
     finally:
         os.close(keyboard)

@@ -20,9 +20,9 @@ def empty(tmp_path_factory):
 
 @pytest.fixture
 def away():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    return Metastore(f"postgresql://hive@127.0.0.1:{port}/metastore", "x")
+    with socket.socket() as mute:  # its port is nobody else's, and refuses connections
+        mute.bind(("127.0.0.1", 0))
+        yield Metastore(f"postgresql://hive@127.0.0.1:{mute.getsockname()[1]}/metastore", "x")
 
 
 def connected(metastore):

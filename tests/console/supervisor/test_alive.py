@@ -38,7 +38,7 @@ def worker(db) -> Worker:
 def test_a_worker_that_beats_is_found_by_host_and_kind_alone(worker):
     age = latest("spark", "here")
     assert age is not None
-    assert 0 <= age < 5
+    assert 0 <= age < 60
     assert latest("light", "here") is None
     assert latest("spark", "there") is None
 
@@ -93,7 +93,7 @@ def test_it_ends_with_1_and_one_line_without_a_database(tmp_path):
         env={**os.environ, "LEVEE_DATABASE_URL": address},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("spark: ")

@@ -69,6 +69,16 @@ def tick_until(supervisor: Supervisor, condition: Callable[[], bool]) -> None:
     assert wait_until(met, LIMIT_S), {name: child.as_json() for name, child in supervisor.children.items()}
 
 
+def tick_on_until(supervisor: Supervisor, clock: Clock, condition: Callable[[], bool]) -> None:
+    """The same, and with each look time goes on."""
+
+    def met() -> bool:
+        clock.now += 0.2
+        return condition()
+
+    tick_until(supervisor, met)
+
+
 def test_it_starts_a_program_only_once_those_before_it_have_answered(home):
     answers: list[int] = []
     first = program("first", SLEEPS, ready=lambda pid: bool(answers))
@@ -78,6 +88,16 @@ def test_it_starts_a_program_only_once_those_before_it_have_answered(home):
         assert supervisor.children["second"].state is State.WAITING
         answers.append(1)
         tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
+
+
+def test_a_program_stands_back_from_the_others_as_far_as_it_is_told(home):
+    with supervising(home, program("modest", SLEEPS, niceness=5), program("plain", SLEEPS)) as supervisor:
+        tick_until(supervisor, lambda: all(child.state is State.READY for child in supervisor.children.values()))
+        pids = {name: child.identity.pid for name, child in supervisor.children.items() if child.identity}
+        modest, plain, mine = pids["modest"], pids["plain"], os.nice(0)
+        assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (modest, plain)] == [max(5, mine), mine]
+        session = Path(f"/proc/{modest}/autogroup")
+        assert not session.exists() or session.read_text().split()[-1] == str(max(5, mine))
 
 
 def test_it_does_not_wait_for_a_program_that_cannot_start(home):
@@ -306,26 +326,26 @@ def is_java(pid: int) -> bool:
 
 @pytest.mark.parametrize("how", ["it gives no sign", "a signal has stopped it"])
 def test_a_program_that_works_no_more_is_named_then_replaced(home, how):
-    works = threading.Event()
+    clock, works = Clock(), threading.Event()
     works.set()
     quiet = program("quiet", SLEEPS, sign=lambda pid: works.is_set(), silence=3)
-    with supervising(home, quiet) as supervisor:
+    with supervising(home, quiet, clock=clock) as supervisor:
         child = supervisor.children["quiet"]
         tick_until(supervisor, lambda: child.state is State.READY)
         pid = pid_of(child)
         stop = functools.partial(os.kill, pid, signal.SIGSTOP) if "signal" in how else works.clear
         go_on = functools.partial(os.kill, pid, signal.SIGCONT) if "signal" in how else works.set
         stop()
-        tick_until(supervisor, lambda: child.state is State.HUNG)
+        tick_on_until(supervisor, clock, lambda: child.state is State.HUNG)
         assert pid_of(child) == pid
         go_on()
         tick_until(supervisor, lambda: child.state is State.READY)
         stop()
-        tick_until(supervisor, lambda: child.restarts == 1)
+        tick_on_until(supervisor, clock, lambda: child.restarts == 1)
         assert child.last_exit == "hung: no sign of life for 3 s"
         assert start_ticks(pid) is None
         works.set()
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_on_until(supervisor, clock, lambda: child.state is State.READY)
         assert pid_of(child) != pid
 
 
@@ -337,7 +357,7 @@ def test_a_part_is_not_to_blame_while_a_server_is_away(home):
         return False
 
     server = program("server", SLEEPS, ready=lambda pid: len(asked) > 20, server=True)
-    with supervising(home, server, program("part", SLEEPS, sign=sign, silence=0.8)) as supervisor:
+    with supervising(home, server, program("part", SLEEPS, sign=sign, silence=0.4)) as supervisor:
         part = supervisor.children["part"]
         tick_until(supervisor, lambda: len(asked) > 15)  # twice the time that would cost it its life
         assert part.restarts == 0

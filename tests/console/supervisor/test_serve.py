@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from console.base.env import Env
 from console.management.commands.serve import unmigrated
-from console.supervisor import command_lines, needs, postgres, serve
+from console.supervisor import command_lines, needs, postgres, redis, serve
 from console.supervisor.account import Account
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
@@ -111,6 +111,25 @@ def test_it_refuses_an_address_that_never_works(postgres_server, user, database)
     arguments = {"host": postgres_server.record.pg_socket_dir, "dbname": database, "user": user}
     with pytest.raises(StartRefused, match=r"^LEVEE_DATABASE_URL: [^\n]+$"):
         needs.database("LEVEE_DATABASE_URL", arguments)()
+
+
+@pytest.mark.parametrize("part", ["interactive", "spark", "streams"])
+def test_a_worker_with_spark_is_refused_a_cluster_without_its_secret(monkeypatch, tmp_path, part):
+    values = {**REAL, "LEVEE_HOME": str(tmp_path), "LEVEE_SPARK_MASTER": "spark://cluster:7077"}
+    monkeypatch.setattr(serve, "_wait", lambda *_: pytest.fail("it waits"))
+    with pytest.raises(StartRefused, match=r"^LEVEE_SPARK_SECRET: is missing"):
+        serve.serve(part, Env.read(values), migrated=lambda: None)
+
+
+@pytest.mark.parametrize("options", [{"sslmod": "require"}, {"connect_timeout": "soon"}])
+def test_it_refuses_an_address_with_an_option_that_there_is_not(tmp_path, options):
+    arguments = {"host": str(tmp_path), "dbname": "levee", "user": "levee_app", **options}
+    with pytest.raises(StartRefused, match=rf"^LEVEE_DATABASE_URL: [^\n]*{next(iter(options))}"):
+        needs.database("LEVEE_DATABASE_URL", arguments)()
+    with pytest.raises(StartRefused, match=r"^LEVEE_REDIS_URL: [^\n]*'database'"):
+        needs.broker("LEVEE_REDIS_URL", f"unix://{tmp_path}/redis.sock?database=1")()
+    with pytest.raises(StartRefused, match=r"^LEVEE_REDIS_URL: [^\n]*'database'"):
+        redis.check(f"unix://{tmp_path}/redis.sock?database=1", "LEVEE_REDIS_URL")
 
 
 def test_it_refuses_a_password_that_redis_does_not_take(redis_server):

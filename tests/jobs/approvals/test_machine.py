@@ -396,8 +396,8 @@ class Approvals(RuleBasedStateMachine):
 
     @invariant()
     def the_two_agree(self):
-        for pk, known in self.jobs.items():
-            assert Job.objects.values_list("state", flat=True).get(pk=pk) == known.state
+        rows = Job.objects.filter(pk__in=self.jobs).values_list("pk", "state")
+        assert {str(pk): state for pk, state in rows} == {pk: known.state for pk, known in self.jobs.items()}
 
     @invariant()
     def nobody_has_decided_on_their_own(self):

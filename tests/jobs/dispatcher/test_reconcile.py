@@ -24,6 +24,7 @@ from jobs.dispatcher import reconcile as rounds
 from jobs.dispatcher.fencing import proven_dead
 from jobs.dispatcher.late_commits import find_late_commits
 from jobs.dispatcher.reconcile import reconcile
+from jobs.dispatcher.stores import Stores
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import Fenced, move, renew
@@ -369,7 +370,7 @@ def test_what_the_worker_meant_is_heeded_when_it_was_killed_first(orders, olga, 
 
 @pytest.mark.django_db
 def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
-    timing(cancel_grace=1, reconcile=1)
+    timing(cancel_grace=60, reconcile=1)
     worker = subprocess.Popen(["sleep", "600"], start_new_session=True)
     job = factories.job_on(orders, olga)
     claimed(job, Holder("spark@here", socket.gethostname(), boot_id(), worker.pid, start_ticks(worker.pid) or 0))
@@ -377,9 +378,9 @@ def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
     move(job, State.CANCELLING, Cause.CANCELLER, "olga")
     assert reconcile() == 0
     assert worker.poll() is None
-    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now() - timedelta(seconds=3))
+    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now() - timedelta(seconds=120))
     assert reconcile() == 1
-    assert worker.wait(10) == -signal.SIGKILL
+    assert worker.wait(60) == -signal.SIGKILL
     reconcile()
     assert Job.objects.get().state == State.CANCELLED
 
@@ -399,8 +400,9 @@ def test_three_dispatchers_do_no_more_than_one(lake, olga):
         try:
             connection.ensure_connection()
             start.wait()
+            stores = Stores()  # each dispatcher has its own
             for _ in range(2):
-                reconcile()
+                reconcile(stores)
         finally:
             connection.close()
 

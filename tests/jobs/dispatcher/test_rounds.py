@@ -17,11 +17,16 @@ from jobs.dispatcher.rounds import ENOUGH, Round, run_for_ever, run_round, tidy,
 from jobs.domain.states import State
 from jobs.lifecycle import wakeups
 from jobs.models import DispatcherRound, Job, Read
+from jobs.sample.growth import grow
 from jobs.web.workers import queries
 from jobs.worker.claims import claim_preview, claim_run
 from tests import factories
 
 EARLIER = timezone.now() - timedelta(hours=1)
+
+
+def test_the_sample_grows_in_one_of_the_rounds():
+    assert [each.kind for each in dispatch.ROUNDS if each.act is grow] == ["sample"]
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +146,32 @@ def test_rounds_keep_their_own_pace(monkeypatch):
     monkeypatch.setattr(dispatch, "run_round", lambda round_: round_.act() == 0)
     run_for_ever(stop)
     assert ran.count("seldom") == 1
+
+
+def test_a_round_that_waits_for_a_store_holds_up_no_other_and_no_stop(monkeypatch):
+    ran: list[str] = []
+    stop, answers = threading.Event(), threading.Event()
+
+    def asks() -> int:
+        ran.append("asks")
+        answers.wait()
+        return 0
+
+    def other() -> int:
+        ran.append("other")
+        if "asks" in ran and ran.count("other") >= 3:
+            stop.set()
+        return 0
+
+    rounds = (Round("asks", lambda: 0.01, asks, asks_stores=True), Round("other", lambda: 0.01, other))
+    monkeypatch.setattr(dispatch, "ROUNDS", rounds)
+    monkeypatch.setattr(dispatch, "LAST_ANSWERS", 0.0)
+    monkeypatch.setattr(dispatch, "run_round", lambda round_: round_.act() == 0)
+    try:
+        run_for_ever(stop)
+        assert ran.count("asks") == 1
+    finally:
+        answers.set()
 
 
 @pytest.fixture

@@ -2,52 +2,33 @@
 
 import json
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.db.models import F
 
-from console.accounts.roles import Role
 from console.audit.actor import Actor
+from jobs.commands.convert.rules import Convert
 from jobs.dispatcher.late_commits import LateCommits
 from jobs.dispatcher.reconcile import reconcile
 from jobs.domain.errors import EngineLost
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, TableLease
-from jobs.worker.claims import claim_run
+from jobs.requests.asking import request
+from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
-from tables.catalog import roots
-from tables.catalog.object_stores import Description
 from tables.deltalog.read import object_stores
-from tests import factories, s3
+from tables.models import Table
+from tests import factories
 from tests.jobs.asking import request_delete
 from tests.jobs.dispatcher.test_reconcile import dead_holder, lapse
+from tests.jobs.engine.test_s3 import parquet
 from tests.jobs.requester import approved
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_wakes")]
 WAITS, READS = "log_unreadable", "log_readable"
-
-
-@pytest.fixture(scope="module")
-def served():
-    with s3.serving() as made:
-        yield made
-
-
-@pytest.fixture
-def store(served):
-    inside = served[1].inside
-    with s3.a_bucket(*served) as bucket:
-        yield bucket
-    served[1].inside = inside
-
-
-@pytest.fixture
-def table(store, olga):
-    ines = Actor.acting_for(factories.appointed("ines", Role.ADMIN))
-    root = roots.add_root(ines, "store", store.uri, storage=Description.of(store.storage()))
-    return factories.TableFactory(root=root, name="orders", path=store.delta("orders", rows=10))
 
 
 def comes_back(store):
@@ -151,17 +132,35 @@ def test_nobody_waits_for_ever(store, table, olga, timing):
     assert Job.objects.get(pk=job.pk).state == State.STALE
 
 
+def deletes(store, table, olga, engine) -> Job:
+    return approved(request_delete(Actor.acting_for(olga), table.pk, "id < 4", "a test asks").job)
+
+
+def converts(store, table, olga, engine) -> Job:
+    """Of a directory beside the table."""
+    store.put("raw/a.parquet", parquet(*range(4, 10)))
+    raw = factories.TableFactory(root=table.root, name="raw", path=f"{store.uri}/raw", format=Table.Format.PARQUET)
+    job = request(Actor.acting_for(olga), Convert(raw.path, None, "parquet", None), "a test asks").job
+    claim = claim_preview(dead_holder())
+    assert claim is not None
+    work(Execution(claim, engine, threading.Event(), lambda: pytest.fail("Spark was ended")))
+    return job
+
+
 @pytest.mark.spark
 @pytest.mark.xdist_group("engine")
 @pytest.mark.parametrize("arrives", [False, True], ids=["before the commit", "after the commit"])
-def test_a_store_that_fails_around_the_commit_of_a_delete(store, table, olga, engine, arrives):
+@pytest.mark.parametrize(("asks", "version"), [(deletes, 1), (converts, 0)], ids=["delete", "convert"])
+def test_a_store_that_fails_around_the_commit(
+    store, table, olga, engine, arrives, asks: Callable[..., Job], version: int
+):
     """By real Spark: the store refuses everything from the commit's own request on, or from its answer on."""
-    delete = approved(request_delete(Actor.acting_for(olga), table.pk, "id < 4", "a test asks").job)
+    asked = asks(store, table, olga, engine)
     ended = []
     inside, door = store.door.inside, store.door
 
     def fails(environ, start_response):
-        commits = environ["REQUEST_METHOD"] == "PUT" and environ["PATH_INFO"].endswith(f"{1:020d}.json")
+        commits = environ["REQUEST_METHOD"] == "PUT" and environ["PATH_INFO"].endswith(f"{version:020d}.json")
         if commits:
             door.inside, door.refuses = inside, (403, "InvalidAccessKeyId")
         return inside(environ, start_response) if not commits or arrives else door(environ, start_response)
@@ -172,16 +171,16 @@ def test_a_store_that_fails_around_the_commit_of_a_delete(store, table, olga, en
     with pytest.raises(EngineLost):
         work(Execution(claim, engine, threading.Event(), lambda: ended.append(True)))
     assert ended, "Spark is ended before anybody looks for its commit"
-    assert Job.objects.get(pk=delete.pk).state == State.RECONCILING
-    waits(delete)
+    assert Job.objects.get(pk=asked.pk).state == State.RECONCILING
+    waits(asked)
     comes_back(store)
     reconcile()
     if not arrives:
-        assert Job.objects.get(pk=delete.pk).state == State.QUEUED
+        assert Job.objects.get(pk=asked.pk).state == State.QUEUED
         again = claim_run(dead_holder())
         assert again is not None
         work(Execution(again, engine, threading.Event(), lambda: ended.append(True)))
-    row = Job.objects.get(pk=delete.pk)
-    assert (row.state, row.version, row.attempt) == (State.SUCCEEDED, 1, 1 if arrives else 2)
-    assert store.marks(table.path) == {str(delete.pk): [1]}
-    assert sorted(store.read(table.path).to_pyarrow_table()["id"].to_pylist()) == list(range(4, 10))
+    row = Job.objects.get(pk=asked.pk)
+    assert (row.state, row.version, row.attempt) == (State.SUCCEEDED, version, 1 if arrives else 2)
+    assert store.marks(row.location) == {str(asked.pk): [version]}
+    assert sorted(store.read(row.location).to_pyarrow_table()["id"].to_pylist()) == list(range(4, 10))

@@ -19,31 +19,31 @@ def proposed(*texts, nulls=0):
     ("texts", "type_name", "evidence"),
     [
         (["true", "false"], "boolean", "2 values, each true or false"),
-        (["1", "2", "10"], "int", "3 values, whole numbers from `1` to `10`"),
-        (["-5"], "int", "1 value, whole numbers `-5`"),
+        (["1", "2", "10"], "int", "3 values, whole numbers from “1” to “10”"),
+        (["-5"], "int", "1 value, whole numbers “-5”"),
         (
             ["1", "3000000000"],
             "bigint",
-            "2 values, whole numbers from `1` to `3000000000`; `3000000000` is too large for int",
+            "2 values, whole numbers from “1” to “3000000000”; “3000000000” is too large for int",
         ),
         (
             ["1.5", "2"],
             "decimal(2,1)",
-            "2 values, numbers from `1.5` to `2`; `1.5` is not a whole number that bigint holds",
+            "2 values, numbers from “1.5” to “2”; “1.5” is not a whole number that bigint holds",
         ),
-        (["0.25"], "decimal(2,2)", "1 value, numbers `0.25`; `0.25` is not a whole number that bigint holds"),
+        (["0.25"], "decimal(2,2)", "1 value, numbers “0.25”; “0.25” is not a whole number that bigint holds"),
         (["9" * 20], "decimal(20,0)", "is not a whole number that bigint holds"),
-        (["2024-02-29", "2023-01-01"], "date", "2 values, dates from `2023-01-01` to `2024-02-29`"),
+        (["2024-02-29", "2023-01-01"], "date", "2 values, dates from “2023-01-01” to “2024-02-29”"),
         (
             ["2024-01-01 10:00:00", "2024-01-02"],
             "timestamp",
-            "`2024-01-01 10:00:00` has a time of day that date would drop",
+            "“2024-01-01 10:00:00” has a time of day that date would drop",
         ),
         (["2024-01-01T10:00:00.123456"], "timestamp", "read in UTC"),
-        (["FR", "DE"], "string", "2 values; `DE` isn’t a number, date, time or boolean"),
+        (["FR", "DE"], "string", "2 values; “DE” isn’t a number, date, time or boolean"),
         (["01", "02", "10"], "string", "3 values; all look like numbers, but 2 begin with 0: as int, 01 becomes 1"),
-        (["1", "2", "x"], "string", "3 values; 2 of 3 are numbers, but `x` is not"),
-        (["2024-01-01", "2024-01-02", "2024-13-01"], "string", "2 of 3 are dates, but `2024-13-01` is not"),
+        (["1", "2", "x"], "string", "3 values; 2 of 3 are numbers, but “x” is not"),
+        (["2024-01-01", "2024-01-02", "2024-13-01"], "string", "2 of 3 are dates, but “2024-13-01” is not"),
         (["9" * 39], "string", "numbers of 39 digits are more than decimal holds (38)"),
     ],
 )
@@ -54,7 +54,7 @@ def test_it_proposes_the_narrowest_type_that_gives_every_value_back(texts, type_
 
 
 def test_null_directories_say_nothing_about_the_type_and_are_told():
-    assert proposed("1", nulls=2) == ("int", "1 value, whole numbers `1`; 2 NULL directories")
+    assert proposed("1", nulls=2) == ("int", "1 value, whole numbers “1”; 2 NULL directories")
     assert proposed(nulls=1)[0] == "string"
 
 

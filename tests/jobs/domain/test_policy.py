@@ -17,7 +17,7 @@ def case(**changes):
 def test_without_a_rule_nothing_is_asked():
     found = decide([], case(command="convert"))
     assert (found.required_approvals, found.rules) == (0, ())
-    assert found.reasons == ("No rule asks for an approval of this convert.",)
+    assert found.reasons == ("No rule asks for an approval of this convert job.",)
 
 
 def test_the_strictest_rule_counts_whatever_their_order():
@@ -36,6 +36,22 @@ def test_each_rule_that_applied_is_named_with_its_version():
     found = decide([rule(2, version=7)], case())
     assert found.rules == ({"id": "r2", "version": 7},)
     assert found.as_json()["rules"] == [{"id": "r2", "version": 7}]
+
+
+@pytest.mark.parametrize(
+    ("scope", "scope_id", "expected"),
+    [
+        (Scope.TABLE, "people", True),
+        (Scope.ROOT, "vault", True),
+        (Scope.TABLE, "orders", True),
+        (Scope.ROOT, "lake", True),
+        (Scope.TABLE, "others", False),
+        (Scope.ROOT, "elsewhere", False),
+    ],
+)
+def test_a_rule_for_the_table_that_a_command_reads_from_applies_too(scope, scope_id, expected):
+    found = case(reads=frozenset({"people", "vault"}))
+    assert applies(rule(scope=scope, scope_id=scope_id), found) is expected
 
 
 def test_a_rule_is_about_its_command_alone():
@@ -94,15 +110,15 @@ def test_a_rule_that_does_not_apply_refuses_no_token():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "“seen by another”: a delete needs 1 approver."),
-        ({"required_approvals": 0}, "“seen by another”: a delete needs no approval."),
+        ({}, "“seen by another”: a delete job needs 1 approver."),
+        ({"required_approvals": 0}, "“seen by another”: a delete job needs no approval."),
         (
             {"required_approvals": 2, "table_class": TableClass.WHOLE_TABLE},
-            "“seen by another”: a delete of a whole table needs 2 approvers.",
+            "“seen by another”: a delete job on a whole table needs 2 approvers.",
         ),
         (
             {"min_share": 0.25, "table_class": TableClass.ORDINARY, "refuses_tokens": True},
-            "“seen by another”: a delete of a part of a table (from 25% of the rows on) needs 1 approver; "
+            "“seen by another”: an ordinary delete job (from 25% of the rows on) needs 1 approver; "
             "a token’s approval doesn’t count.",
         ),
     ],

@@ -31,8 +31,8 @@ class Recorder:
 
 
 def commits(path: Path) -> list[Path]:
-    """The commit files of a table, read without Spark."""
-    return sorted((path / "_delta_log").glob("*.json"))
+    """The commit files of a table, read without Spark. A checkpoint may be a JSON file too."""
+    return sorted((path / "_delta_log").glob(f"{'[0-9]' * 20}.json"))
 
 
 def actions(path: Path, kind: str) -> list[dict]:

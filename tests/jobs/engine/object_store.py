@@ -63,6 +63,10 @@ class ObjectStore:
     def put(self, key: str, body: bytes) -> None:
         s3.put_raw(self.endpoint, f"{self.bucket}/{key}", self.key, body)
 
+    def remove(self, key: str) -> None:
+        """Removes every key that begins so."""
+        self._store().clear(key)
+
     def names(self, prefix: str) -> list[str]:
         """The keys below a prefix, in order."""
         return sorted(key for key in self._store().listed() if key.startswith(prefix))

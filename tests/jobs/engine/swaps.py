@@ -93,6 +93,10 @@ def _run(command: Callable[[Path], Any], version: int | None) -> Ask:
     return lambda engine, path, marks, report: engine.run(command(path), {}, checked, marks, report)
 
 
+def _rehearsal(command: Callable[[Path], Any]) -> Ask:
+    return lambda engine, path, marks, report: engine.rehearse(command(path), {}, 1, marks, report)
+
+
 def _read(kind: str, **question: Any) -> Ask:
     return lambda engine, path, marks, report: engine.read(kind, {"path": str(path), **question}, marks, report)
 
@@ -115,6 +119,8 @@ DELTA: dict[str, Ask] = {
     "delete": _run(lambda path: deletion(path, "id < 5"), 1),
     "restore, preview": _preview(lambda path: restoration(path, 0)),
     "restore": _run(lambda path: restoration(path, 0), 1),
+    "delete, rehearsal": _rehearsal(lambda path: deletion(path, "id < 5")),
+    "restore, rehearsal": _rehearsal(lambda path: restoration(path, 0)),
 }
 PARQUET: dict[str, Ask] = {
     "inspection": _read("inspect"),

@@ -35,6 +35,11 @@ def test_sizes_follow_the_machine():
     assert conf(cores=16)["spark.databricks.delta.snapshotPartitions"] == "8"
 
 
+def test_delta_keeps_as_many_logs_as_a_tenth_of_the_heap_holds():
+    kept = "spark.databricks.delta.delta.log.cacheSize"
+    assert [conf(memory=gib * GIB)[kept] for gib in (8, 24, 64)] == ["64", "192", "512"]
+
+
 def test_interactive_has_free_slots_and_shares_them():
     found = conf("interactive", cores=2)
     assert (found["spark.master"], found["spark.scheduler.mode"]) == ("local[4]", "FAIR")

@@ -317,7 +317,7 @@ def step(spark: SparkSession, path: Path, chance: random.Random, number: int) ->
     chance.choice(changes)()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_random_walk_of_spark_is_read_alike(spark, path, tmp_path, seed):
     chance = random.Random(seed)
     append(spark, path, 0, "shop")

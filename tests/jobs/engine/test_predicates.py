@@ -20,7 +20,7 @@ from tests.jobs.predicates.making import DDL, SCHEMA, Maker
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
-TEXTS = 5_000 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 2_000
+TEXTS = 5_000 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 1_000
 BATCH = 100
 
 

@@ -34,9 +34,9 @@ DDL = (
     "day date, moment timestamp, local timestamp_ntz, ok boolean, data binary, `we``ird.x` int, `a b` string, "
     "nested struct<x: int, deep: struct<`y z`: string>>, list array<int>"
 )
-PREDICATES = 200
-# `make soak` proves it on thirty tables, the tests on one of each layout.
-TABLES = 30 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 3
+PREDICATES = 200 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 100
+# `make soak` proves it on thirty tables of every layout, the tests on one without partitions and one with.
+TABLES = 30 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 2
 LAYOUTS: tuple[list[str], ...] = ([], ["day", "a b"], ["n"], ["ok", "name"], ["Price"])
 
 
@@ -109,7 +109,7 @@ def test_what_cant_match_doesnt_and_what_must_does(runtime, tmp_path, seed):
 
 # `make soak` proves it on thirty foreign tables, the tests on five: one of them by deltalake.
 FOREIGN = 30 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 5
-ASKED = 200 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 100
+ASKED = 200 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 60
 
 
 @pytest.mark.parametrize("seed", range(FOREIGN))

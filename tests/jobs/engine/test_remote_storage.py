@@ -3,6 +3,7 @@
 import io
 import pickle
 
+import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -133,3 +134,15 @@ def test_a_bucket_that_no_root_describes_is_unreachable(store):
     for ask in (opened, bucket_of):
         with pytest.raises(Unreachable, match="no root says how to reach the bucket other"):
             ask("s3://other/x")
+
+
+def test_a_request_that_obstore_gives_up_by_a_panic_leaves_the_store_unreachable(store, monkeypatch):
+    class PanicException(BaseException):
+        __module__ = "pyo3_runtime"
+
+    def panics(*_given):
+        raise PanicException
+
+    monkeypatch.setattr(obstore, "head", panics)
+    with pytest.raises(Unreachable, match="as it is described"):
+        opened("s3://lake/m").tail("x", 8)

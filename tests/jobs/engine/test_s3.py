@@ -1,6 +1,7 @@
 """Commands, reads and a stream's round on tables in an object store, by real Spark."""
 
 import io
+import itertools
 import json
 import uuid
 
@@ -8,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from jobs.commands.clone import cleanup
+from jobs.commands.clone.rules import Clone
 from jobs.commands.delete.rules import Delete
 from jobs.commands.restore.rules import Restore
 from jobs.commands.stream_round.rules import Definition, FileSource, StreamRound
@@ -102,6 +105,30 @@ def test_a_directory_is_converted_and_its_rows_are_deleted_restored_and_read(ord
     assert [row.operation for row in history] == ["RESTORE", "DELETE", "CONVERT"]
     live = orders.engine.read("deltatable", {"path": ORDERS}, fresh(), orders.report)
     assert (live["version"], live["name"]) == (2, f"delta.`{ORDERS}`")
+
+
+def test_a_table_of_the_store_is_cloned_within_it_and_onto_a_disk_and_back(
+    orders, store, runtime, engine, report, tmp_path
+):
+    head = open_log(ORDERS).head_version()
+    (tmp_path / "disk").mkdir()
+    chain = [ORDERS, "s3://lake/shop3/copy of [orders]", str(tmp_path / "disk"), "s3://lake/shop3/back"]
+    for source, target in itertools.pairwise(chain):
+        marks = fresh()
+        command = Clone("t", target, "deep", head, source, target, "orders")
+        result = engine.run(command, {}, UNCHECKED, marks, report)
+        assert (result.version, result.details["files_copied"]) == (0, 2)
+        assert Table(engine, report, target, tmp_path).ids() == orders.ids()
+        head = 0
+    command = Clone("t", "s3://lake/shop3/named", "shallow", 0, chain[-1], "s3://lake/shop3/named", "back")
+    assert engine.run(command, {}, UNCHECKED, fresh(), report).operation_metrics["numCopiedFiles"] == "0"
+    named = runtime.session.sql("SELECT id FROM delta.`s3://lake/shop3/named` ORDER BY id").collect()
+    assert [row.id for row in named] == orders.ids()
+    assert all(name.startswith("shop3/named/_delta_log/") for name in store.names("shop3/named/"))
+    store.put(f"shop4/p=1/part-0-{marks.job}-c000.parquet", b"x")
+    store.put("shop4/p=1/part-1.parquet", b"x")
+    cleanup.remove("s3://lake/shop4", marks.job)
+    assert store.names("shop4/") == ["shop4/p=1/part-1.parquet"]
 
 
 def test_a_stream_loads_files_of_the_store_into_a_table_there(store, engine, report, tmp_path):

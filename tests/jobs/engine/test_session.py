@@ -1,16 +1,20 @@
 """A job's session: nothing of it reaches the next; cancel ends what runs and nothing else."""
 
+import shutil
 import threading
 import time
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs.domain.engine import Marks
 from jobs.domain.errors import EngineCancelled, EngineFailed
+from jobs.engine.config import cached_logs, driver_memory
 from jobs.engine.errors import translate
 from jobs.engine.runtime import DROPPED_FUNCTIONS
 from jobs.engine.session import TXN_APP_ID, USER_METADATA, job_session
+from tests.factories import lakes
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -138,3 +142,15 @@ def test_tasks_that_go_on_after_a_cancel_are_seen_until_they_end(engine, runtime
     assert outcome
     assert engine.busy(marks.tag)
     wait_until(lambda: not engine.busy(marks.tag), 240)
+
+
+def test_the_heap_holds_the_logs_of_a_bounded_number_of_tables(runtime, tmp_path):
+    """Each log that Delta keeps holds on to the session that loaded it."""
+    bound = cached_logs(driver_memory(8 << 30))
+    table = lakes.delta(tmp_path / "table", {"id": [1]})
+    for number in range(bound + 10):
+        copy = shutil.copytree(table, tmp_path / str(number))
+        with job_session(runtime, Marks(f"look-{number}", 1, None)) as session:
+            DeltaTable.forPath(session, str(copy))
+    logs = getattr(getattr(session._jvm.org.apache.spark.sql.delta, "DeltaLog$"), "MODULE$")
+    assert 0 < logs.cacheSize() <= bound

@@ -9,7 +9,7 @@ import pytest
 
 from tests.jobs.engine.deltas import FEED, ids, make
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -31,7 +31,7 @@ def other(tmp_path):
 
     yield start
     for process in started:
-        process.communicate("\n\n", timeout=60)
+        process.communicate("\n\n", timeout=300)
 
 
 def heard(process):

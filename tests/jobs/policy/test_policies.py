@@ -151,7 +151,7 @@ def test_an_odd_rule_is_400_and_names_the_field(changes):
     answer = caller("admin").post("/policies", NEW | changes)
     assert answer.status_code == 400
     assert set(answer.json()["fields"]) == set(changes)
-    assert not PolicyRule.objects.filter(required_approvals=2, enabled=True).exists()
+    assert not PolicyRule.objects.filter(command="delete", required_approvals=2, enabled=True).exists()
 
 
 def test_command_and_place_never_change():
@@ -161,9 +161,9 @@ def test_command_and_place_never_change():
 
 def test_the_page_says_the_rules_as_sentences():
     page = browser(factories.person_with("admin")).get("/policies/").content.decode()
-    assert "A delete needs 1 approver." in page
-    assert "A delete of a whole table needs 2 approvers." in page
-    assert "A convert needs no approval." in page
+    assert "A delete job needs 1 approver." in page
+    assert "A delete job on a whole table needs 2 approvers." in page
+    assert "A convert job needs no approval." in page
 
 
 def test_the_page_switches_the_example_on_and_off():

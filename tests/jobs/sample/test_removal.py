@@ -213,6 +213,17 @@ def test_a_running_stream_is_stopped_and_its_round_awaited(sample: Root, admin: 
     assert not Path(sample.uri).exists()
 
 
+def test_the_page_of_its_root_leads_to_the_removal_and_that_of_another_to_its_own(
+    sample: Root, admin: Client, tmp_path: Path
+) -> None:
+    other: Any = factories.RootFactory(uri=str(tmp_path / "other"))
+    own, others = (admin.get(f"/roots/{root.pk}/").content.decode() for root in (sample, other))
+    assert f'href="{URL}">Remove the sample lake…<' in own
+    assert f'href="/roots/{sample.pk}/remove/"' not in own
+    assert "Remove the sample lake" not in others
+    assert f'href="/roots/{other.pk}/remove/"' in others
+
+
 def test_only_an_admin_of_everything_removes_it(sample: Root) -> None:
     olga = factories.person_named("olga", "operator")
     with pytest.raises(Problem, match=r"root\.manage"):

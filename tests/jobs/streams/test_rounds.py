@@ -90,7 +90,7 @@ def test_commits_of_a_round_whose_batches_have_no_rows_are_its_jobs(actor, strea
     job: Any = run_round(SmallStream([ROW], [ROW]))
     book_ended()
     StreamBatch.objects.all().delete()
-    Job.objects.filter(pk=job.pk).update(version=version)
+    Job.objects.filter(pk=job.pk).update(version=version, result={**job.result, "version": version})
     first, second = Commit.objects.filter(table=stream.table, version__gte=1).order_by("version")
     assert [judgement(commit).verdict for commit in (first, second)] == [Explanation.Verdict.NEEDED_NONE] * 2
     other = second if version == 1 else first

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.timeouts import Timing, timing
 from jobs.worker.executors import Executors
 from tests import clock
 
@@ -16,6 +16,13 @@ def executors(monkeypatch) -> Executors:
     made.seen(False)
     now[0] += timing().no_executors + 1
     return made
+
+
+def test_as_shipped_a_run_says_within_half_a_minute_that_it_has_none():
+    """A look that finds none begins the wait, and one after it ends tells of it."""
+    shipped = Timing()
+    assert shipped.no_executors + 2 * shipped.watch <= 30
+    assert shipped.no_executors < shipped.read_limit, "a read says so too, before it ends as too slow"
 
 
 def test_executors_that_come_take_the_waiting_back(executors):

@@ -1,7 +1,7 @@
 """The settings that a worker's JVM starts with."""
 
-import contextlib
 import socket
+from collections.abc import Callable
 
 import pytest
 
@@ -25,6 +25,7 @@ def test_each_kind_has_the_settings_of_its_name(monkeypatch, tmp_path, kind, mod
 
 
 @pytest.mark.parametrize(("kind", "warms"), [("spark", True), ("interactive", True), ("streams", False)])
+@pytest.mark.django_db
 def test_a_worker_of_streams_doesnt_let_its_first_round_wait_for_a_warm_up(monkeypatch, tmp_path, kind, warms):
     done: list[str] = []
 
@@ -34,8 +35,9 @@ def test_a_worker_of_streams_doesnt_let_its_first_round_wait_for_a_warm_up(monke
         def start(self) -> None:
             done.append("start")
 
-        def warm_up(self, report: object) -> None:
+        def warm_up(self, report: object, is_awaited: Callable[[], bool]) -> None:
             assert isinstance(report, GivingWay)
+            assert not is_awaited()
             done.append("warm-up")
 
     (tmp_path / "jars").mkdir()
@@ -81,8 +83,9 @@ def test_a_driver_of_a_cluster_is_ready_without_executors(monkeypatch, jars, mas
 
 
 def test_a_master_that_is_away_is_asked_again_and_named_meanwhile(monkeypatch, jars, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))  # nobody else gets the port, and until it listens it refuses connections
+    port = server.getsockname()[1]
     monkeypatch.setenv("LEVEE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LEVEE_SPARK_MASTER", f"spark://127.0.0.1:{port}")
     monkeypatch.setenv("LEVEE_SPARK_SECRET", "s" * 32)
@@ -93,10 +96,10 @@ def test_a_master_that_is_away_is_asked_again_and_named_meanwhile(monkeypatch, j
     def pause(seconds: float) -> None:
         seen.append(host.waiting)
         if len(seen) == 2:
-            servers.enter_context(socket.create_server(("127.0.0.1", port)))
+            server.listen()
 
     clock.replace(monkeypatch, "jobs.worker.jvm_host", sleep=pause)
-    with contextlib.ExitStack() as servers:
+    with server:
         host.start()
     away = f"LEVEE_SPARK_MASTER: spark://127.0.0.1:{port} doesn't answer (Connection refused); tried again every 5 s"
     assert (seen, host.waiting) == ([away, away], "")

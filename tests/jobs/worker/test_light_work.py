@@ -17,7 +17,7 @@ from jobs.models import Read, Worker
 from jobs.worker import light_work, read_executor
 from jobs.worker.claims import claim_read
 from tables import ports
-from tables.catalog import additions, listing, requested_syncs
+from tables.catalog import additions, listing, requested_syncs, root_changes
 from tables.models import Table
 from tables.sync import table as syncing
 from tables.web.table import change_views
@@ -55,8 +55,11 @@ def place(lake):
 
 @pytest.fixture
 def in_the_worker(monkeypatch, no_wakes):
-    """While the asker sleeps, the light worker does what `act` says; syncs are counted by who did them."""
-    where = ["web"]
+    """While the asker sleeps, the light worker does what `act` says; syncs are counted by who did them.
+
+    The asker's time goes by in its sleep alone: it is long enough for the worker on a busy machine, too.
+    """
+    where, now = ["web"], [0.0]
     done = []
     real = syncing.sync
 
@@ -65,12 +68,13 @@ def in_the_worker(monkeypatch, no_wakes):
         return real(*given, **options)
 
     def sleeps(act):
-        def sleep(_seconds):
+        def sleep(seconds):
+            now[0] += seconds
             where[0] = "worker"
             act()
             where[0] = "web"
 
-        clock.replace(monkeypatch, "jobs.reads.queue", sleep=sleep)
+        clock.replace(monkeypatch, "jobs.reads.queue", sleep=sleep, monotonic=lambda: now[0])
         return done
 
     monkeypatch.setattr(syncing, "sync", sync)
@@ -211,3 +215,15 @@ def test_a_table_whose_first_sync_failed_is_added_all_the_same(operator, worker,
 def _entered(person, place):
     actor = Actor.acting_for(person)
     return additions.enter(actor, additions.locate(person, place), additions.kind_at(place))[0]
+
+
+def test_a_scan_that_waited_until_its_root_was_paused_is_not_begun(operator, lake, worker, no_wakes):
+    api = Caller(operator)
+    asked = api.post(f"/roots/{lake.pk}/scan", {})
+    assert asked.status_code == 202
+    root_changes.pause(Actor.acting_for(operator), lake)
+    assert light_work.one(LIGHT)
+    answer = api.get(asked.json()["result_url"])
+    assert (answer.status_code, answer.json()["code"]) == (409, "root_paused")
+    lake.refresh_from_db()
+    assert (lake.scan_pass, lake.scanned_at) == (None, None)

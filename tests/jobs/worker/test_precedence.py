@@ -1,6 +1,7 @@
 """On few cores a warm-up gives way to the first round of a stream, for a while, and to nothing else."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import OperationalError
@@ -10,6 +11,7 @@ from jobs.domain.states import State
 from jobs.models import Job, Read, StreamRound
 from jobs.worker import precedence
 from jobs.worker.precedence import LONGEST_S, GivingWay
+from jobs.worker.warm import nobody_waits, take
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -82,3 +84,48 @@ def test_a_database_that_is_away_holds_up_no_warm_up(first_round, monkeypatch):
 
     monkeypatch.setattr(StreamRound.objects, "filter", away)
     assert waited() == 0
+
+
+def test_a_worker_is_awaited_by_what_its_queue_holds():
+    assert not any(map(precedence.is_awaited, ("spark", "interactive")))
+    factories.job(State.AWAITING_APPROVAL)
+    factories.job(State.QUEUED, expires_at=timezone.now() - timedelta(minutes=1))
+    assert not any(map(precedence.is_awaited, ("spark", "interactive")))
+    factories.job(State.PREVIEWING)
+    assert [precedence.is_awaited(queue) for queue in ("spark", "interactive")] == [False, True]
+    factories.job(State.QUEUED)
+    assert [precedence.is_awaited(queue) for queue in ("spark", "interactive")] == [True, True]
+
+
+def test_a_read_is_waited_for_in_its_own_queue():
+    Read.objects.create(
+        kind="rows", queue="interactive", question={}, state="waiting",
+        person=factories.PersonFactory(), expires_at=timezone.now() + timedelta(minutes=10),
+    )  # fmt: skip
+    assert [precedence.is_awaited(queue) for queue in ("spark", "interactive")] == [False, True]
+    Read.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    assert not precedence.is_awaited("interactive")
+
+
+def test_a_database_that_is_away_leaves_a_warm_up_whole(monkeypatch):
+    def away(*_, **__):
+        raise OperationalError("away")
+
+    monkeypatch.setattr(Job.objects, "filter", lambda **_: Away(away))
+    assert not precedence.is_awaited("interactive")
+
+
+class Away:
+    """Rows that can't be asked for."""
+
+    def __init__(self, exists):
+        self.filter = self.exists = exists
+
+
+def test_a_warm_up_ends_before_its_next_step_once_somebody_waits():
+    taken: list[int] = []
+    steps = [partial(taken.append, n) for n in range(5)]
+    take(steps, lambda: len(taken) == 2)
+    assert taken == [0, 1]
+    take(steps, nobody_waits)
+    assert taken == [0, 1, 0, 1, 2, 3, 4]

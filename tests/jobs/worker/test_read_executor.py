@@ -206,7 +206,7 @@ def test_a_light_read_that_breaks_is_told_too(claimed):
     [
         {"heartbeat_at": timezone.now() - timedelta(minutes=5)},
         {"condition": "down"},
-        {"started_at": timezone.now() + timedelta(hours=1)},
+        {"started_at": timezone.now() + timedelta(days=1)},  # of the moment at which tests are collected
         {"name": "interactive@elsewhere"},
     ],
     ids=["silent", "stopped", "begun anew", "unknown"],

@@ -137,6 +137,9 @@ def test_what_is_not_in_sync_is_counted_listed_and_called_alike(
     assert listed(client, "health=missing&health=stale_sync") == ["b", "c"]
     assert state_of(late).word == "stale sync"
     assert client.get(f"{API}/tables?health=stale_sync").json()["results"][0]["health_codes"] == ["stale_sync"]
+    home = web.get("/").content.decode()
+    assert 'href="/tables/?stale=true">2 tables not in sync</a>' in home
+    assert 'href="/tables/?health=warning">2 tables with warnings</a>' in home
     page = web.get("/tables/").content.decode()
     assert "Not in sync" in page
     assert 'name="stale" value="true"' in page

@@ -13,6 +13,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
+from console.templatetags.levee import size
 from tables.catalog import additions, bulk_additions, root_places, roots, scans
 from tables.catalog.object_stores import Description
 from tables.deltalog.read import hdfs, name_nodes
@@ -217,3 +218,6 @@ def test_a_directory_on_hdfs_is_tested_added_and_shown_in_the_browser(
     table = additions.add_table(Actor.acting_for(person("olga", Role.ADMIN, Role.OPERATOR)), place).table
     overview = rita.get(f"/tables/{table.pk}/").content.decode()
     assert "Writers outside of Levee" not in overview
+    (file,) = (tmp_path / "orders").glob("*.parquet")
+    layout = rita.get(f"/tables/{table.pk}/layout/").content.decode()
+    assert f"1 file, {size(file.stat().st_size)}, version 0, from the log." in layout

@@ -44,6 +44,23 @@ def test_none_is_added_in_a_root_that_approval_rules_are_on(admin: Actor, root: 
     assert Root.ever.count() == 1
 
 
+def test_a_directory_of_a_root_is_none_by_the_path_of_a_bind_mount(
+    admin: Actor, root: Root, inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule or grant on one would not count by the other, nor would the lease of a table in it."""
+    assert admin.person is not None
+    other, table = tmp_path / "other", tmp_path / "mountinfo"
+    other.mkdir()
+    table.write_text(f"1 0 8:1 / / rw - ext4 disk rw\n2 1 8:1 {inside} {other} rw - ext4 disk rw\n")
+    monkeypatch.setattr(root_places, "MOUNTS", table)
+    answer = Caller(admin.person).post("/roots", {"name": "other", "uri": str(other)})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+    assert f"{root.uri}, which is a root" in answer.json()["fields"]["uri"]
+    told = {check.name: check for check in root_places.examine(admin, str(other))}["Free for a root"]
+    assert (told.passed, "mounts of the same directory" in told.answer) == (False, True)
+    assert roots.add_root(admin, "inside", str(inside)).name == "inside"
+
+
 def test_only_the_rules_of_the_innermost_root_around_it_count(admin: Actor, root: Root, inside: Path) -> None:
     roots.add_root(admin, "inside", str(inside))
     factories.PolicyRuleFactory(scope="root", root=root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,14 +11,17 @@ import psycopg
 import pytest
 import time_machine
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.accounts import lists
 from console.accounts.models import Person
 from tables.catalog import due, light_turns
 from tables.catalog.lately import commits, days, growth
-from tables.models import Commit, Root, Table
+from tables.models import Commit, Explanation, Root, Table
 from tables.record import daily_totals
 from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
+from tables.web.kinds import COMMITS
 from tests import factories
 from tests.clients import browser
 
@@ -182,6 +186,7 @@ def test_growth_is_reckoned_back_from_the_size_of_now() -> None:
     assert (found[big.pk].grown, found[small.pk].grown, found[untold.pk].grown) == (250, 0, None)
     assert found[untold.pk].sizes[-3:] == [None, 500, 500]
     assert growth.of_largest(factories.person_with("viewer", root=small.root))[0].table == small
+    assert "Largest tables, and their growth" in browser(factories.person_with("viewer")).get("/").content.decode()
 
 
 def test_the_commits_of_a_day_are_listed_in_pages() -> None:
@@ -227,6 +232,100 @@ def test_the_page_of_commits_follows_its_address(asked: str, expected: str, miss
     assert answer.status_code == 200
     assert expected in answer.content.decode()
     assert missing not in answer.content.decode()
+
+
+def unapproved(table: Table, back: int = 0) -> Commit:
+    made = commit(table, back=back, operation="DELETE")
+    Explanation.objects.create(table=table, incarnation=0, version=made.version, effects=["delete"], verdict="nobody")
+    return made
+
+
+def test_every_unapproved_commit_that_awaits_acknowledgement_is_listed_across_tables_and_days() -> None:
+    table, hidden = delta(name="sales"), delta(name="hidden")
+    commit(table, operation="DELETE")
+    for back in range(9):
+        unapproved(table, back=10 + back)
+    unapproved(hidden)
+    Commit.objects.filter(table=table, version=9).update(committed_at=None)
+    person = factories.person_with("viewer", root=table.root)
+    done = unapproved(table)
+    acknowledged = {"acknowledged_at": NOON, "acknowledged_by": person, "reason": "in order"}
+    Explanation.objects.filter(table=table, version=done.version).update(**acknowledged)
+    client = browser(person)
+    home = client.get("/").content.decode()
+    assert home.count('href="/tables/commits/?kind=unapproved"') == 2
+    assert ">9 unapproved commits</a>" in home
+    page = client.get("/tables/commits/?kind=unapproved")
+    assert [row["commit"].version for row in page.context["rows"]] == list(range(9, 0, -1)), "the last found first"
+    text = page.content.decode()
+    assert "<h1>Unapproved commits awaiting acknowledgement</h1>" in text
+    assert "They await acknowledgement. Open one to see why, and to acknowledge it." in text
+    assert "concepts/#unapproved-commits" in text
+    assert "They await acknowledgement" not in client.get("/tables/commits/").content.decode()
+    day = (NOON - timedelta(days=12)).date()
+    of_day = client.get(f"/tables/commits/?kind=unapproved&day={day}")
+    assert [row["commit"].version for row in of_day.context["rows"]] == [3]
+
+
+def test_unapproved_commits_are_listed_in_pages_by_when_they_were_found() -> None:
+    table, other = delta(), delta()
+    made = [unapproved(each, back=back) for back, each in enumerate((table, other, table, other, table))]
+    Commit.objects.filter(pk=made[1].pk).update(committed_at=None)
+    for at, of in enumerate((3, 0, 4, 1, 2)):
+        mine = Explanation.objects.filter(table=made[of].table, version=made[of].version)
+        mine.update(found_at=NOON - timedelta(hours=at))
+    person = factories.person_with("viewer")
+    first = commits.awaiting_page(person, 2)
+    second = commits.awaiting_page(person, 2, first.next or "")
+    third = commits.awaiting_page(person, 2, second.next or "")
+    assert [each.pk for page in (first, second, third) for each in page.rows] == [made[of].pk for of in (3, 0, 4, 1, 2)]
+    assert third.next is None
+    assert commits.awaiting_page(person, 2, third.previous or "").rows == second.rows
+    assert commits.awaiting_page(person, 2, oldest_first=True).rows == [made[2], made[1]]
+    assert commits.awaiting_page(factories.person_with("viewer", root=other.root), 9).rows == [made[3], made[1]]
+
+
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_a_page_of_unapproved_commits_is_read_from_an_index(oldest_first: bool) -> None:
+    unapproved(delta())
+    person = factories.person_with("viewer")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    with CaptureQueriesContext(connection) as asked:
+        page = commits.awaiting_page(person, 1, oldest_first=oldest_first)
+    (found,) = (query["sql"] for query in asked if "found_at" in query["sql"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"explain {found}")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert len(page.rows) == 1
+    assert "explanation_open" in plan
+    assert "Sort" not in plan
+
+
+def test_commits_are_listed_oldest_first_for_who_wants_it() -> None:
+    table = delta(name="sales")
+    for _ in range(30):
+        commit(table)
+    person = factories.person_with("viewer")
+    client = browser(person)
+    lists.arrange(person, COMMITS, ["rows"], "oldest", 25)
+    page = client.get("/tables/commits/")
+    following = page.context["page"]
+    versions = [row["commit"].version for row in page.context["rows"]]
+    assert (versions, following["next_text"], following["previous_text"]) == (list(range(25)), "Later", "Earlier")
+    rest = browser(factories.person_with("viewer")).get(f"/tables/commits/{following['next_url']}")
+    assert [row["commit"].version for row in rest.context["rows"]] == list(range(25, 30))
+
+
+def test_home_has_the_sizes_that_it_draws_as_a_table_and_leads_to_the_history_of_those_days() -> None:
+    table = delta(size_bytes=1_000, name="sales")
+    commit(table, back=1, size=300)
+    page = browser(factories.person_with("viewer")).get("/").content.decode()
+    first, yesterday, before = ((NOON - timedelta(days=back)).date() for back in (30, 1, 2))
+    assert f"/tables/{table.pk}/history/?since={first}" in page
+    lines = re.findall(r'<th scope="row">([0-9-]+|today, now)</th>\s*<td class="n">([^<]*)</td>', page)
+    assert (len(lines), lines[0][0], lines[-1][0]) == (31, "today, now", str(first))
+    assert (dict(lines)[str(yesterday)], dict(lines)[str(before)]) == ("1,000 B", "700 B")
 
 
 def test_home_leads_from_each_day_to_its_commits() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base import encryption
 from console.base.errors import Problem
-from tables.catalog import additions, listing, object_stores, root_places, root_removal, roots, scans
+from tables.catalog import additions, listing, object_stores, root_places, root_removal, roots, scans, store_places
 from tables.catalog.object_stores import Description
 from tables.deltalog.read.object_stores import opened
 from tables.deltalog.read.storage import StorageError
@@ -148,7 +150,11 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
     assert "doesn’t know the key ID" in failed(admin, store.uri, described(store, key_id="AKIANOBODYKNOWS12345"))
     begun = time.monotonic()
     assert "doesn’t answer" in failed(admin, store.uri, described(store, endpoint="http://127.0.0.1:9"))
-    assert time.monotonic() - begun < 6
+    assert time.monotonic() - begun < 30
+    away = failed(admin, store.uri, described(store, endpoint="http://localhost:9"))
+    assert "the endpoint doesn’t answer (endpoint)" in away
+    away = failed(admin, store.uri, described(store, endpoint="http://localhost:9", path_style=False))
+    assert "the endpoint doesn’t answer; or the store wants path style" in away
     assert "how the bucket" in failed(admin, store.uri, None)
     for text in ("s3://UPPER/x", "s3://a", "gs://bucket/x", "s3://key:secret@bucket/x", f"{store.uri}/*"):
         with pytest.raises(Problem) as refused:
@@ -165,6 +171,13 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
         ("endpoint", "http://host/bucket"),
         ("endpoint", "ftp://host"),
         ("endpoint", "http://host:99999"),
+        ("endpoint", "http://1.2.3.4.5"),
+        ("endpoint", "http://999.1.1.1"),
+        ("endpoint", "http://1.2.3"),
+        ("endpoint", "http://host.7"),
+        ("endpoint", "http://a.0x7"),
+        ("endpoint", "http://a.0x"),
+        ("endpoint", "http://xn--a.com"),
         ("region", "eu west"),
         ("key_id", "two words"),
         ("secret", "line\nbreak"),
@@ -176,7 +189,26 @@ def test_a_description_is_judged_field_by_field(store: Store, name: str, value: 
         described(store, **{name: value})
     assert refused.value.status == 400
     assert list(refused.value.fields or {}) == [name]
+    assert name.replace("_", " ") in refused.value.detail.lower()  # all that a command says
     assert name not in ("secret", "session_token") or value not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:9000", "https://10.0.0.7", "http://[::1]:9", "http://1.2.3.4:80"]
+)
+def test_a_store_named_by_an_ip_address_takes_path_style(store: Store, endpoint: str) -> None:
+    assert described(store, endpoint=endpoint).endpoint == endpoint
+    with pytest.raises(Problem) as refused:
+        described(store, endpoint=endpoint, path_style=False)
+    assert refused.value.fields == {"path_style": "A store named by an IP address takes path style."}
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://minio:9000", "https://xn--bcher-kva.example", "https://s3.eu-1.example.org", ""]
+)
+def test_a_store_named_by_a_host_takes_either_style(store: Store, endpoint: str) -> None:
+    for path_style in (True, False):
+        assert described(store, endpoint=endpoint, path_style=path_style).endpoint == endpoint
 
 
 def test_a_store_that_is_away_keeps_no_other_root_waiting(
@@ -197,6 +229,22 @@ def test_a_store_that_is_away_keeps_no_other_root_waiting(
     assert root.scan_stopped == ""
     assert Finding.objects.filter(root=root).count() == 1
     assert Finding.objects.filter(root=stored, gone_at=None).count() == 1, "what can't be looked at isn't gone"
+
+
+@pytest.mark.parametrize(("ahead", "way"), [(400, "ahead of"), (-400, "behind")])
+def test_clocks_that_differ_are_told_apart(
+    admin: Actor, store: Store, monkeypatch: pytest.MonkeyPatch, ahead: int, way: str
+) -> None:
+    def set_clock(seconds: int) -> None:
+        monkeypatch.setattr(store_places, "time", SimpleNamespace(time=lambda: time.time() + seconds))
+
+    store.put("sales/x")
+    set_clock(ahead // 2)
+    assert all(check.passed for check in root_places.examine(admin, store.uri, described(store), writes=True))
+    set_clock(ahead)
+    answer = failed(admin, store.uri, described(store), writes=True)
+    assert re.search(rf"clock is (399|400|401) seconds {way} the store’s", answer), answer
+    assert store.listed() == ["sales/x"]
 
 
 def test_a_rotated_key_counts_at_once(admin: Actor, stored: Root, store: Store) -> None:

@@ -18,13 +18,24 @@ from django.utils import timezone
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from tables.catalog import additions, bulk_additions, object_stores, root_places, root_removal, roots, scans
+from tables.catalog import (
+    additions,
+    bulk_additions,
+    object_stores,
+    root_places,
+    root_removal,
+    roots,
+    scans,
+    store_places,
+)
 from tables.catalog.object_stores import Description
 from tables.deltalog.read import object_stores as seam
 from tables.deltalog.read.object_storage import ObjectStorage
 from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root, SyncTimes
 from tables.rules import folders, locations
+from tables.sync import table as syncing
+from tables.sync import unchanged
 from tests.s3 import KEY_ID, Store
 
 pytestmark = pytest.mark.django_db
@@ -34,18 +45,22 @@ def described(store: Store, **other: Any) -> Description:
     return Description.of(store.storage(**other))
 
 
-def test_no_exception_carries_the_stores_own_answer(admin: Actor, stored: Root, store: Store) -> None:
-    path = f"{stored.uri}/orders"
-    asks: list[Callable[[], Any]] = [
+def questions(path: str) -> list[Callable[[], Any]]:
+    """Each that reading a table asks its store."""
+    commit = "_delta_log/00000000000000000000.json"
+    return [
         lambda: seam.holds_key(path),
         lambda: list(ObjectStorage(path).entries("_delta_log")),
-        lambda: ObjectStorage(path).entry("_delta_log/00000000000000000000.json"),
-        lambda: list(ObjectStorage(path).chunks("_delta_log/00000000000000000000.json", 10)),
-        lambda: ObjectStorage(path).open("_delta_log/00000000000000000000.json"),
+        lambda: ObjectStorage(path).entry(commit),
+        lambda: list(ObjectStorage(path).chunks(commit, 10)),
+        lambda: ObjectStorage(path).open(commit),
         lambda: list(folders.of(path).entries(path)),
     ]
+
+
+def test_no_exception_carries_the_stores_own_answer(admin: Actor, stored: Root, store: Store) -> None:
     store.door.refuses = (403, "InvalidAccessKeyId")
-    for ask in asks:
+    for ask in questions(f"{stored.uri}/orders"):
         seam.ask_again(store.bucket)
         with pytest.raises((StorageError, folders.StoreRefused)) as refused:
             ask()
@@ -70,6 +85,68 @@ def test_a_bucket_that_refuses_everything_is_left_alone_for_a_while(
     monkeypatch.setattr(seam, "_away", {k: (s, time.monotonic() - 1, w) for k, (s, _, w) in seam._away.items()})
     assert seam.holds_key(path)
     assert not seam.is_away(path)
+
+
+BAD = [("http://127.0.0.1:9", False), ("http://host.7", True), ("http://xn--a.com", False)]
+
+
+@pytest.mark.parametrize(("endpoint", "path_style"), BAD)
+@pytest.mark.parametrize("checked", [True, False], ids=["checked", "panicking"])
+def test_a_bucket_without_an_address_fails_its_own_tables_alone(
+    admin: Actor, stored: Root, store: Store, root: Root, write: Any, monkeypatch: pytest.MonkeyPatch,
+    endpoint: str, path_style: bool, checked: bool,
+) -> None:  # fmt: skip
+    """As it may lie in the database from before the check; and where obstore panics though the check found nothing."""
+    bad, good = (additions.add_table(admin, path).table for path in (f"{stored.uri}/orders", str(write("good"))))
+    ObjectStore.objects.update(endpoint=endpoint, path_style=path_style)
+    object_stores.forget(store.bucket)
+    if not checked:
+        monkeypatch.setattr(seam.ObjectStoreOptions, "require_address", lambda _: None)
+    assert "can’t be asked as it is described" in syncing.sync(bad.pk).sync_error.replace("'", "’")
+    before = timezone.now()
+    SyncTimes.objects.update(next_sync_at=before)
+    while unchanged.sync_claimed():
+        pass
+    for table in (bad, good):
+        table.refresh_from_db()
+    assert good.sync_error == ""
+    assert SyncTimes.objects.filter(pk=good.pk, synced_at__gt=before).exists()
+    assert (bad.version, bad.missing_since) == (0, None)
+    for each in (stored, root):
+        scans.ask_scan(admin, each)
+    while scans.scan_next_asked():
+        pass
+    stored.refresh_from_db()
+    assert "can’t be asked as it is described" in stored.scan_stopped.replace("'", "’")
+    assert Finding.objects.filter(root=root).count() == 1
+    asked = [check for check in root_places.examine(admin, f"{store.uri}/hr", None) if check.passed is False]
+    assert asked, "the test of a place says so too"
+
+
+def test_a_sync_names_the_style_that_may_be_wrong(stored: Root, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seam, "_patience", seam.BRIEF)
+    for path_style in (True, False):
+        ObjectStore.objects.update(endpoint="http://localhost:9", path_style=path_style)
+        object_stores.forget(store.bucket)
+        with pytest.raises(StorageError, match="the endpoint doesn’t answer") as refused:
+            seam.holds_key(f"{stored.uri}/orders")
+        assert ("wants path style" in str(refused.value)) is not path_style
+
+
+def test_each_question_to_a_store_survives_a_panic(stored: Root, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seam.ObjectStoreOptions, "require_address", lambda _: None)
+    ObjectStore.objects.update(endpoint="http://host.7")
+    object_stores.forget(store.bucket)
+    path = f"{stored.uri}/orders"
+    prefix = store_places.Prefix.of(path, seam.options_of(path))
+    places: list[Callable[[], Any]] = [
+        lambda: store_places.listable(prefix),
+        lambda: store_places.writable(prefix),
+    ]
+    for ask in (*questions(path), *places):
+        seam.ask_again(store.bucket)
+        with pytest.raises((StorageError, folders.StoreRefused, locations.InvalidRoot), match="as it is described"):
+            ask()
 
 
 def test_what_one_place_refuses_closes_no_bucket(stored: Root, store: Store) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tables.deltalog.read.actions import Protocol
 from tables.deltalog.rules.features import FEATURES, demands, features_of, implied_features, understand
 from tables.deltalog.rules.properties import PROPERTIES, property_of, settings, unset
-from tables.deltalog.rules.retention import deleted_file_retention, log_retention, parse_interval
+from tables.deltalog.rules.retention import LONGEST, deleted_file_retention, log_retention, parse_interval
 
 LEGACY = {
     (1, 1): [],
@@ -105,6 +105,24 @@ def test_a_property_is_found_whatever_its_case():
         ("week", None),
         ("1 week and a bit", None),
         ("9999999999999 days", None),
+        ("interval 36 hours", timedelta(hours=36)),
+        ("interval 1.5 days", None),
+        ("36.0 hours", None),
+        ("1.5 seconds", timedelta(seconds=1.5)),
+        (".25 second", timedelta(seconds=0.25)),
+        ("1 day -1.0000019 seconds", timedelta(hours=24, seconds=-1, microseconds=-1)),
+        ("1.0123456789 seconds", None),
+        (". seconds", None),
+        ("2 days - 12 hours", timedelta(hours=36)),
+        ("12 hours -1 day", None),
+        ("0 years 2 months -2 months 3 days", timedelta(days=3)),
+        ("interval\t3 days", None),
+        ("3\t days\n2 hours", timedelta(days=3, hours=2)),
+        ("\u0663 days", None),
+        ("2147483647 microseconds 40000 days", LONGEST),
+        ("2147483648 days", None),
+        ("200000000 days", None),
+        ("3 dayss", None),
         ("1" * 10_000, None),
     ],
 )

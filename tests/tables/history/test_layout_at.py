@@ -116,7 +116,7 @@ def test_who_waited_takes_what_the_one_before_has_found(orders: Table, rebuilds:
         waiting = threading.Thread(target=lambda: answers.append(layout_at.at(orders, 1)))
         waiting.start()
         layout_at._retained[key] = {"num_files": 42}
-    waiting.join(10)
+    waiting.join(60)
     assert answers == [{"num_files": 42}]
     assert rebuilds == []
 

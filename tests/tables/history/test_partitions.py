@@ -16,7 +16,7 @@ from console.audit.actor import Actor
 from tables.catalog import additions, roots
 from tables.models import Root, Table
 from tables.record import live_files
-from tables.web import charts
+from tables.web.charts.layout import row_skew
 from tests.tables.web.table.test_pages import HOSTILE, page
 
 Write = Callable[..., Path]
@@ -126,7 +126,7 @@ def test_rows_marked_as_deleted_are_not_counted() -> None:
 
 
 def test_partitions_of_rows_are_drawn_by_powers_of_ten() -> None:
-    line = charts.row_skew([10_000, 100, 1], 3, 100)
+    line = row_skew([10_000, 100, 1], 3, 100)
     assert [tick.text for tick in line.grid] == ["1", "10", "100", "1,000", "10,000"]
     assert line.reference_text == "median 100"
 

@@ -49,6 +49,17 @@ def test_the_vacuum_that_reached_farthest_decides(table: Table) -> None:
     assert restorable(table) == list(range(91, 101))
 
 
+@pytest.mark.parametrize("end", [None, "FAILED"])
+def test_a_vacuum_that_did_not_complete_may_have_deleted_files_as_well(table: Table, end: str | None) -> None:
+    commit(table, 94, 5, files_removed=1)
+    commit(table, 95, 4, operation="VACUUM START", operation_parameters={"specifiedRetentionMillis": "0"})
+    if end:
+        commit(table, 96, 4, operation="VACUUM END", operation_parameters={"status": end})
+    commit(table, 100, 0)
+    assert restorable(table) == list(range(94, 101))
+    assert Reach(table).vacuumed_until is None
+
+
 def test_many_vacuums_cost_no_more_queries_than_one(table: Table) -> None:
     def queries() -> int:
         with CaptureQueriesContext(

@@ -117,3 +117,30 @@ def test_a_table_without_partition_columns_has_no_partitions(layout: Read, tmp_p
 )
 def test_files_outside_the_table_are_counted(layout: Read, path: str, outside: int) -> None:
     assert layout(add("plain"), add(path))["outside_files"] == outside
+
+
+def small(day: str, count: int, **more: Any) -> list[dict[str, Any]]:
+    return [add(f"{day}-{n}", size=MIB, partition={"day": day}, **more) for n in range(count)]
+
+
+def test_the_partitions_that_hold_most_small_files_are_named(layout: Read) -> None:
+    large = [add(f"l{n}", size=64 * MIB, partition={"day": "a"}) for n in range(20)]
+    found = layout(*small("b", 30), *small("c", 45), *small("d", 40), *large, partition=["day"])
+    assert found["most_small"] == "day IN ('c', 'd')"
+    assert found["most_vectors"] is None
+
+
+def test_the_partitions_that_hold_most_deletion_vectors_are_named(layout: Read) -> None:
+    worn = [
+        add(f"w{n}", partition={"day": "it's"}, deletionVector=vector("ab^-aqEH.-t@S}K{vb[*k^", 1)) for n in range(12)
+    ]
+    assert layout(*worn, *small("b", 20), partition=["day"])["most_vectors"] == "day = 'it\\'s'"
+
+
+def test_no_partitions_are_named_where_they_would_be_too_many_or_there_are_none(layout: Read) -> None:
+    spread = [file for day in range(60) for file in small(f"d{day}", 2)]
+    assert layout(*spread, partition=["day"])["most_small"] is None
+
+
+def test_no_partition_of_a_table_without_any_is_named(layout: Read) -> None:
+    assert layout(*(add(f"f{n}", size=MIB) for n in range(120)))["most_small"] is None

@@ -51,7 +51,9 @@ def in_turns(start: str, **limits: Any) -> set[tuple[str, Kind]]:
     raise AssertionError("the scan doesn't end")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(tree=TREES)
 def test_a_store_is_walked_like_a_disk(
     tree: set[str], keys: MemoryStore, tmp_path_factory: pytest.TempPathFactory

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tables.rules.health import Code, Facts, Severity, findings, missing, stale
+from tables.rules.health import Code, Facts, Severity, findings, missing, old_files, stale
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -24,6 +24,13 @@ def test_small_files_count_from_their_share(small: int, found: list[str]) -> Non
 
 def test_a_small_table_may_have_small_files() -> None:
     assert codes(num_files=99, small_files=99) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "vectors", "found"), [(30, 9, []), (100, 30, []), (100, 31, [Code.DELETION_VECTORS]), (12, 12, [Code.DELETION_VECTORS])]
+)  # fmt: skip
+def test_deletion_vectors_count_from_their_share_of_the_files(files: int, vectors: int, found: list[str]) -> None:
+    assert codes(num_files=files, files_with_vectors=vectors) == found
 
 
 @pytest.mark.parametrize(("largest", "median", "found"), [(10, 1, [Code.SKEW]), (9, 1, []), (10, 0, [])])
@@ -56,6 +63,7 @@ def test_every_finding_says_what_to_do() -> None:
     facts = Facts(
         num_files=1000,
         small_files=900,
+        files_with_vectors=900,
         files_with_statistics=1,
         largest_partition_bytes=2**40,
         median_partition_bytes=1,
@@ -68,7 +76,7 @@ def test_every_finding_says_what_to_do() -> None:
         recreated_at=NOW,
         rewritten=(5, "2026-11-19", ("v5 DELETE",)),
     )
-    found = [*findings(facts), missing("/lake/t"), stale(NOW - timedelta(days=9), NOW)]
+    found = [*findings(facts), missing("/lake/t"), stale(NOW - timedelta(days=9), NOW), old_files(2**40, 2**41)]
     assert {finding.code for finding in found if finding} == set(Code)
     assert all(finding and finding.advice and finding.text for finding in found)
 

@@ -82,6 +82,26 @@ def test_each_table_has_what_it_is_there_for(lake: Path, tmp_path: Path) -> None
     assert open_log(str(lake / "logins")).head_version() == 40
 
 
+def test_one_partition_of_deliveries_has_most_of_the_rows(lake: Path, tmp_path: Path) -> None:
+    metadata = read(lake / "deliveries", tmp_path).metadata
+    assert metadata is not None
+    assert list(metadata.partition_columns) == ["depot"]
+    depots = DeltaTable(str(lake / "deliveries")).to_pyarrow_table().column("depot").value_counts().to_pylist()
+    rows = {each["values"]: each["counts"] for each in depots}
+    assert rows == {f"depot-{number}": 24_000 if number == 3 else 320 for number in range(8)}
+
+
+def test_the_log_of_stock_levels_is_broken_without_harm(lake: Path) -> None:
+    log = lake / "stock_levels" / "_delta_log"
+    with pytest.raises(json.JSONDecodeError):
+        json.loads((log / "_last_checkpoint").read_text())
+    newest = DeltaTable(str(lake / "stock_levels")).version()
+    assert open_log(str(lake / "stock_levels")).head_version() == newest
+    (unfinished,) = log.glob("*.tmp")
+    assert unfinished.name.startswith(f".{newest + 1:020}.json.")
+    assert not (log / f"{newest + 1:020}.json").exists()
+
+
 def test_what_a_newcomer_deletes_can_be_undone(lake: Path, tmp_path: Path) -> None:
     """But for `sales` and `logins`, where retention is what they show."""
     for name in set(sample_lake.DELTA_TABLES) - {"sales", "logins"}:

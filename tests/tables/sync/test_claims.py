@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.supervisor import postgres
+from console.supervisor.home import Home
 from tables.models import Root, SyncTimes, Table
 from tables.sync import claims, unchanged
 from tables.sync import table as syncing
@@ -50,6 +54,78 @@ def test_tables_that_may_be_unchanged_are_claimed_with_the_first_of_the_others(t
     assert claimed() == {second}
 
 
+BELIEFS = {  # what the database takes each table for, in pages and rows
+    "never looked at": (0, -1),
+    "seen empty": (0, 0),
+    "seen full of what is deleted": (50, 0),
+    "small": (1, 1),
+    "large": (5_000, 100_000),
+}
+
+
+@pytest.fixture
+def believed(levee_home: Home, transactional_db: None) -> Iterator[Callable[[str], None]]:
+    """Has the database believe something of the tables that claims read, as after an ANALYZE of another state of them."""
+    set_it = "update pg_class set relpages = %s, reltuples = %s where relname = any(%s)"
+
+    def believe(name: str) -> None:
+        with postgres.connect(levee_home) as superuser:
+            superuser.execute(set_it, [*BELIEFS[name], [model._meta.db_table for model in (Table, Root, SyncTimes)]])
+
+    yield believe
+    believe("never looked at")
+
+
+@pytest.mark.parametrize("ask", [claims.claim, claims.claim_unread])
+@pytest.mark.parametrize("belief", BELIEFS)
+def test_a_claim_of_a_lake_that_has_just_come_in_does_not_read_all_of_it(
+    believed: Callable[[str], None],
+    tmp_path: Path,
+    ask: Callable[[], object],
+    belief: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the statistics say: they are those of another catalog."""
+    monkeypatch.setattr(claims, "WINDOW", claims.NEAR)  # few among many, as with a lake of many thousands
+    root, many = factories.root_at(tmp_path), 2_000
+    Table.objects.bulk_create(factories.TableFactory.build(root=root, format=Table.Format.DELTA) for _ in range(many))
+    overdue = timezone.now() - timedelta(seconds=9)
+    SyncTimes.objects.update(next_sync_at=overdue, fingerprint="known")
+    first = SyncTimes.objects.values("pk")[: claims.NEAR // 2]
+    SyncTimes.objects.filter(pk__in=first).update(next_sync_at=overdue - timedelta(seconds=1), fingerprint="")
+    believed(belief)
+    with transaction.atomic(), CaptureQueriesContext(connection) as asked:
+        assert ask()
+        transaction.set_rollback(True)
+    plans = list(_plans(each["sql"] for each in asked.captured_queries))
+    assert any("ModifyTable" in dict(plan) for plan in plans)
+    for plan in plans:
+        assert sum(rows for _, rows in plan) < many / 2, plan
+
+
+def _plans(statements: Iterable[str]) -> Iterator[list[tuple[str, float]]]:
+    """How each of a claim's statements is carried out, in their order, nothing of it kept."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            if statement.lstrip().startswith(("with", "select", "update")):
+                cursor.execute(f"explain (analyze, format json) {statement}")
+                ((plan,),) = cursor.fetchall()
+                assert "JIT" not in plan[0]
+                yield list(rows_read(plan[0]["Plan"]))
+            elif statement.startswith("set local"):
+                cursor.execute(statement)
+        transaction.set_rollback(True)
+
+
+def rows_read(step: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """How many rows each step of a plan has read, those that it left out as well. Not blocks: what earlier tests have left dead in a
+    table or an index is read, too, and says nothing of the plan."""
+    left_out = sum(rows for name, rows in step.items() if name.startswith("Rows Removed by"))
+    yield step["Node Type"], (step["Actual Rows"] + left_out) * step["Actual Loops"]
+    for below in step.get("Plans", []):
+        yield from rows_read(below)
+
+
 def test_only_among_those_that_are_longest_overdue(tables: list[Table], monkeypatch: pytest.MonkeyPatch) -> None:
     """Else tables that come back soon would keep those waiting that must be read."""
     monkeypatch.setattr(claims, "WINDOW", 3)
@@ -63,7 +139,8 @@ def test_one_that_must_be_read_is_claimed_by_itself(tables: list[Table]) -> None
     first, hidden, second = due(tables[:3])
     due(tables[3:], "known")
     Table.objects.filter(pk=hidden).update(hidden_at=timezone.now())
-    assert [claims.claim_unread() for _ in range(3)] == [first, second, None]
+    paths = {table.pk: table.path for table in tables}
+    assert [claims.claim_unread() for _ in range(3)] == [(first, paths[first]), (second, paths[second]), None]
     assert claimed() == {table.pk for table in tables[3:]}
 
 
@@ -73,7 +150,7 @@ def test_hidden_tables_keep_no_other_from_being_looked_for(
     monkeypatch.setattr(claims, "NEAR", 2)
     *hidden, wanted = due(tables[:4])
     Table.objects.filter(pk__in=hidden).update(hidden_at=timezone.now())
-    assert claims.claim_unread() == wanted
+    assert claims.claim_unread() == (wanted, tables[3].path)
 
 
 def test_it_is_looked_for_among_the_longest_overdue_only(tables: list[Table], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -430,9 +430,65 @@ def test_object_stores_are_asked_about_several_tables_at_once(
     both = threading.Barrier(2)
 
     def look(_claimed: claims.Claimed, _log: object) -> bool:
-        both.wait(10)
+        both.wait(60)
         return True
 
     monkeypatch.setattr(unchanged, "_is_as_it_was", look)
     assert unchanged.sync_claimed()
     assert SyncTimes.objects.filter(next_sync_at__gt=timezone.now() + syncing.CLAIM).count() == 2
+
+
+class Together:
+    """Syncs that end once as many as expected run at once, or nobody has come for so long."""
+
+    def __init__(self, expected: int, seconds: float) -> None:
+        self.running = self.most = 0
+        self._lock, self._expected, self._seconds = threading.Condition(), expected, seconds
+
+    def sync(self, table_id: UUID) -> None:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            self._lock.notify_all()
+            self._lock.wait_for(lambda: self.most >= self._expected, timeout=self._seconds)
+            self.running -= 1
+
+
+@pytest.mark.parametrize(
+    ("place", "patience", "at_once"),
+    [("/lake/t", 60.0, 1), ("s3://lake/t", 60.0, 3), ("/lake/t", 0.0, 3)],
+    ids=["of a disk, one", "of a store, all", "nobody waits long for another's"],
+)
+def test_a_lake_that_comes_in_leaves_a_processor_to_the_pages(
+    monkeypatch: pytest.MonkeyPatch, place: str, patience: float, at_once: int
+) -> None:
+    syncs = Together(3, 0.2 if at_once == 1 else 60)
+    monkeypatch.setattr(unchanged, "_readers", unchanged.Readers(1))
+    monkeypatch.setattr(unchanged, "PATIENCE_S", patience)
+    monkeypatch.setattr(syncing, "sync", syncs.sync)
+    threads = [threading.Thread(target=unchanged._read, args=(UUID(int=n), place)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert syncs.most == at_once
+
+
+def test_a_table_that_takes_long_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers, asked = unchanged.Readers(1), []
+    acquire = readers._permits.acquire
+
+    def noted(timeout: float) -> bool:
+        asked.append(timeout)
+        return acquire(timeout=0)
+
+    monkeypatch.setattr(readers._permits, "acquire", noted)
+    with readers.turn():  # the long one
+        for _ in range(3):
+            with readers.turn():
+                pass
+    with readers.turn():
+        pass
+    with readers.turn():
+        pass
+    assert asked == [unchanged.PATIENCE_S, unchanged.PATIENCE_S, 0, 0, 0, unchanged.PATIENCE_S]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from tables.deltalog.rules.schema_changes import Change, SchemaChange
 from tables.models import Commit
 from tables.ports import Act
-from tables.web import charts
+from tables.web.charts.version_axis import NEWEST_WIDTH, STRIP_LEFT, STRIP_RIGHT
 from tables.web.table import timelines
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -54,7 +54,7 @@ def test_every_part_lies_on_the_axis_even_of_acts_at_one_moment() -> None:
         assert drawn is not None
         for row in drawn.rows:
             for part in row.parts:
-                assert charts.STRIP_LEFT <= part.x <= part.x + part.width <= charts.STRIP_RIGHT
+                assert STRIP_LEFT <= part.x <= part.x + part.width <= STRIP_RIGHT
             assert row.y + timelines.BAR <= drawn.axis < drawn.height
 
 
@@ -78,7 +78,7 @@ def test_a_column_lives_from_its_coming_to_its_going_under_all_its_names() -> No
     assert drawn is not None
     rows = {row.name: row for row in drawn.rows}
     assert rows.keys() == {"id", "medium", "channel"}
-    assert rows["id"].parts[0].x == charts.STRIP_LEFT  # there before all that is known
+    assert rows["id"].parts[0].x == STRIP_LEFT  # there before all that is known
     assert [mark.title for mark in rows["medium"].marks] == [
         "v3: channel added, string", "v5: channel renamed to medium", "v7: medium removed",
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_column_that_takes_the_name_of_one_that_goes_lives_on() -> None:
     assert drawn is not None
     assert [[mark.title for mark in row.marks] for row in drawn.rows] == [["v3: id removed"], ["v3: id added, long"]]
     gone, there = (row.parts[0] for row in drawn.rows)
-    assert gone.x + gone.width == there.x < there.x + there.width == charts.STRIP_RIGHT - charts.NEWEST_WIDTH
+    assert gone.x + gone.width == there.x < there.x + there.width == STRIP_RIGHT - NEWEST_WIDTH
 
 
 class Counted(str):

@@ -27,6 +27,7 @@ from jobs.requests import asking
 from jobs.targets import access, places
 from jobs.web.commands.convert.serializers import InspectionSerializer
 from jobs.web.parts import Answer, Parts
+from jobs.web.prefilled import reason_in
 from jobs.web.reads.row_views import gone
 from tables.catalog.listing import roots_of, visible_to
 
@@ -74,11 +75,18 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
         "path": place.path,
         "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},
         "inspection": _with_choices(read.answer, request),
-        "poll_url": reverse("jobs:inspection", args=[read.pk]) if state == "pending" else None,
+        "poll_url": _poll_url(request, read) if state == "pending" else None,
+        "reason": reason_in(request),
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": access.may_request_at(person_of(request), place),
     }
+
+
+def _poll_url(request: HttpRequest, read: Read) -> str:
+    """The part with the request's form comes by this address: a reason that a link brought along goes with it."""
+    address, reason = reverse("jobs:inspection", args=[read.pk]), reason_in(request)
+    return f"{address}?{urlencode({'reason': reason})}" if reason else address
 
 
 @requires(Open.SIGNED_IN)  # the place asks for the permission: who has lost it gets the part that stops polling

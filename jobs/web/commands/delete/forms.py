@@ -13,6 +13,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.predicates.reading import parse
 from jobs.targets.predicates import PredicateRefused, refused_predicate
 from jobs.web.commands.delete.condition_builder import Choice, Row, Unfilled, choices, rows_of, text_of, tree_of
+from jobs.web.prefilled import reason_in
 
 MAX_ROWS = 50
 NOT_BEGUN = "Enter a condition, or choose every row."
@@ -34,6 +35,7 @@ class Asked:
     act: str = "preview"
     dropped: int | None = None
     shape: str = ""
+    rehearse: bool = False
 
     @property
     def leads(self) -> str:
@@ -42,9 +44,9 @@ class Asked:
 
 
 def asked_in(request: HttpRequest) -> Asked:
-    """What was posted; a link may bring a condition along as `predicate`."""
+    """What was posted; a link may bring a condition along as `predicate`, and a `reason`."""
     if request.method != "POST":
-        return Asked(text=_lines(request.GET.get("predicate", "")))
+        return Asked(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
     given = request.POST
     act, _, index = given.get("do", "preview").partition(":")
     return Asked(
@@ -56,6 +58,7 @@ def asked_in(request: HttpRequest) -> Asked:
         reason=given.get("reason", ""),
         act=act,
         shape=given.get("shape", ""),
+        rehearse=given.get("rehearse") == "on",
         dropped=int(index) if index.isascii() and index.isdecimal() and len(index) < 5 else None,
     )
 

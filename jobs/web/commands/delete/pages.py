@@ -23,7 +23,7 @@ from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Job, Read, Worker
 from jobs.policy.needs import needs_of
 from jobs.reads import queue
-from jobs.requests import asking
+from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
@@ -107,6 +107,7 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         "table_name": name_of(subject.table),
         "version": subject.version,
         "asked": asked,
+        "may_rehearse": rehearsals.possible(Delete.kind),
         "condition": condition,
         "predicate": to_text(condition.node) if condition.node else None,
         "preview": preview,
@@ -176,7 +177,7 @@ def _requested(request: HttpRequest, subject: Subject, asked: Asked, context: di
     text = None if asked.whole else context["condition"].text
     try:
         wanted = Delete(table=str(subject.table.pk), predicate=text)
-        made = asking.request(Actor.of(request), wanted, asked.reason, seen=subject)
+        made = asking.request(Actor.of(request), wanted, asked.reason, seen=subject, rehearse=asked.rehearse)
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE:
             raise

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from console.base.rest import Body, Text
 from jobs.commands.delete.rules import Delete
 from jobs.predicates.reading import MAX_LENGTH
-from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
+from jobs.web.parts import CLASSES, ConsequenceSerializer, RehearsalSerializer, Shape, rehearse_flag
 
 WHOLE_TABLE = "null, and nothing else, is the whole table."
 
@@ -22,6 +22,7 @@ class DeleteBody(Body):
     table = serializers.UUIDField()
     predicate = Text(allow_null=True, max_length=MAX_LENGTH, help_text=WHOLE_TABLE)
     reason = Text(max_length=2000, allow_blank=True)
+    rehearse = rehearse_flag()
 
 
 def _delete(given: Mapping[str, Any]) -> Delete:
@@ -58,6 +59,7 @@ class DeletePreviewSerializer(serializers.Serializer[Any]):
     measured_at_version = serializers.IntegerField()
     speed = serializers.ChoiceField(["log", "spark"])
     consequences = ConsequenceSerializer(many=True)
+    rehearsal = RehearsalSerializer(required=False)
     notes = serializers.ListField(child=serializers.CharField())
 
     def get_fields(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from console.base.rest import Body, Flag, Text
 from jobs.commands.optimize.handling import MOST_COLUMNS
 from jobs.commands.optimize.rules import Optimize
 from jobs.predicates.reading import MAX_LENGTH
-from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
+from jobs.web.parts import CLASSES, ConsequenceSerializer, PastSerializer, RehearsalSerializer, Shape, rehearse_flag
 
 LONGEST_NAME = 255
 
@@ -26,7 +26,7 @@ class OptimizeBody(Body):
         required=False,
         default=None,
         max_length=MAX_LENGTH,
-        help_text="On partition columns alone; null is the whole table.",
+        help_text="On partition columns alone; without one, the whole table.",
     )
     zorder_by = serializers.ListField(
         child=Text(max_length=LONGEST_NAME),
@@ -34,10 +34,12 @@ class OptimizeBody(Body):
         required=False,
         default=None,
         max_length=MOST_COLUMNS,
+        label="Z-order by",
         help_text="Data columns with statistics.",
     )
     full = Flag(required=False, default=False, help_text="All files of a clustered table, also those clustered before.")
     reason = Text(max_length=2000, allow_blank=True)
+    rehearse = rehearse_flag()
 
 
 def _optimize(given: Mapping[str, Any]) -> Optimize:
@@ -60,10 +62,12 @@ class OptimizePreviewSerializer(serializers.Serializer[Any]):
     deletion_vectors = serializers.IntegerField(allow_null=True, help_text="Files among them with a deletion vector.")
     partitions = serializers.IntegerField(allow_null=True)
     exact = serializers.BooleanField()
+    past = PastSerializer(allow_null=True, required=False)
     nothing_to_do = serializers.BooleanField()
     measured_at_version = serializers.IntegerField()
     speed = serializers.ChoiceField(["log"])
     consequences = ConsequenceSerializer(many=True)
+    rehearsal = RehearsalSerializer(required=False)
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""

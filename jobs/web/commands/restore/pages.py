@@ -22,7 +22,7 @@ from jobs.commands.restore.undone_commits import Run, runs_of, versions_in
 from jobs.domain.errors import CommandRefused
 from jobs.models import Job
 from jobs.policy.needs import needs_of
-from jobs.requests import asking
+from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
@@ -109,6 +109,8 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         "undo": undo_to(table, subject.version),
         "accepted": set(request.POST.getlist("accept")),
         "reason": request.POST.get("reason", ""),
+        "may_rehearse": rehearsals.possible(Restore.kind),
+        "rehearse": request.POST.get("rehearse") == "on",
         "name": request.POST.get("name", "").strip(),
         "all_runs": runs,
     }
@@ -138,7 +140,7 @@ def _requested(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         return render(request, "jobs/restore/page.html", context | {"faults": faults}, status=400)
     try:
         wanted = Restore(str(context["table"].pk), version, accepted_commits=sorted(accepted))
-        made = asking.request(Actor.of(request), wanted, context["reason"])
+        made = asking.request(Actor.of(request), wanted, context["reason"], rehearse=context["rehearse"])
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE | {410}:
             raise

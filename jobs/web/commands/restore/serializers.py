@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from console.base.rest import Body, Text, Whole
 from jobs.commands.restore.rules import Restore
-from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
+from jobs.web.parts import CLASSES, ConsequenceSerializer, RehearsalSerializer, Shape, rehearse_flag
 
 MOST = 2**63 - 1  # of a version
 
@@ -21,6 +21,7 @@ class RestoreBody(Body):
     table = serializers.UUIDField()
     version = Whole(min_value=0, max_value=MOST)
     reason = Text(max_length=2000, allow_blank=True)
+    rehearse = rehearse_flag()
 
 
 def _restore(given: Mapping[str, Any]) -> Restore:
@@ -67,6 +68,7 @@ class RestorePreviewSerializer(serializers.Serializer[Any]):
     measured_at_version = serializers.IntegerField()
     speed = serializers.ChoiceField(["log", "spark"])
     consequences = ConsequenceSerializer(many=True)
+    rehearsal = RehearsalSerializer(required=False)
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""

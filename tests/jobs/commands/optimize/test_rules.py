@@ -1,22 +1,41 @@
-"""How Delta packs files, by hand."""
+"""Columns by name, and what follows from an optimize."""
 
-from jobs.commands.optimize.rules import bins
+from datetime import timedelta
 
-MIB = 1 << 20
+import pytest
 
-
-def groups(*sizes: int) -> list[list[int]]:
-    return [[sizes[place] for place in group] for group in bins([size * MIB for size in sizes])]
+from jobs.commands.optimize.rules import consequences_of, name_parts, written_name
 
 
-def test_small_files_are_joined_up_to_a_gibibyte():
-    assert groups(100, 300, 500, 600) == [[100, 300, 500]]
-    assert groups(100, 300, 624) == [[100, 300, 624]]
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a", ["a"]),
+        ("a.b", ["a", "b"]),
+        ("`a.b`.c", ["a.b", "c"]),
+        ("`a``b`", ["a`b"]),
+    ],
+)
+def test_a_name_is_taken_apart_at_its_dots_and_written_back(text, parts):
+    assert name_parts(text) == parts
+    assert written_name(parts) == text
 
 
-def test_each_group_begins_where_the_last_is_full():
-    assert groups(400, 500, 500, 520, 520) == [[400, 500], [500, 520]]
+@pytest.mark.parametrize("text", ["", "a.", ".a", "a..b", "`a", "`a`b", "a`b`"])
+def test_what_is_no_name_is_refused(text):
+    with pytest.raises(ValueError, match="no column’s name"):
+        name_parts(text)
 
 
-def test_a_file_alone_stays_as_it_is():
-    assert groups(1) == groups() == groups(700, 800) == groups(2000) == []
+def test_deletion_vectors_are_said_where_there_are_some():
+    week = timedelta(days=7)
+    plain = consequences_of(retention=week, num_bytes=1, vectors=0)
+    assert [said["code"] for said in plain] == ["rows_unchanged", "bytes_stay"]
+    *_, vectors = consequences_of(retention=week, num_bytes=1, vectors=1)
+    assert vectors["code"] == "vectors_go"
+    assert "in 1 file aren’t written again" in vectors["text"]
+
+
+def test_nothing_is_claimed_of_files_that_nobody_has_counted():
+    *_, stay = consequences_of(retention=timedelta(days=7), num_bytes=None, vectors=0)
+    assert "if there are any" in stay["text"]

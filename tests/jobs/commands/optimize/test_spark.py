@@ -9,7 +9,6 @@ from deltalake import DeltaTable as Witness
 from deltalake import QueryBuilder
 from pyspark.errors import PySparkException
 
-from jobs.commands.optimize import spark as optimizing
 from jobs.commands.optimize.comparison import compare
 from jobs.commands.optimize.handling import tree_of, written_for
 from jobs.commands.optimize.log import from_log
@@ -17,6 +16,7 @@ from jobs.commands.optimize.rules import Optimize
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.engine.runs import rewriting
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log
@@ -150,7 +150,7 @@ def test_columns_with_dots_and_fields_of_structs_are_sorted_by(spark, tmp_path, 
 
 def test_a_batch_size_of_the_sessions_does_not_split_the_commit(spark, tmp_path, optimize, monkeypatch):
     path = make(spark, tmp_path / "t")
-    monkeypatch.setitem(optimizing.SETTINGS, optimizing.BATCH_SIZE, "1")
+    monkeypatch.setitem(rewriting.SETTINGS, rewriting.BATCH_SIZE, "1")
     preview, result = optimize(path)
     assert holds(preview, result)
     assert len(commits(path)) == 2

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from jobs.domain.errors import EngineLost
 from jobs.engine.object_stores import settings as bucket_settings
 from jobs.engine.object_stores.settings import BucketSettings, s3a_settings
 from jobs.engine.storage import Unreachable
@@ -18,17 +19,67 @@ PATH = "s3://lake/orders"
 
 
 class Jvm:
-    """Hadoop's configuration, and the connections that were closed."""
+    """Hadoop's configuration, the connections that were closed, and the executors that the cluster was told to end."""
 
-    def __init__(self):
+    def __init__(self, master="local[2]", executors=(), answers=True):
         self.values: dict[str, str] = {}
         self.closed: list[str] = []
-        files = SimpleNamespace(get=lambda uri, _: SimpleNamespace(close=lambda: self.closed.append(uri)))
+        self.ended: list[tuple[str, ...]] = []
+        self.active, self.answers, self.logs_forgotten = tuple(executors), answers, 0
+        self.open: dict[str, dict[str, str]] = {}
+        self.before_opening = lambda uri: None
+        files = SimpleNamespace(get=lambda uri, _: self._files(uri))
         java = SimpleNamespace(net=SimpleNamespace(URI=SimpleNamespace(create=str)))
+        log = SimpleNamespace(DeltaLog=SimpleNamespace(clearCache=self._forget))
+        spark = SimpleNamespace(sql=SimpleNamespace(delta=log))
         hadoop = SimpleNamespace(fs=SimpleNamespace(FileSystem=files))
-        self._jvm = SimpleNamespace(java=java, org=SimpleNamespace(apache=SimpleNamespace(hadoop=hadoop)))
+        self._jvm = SimpleNamespace(java=java, org=SimpleNamespace(apache=SimpleNamespace(hadoop=hadoop, spark=spark)))
         conf = SimpleNamespace(set=self.values.__setitem__, unset=lambda key: self.values.pop(key, None))
-        self.sparkContext = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: conf))
+        jsc = SimpleNamespace(
+            hadoopConfiguration=lambda: conf, sc=lambda: SimpleNamespace(schedulerBackend=lambda: self)
+        )
+        self.sparkContext = SimpleNamespace(_jsc=jsc, master=master)
+
+    def _files(self, uri):
+        if uri not in self.open:
+            self.before_opening(uri)
+        settings = self.open.setdefault(uri, dict(self.values))
+        conf = SimpleNamespace(getRaw=settings.get)
+        return SimpleNamespace(getConf=lambda: conf, close=lambda: self._close(uri))
+
+    def _close(self, uri):
+        self.closed.append(uri)
+        del self.open[uri]
+
+    def _forget(self):
+        self.logs_forgotten += 1
+
+    # Spark's scheduler of a cluster: one that was told to end an executor counts it as there until it is gone.
+
+    def getExecutorIds(self):
+        return Seq(self.active)
+
+    def isExecutorActive(self, executor):
+        return not any(executor in ended for ended in self.ended)
+
+    def killExecutors(self, executors, adjust, count, force):
+        assert (adjust, count, force) == (False, False, True)
+        ended = tuple(each for each in executors.values if self.isExecutorActive(each))
+        self.ended.append(ended)
+        return Seq(ended if self.answers else ())
+
+
+class Seq:
+    """One of Scala's."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def size(self):
+        return len(self.values)
+
+    def apply(self, number):
+        return self.values[number]
 
 
 @pytest.fixture
@@ -110,18 +161,18 @@ def test_work_under_the_old_description_may_end_before_its_connection_closes(des
     def work():
         with settings.reaching(jvm, [PATH]):
             inside.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
             assert jvm.closed == []
 
     worker = threading.Thread(target=work)
     worker.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     described["lake"] = replace(LAKE, key_id="new")
     threading.Timer(0.2, go_on.set).start()
     with settings.reaching(jvm, [PATH]):
         assert not worker.is_alive() or go_on.is_set()
         assert jvm.closed == ["s3://lake/", "s3a://lake/"]
-    worker.join(10)
+    worker.join(60)
 
 
 def test_work_that_doesn_t_end_keeps_no_one_from_the_new_key_for_ever(described, monkeypatch):
@@ -131,6 +182,48 @@ def test_work_that_doesn_t_end_keeps_no_one_from_the_new_key_for_ever(described,
         described["lake"] = replace(LAKE, key_id="new")
         with settings.reaching(jvm, [PATH]):
             assert jvm.values["fs.s3a.bucket.lake.access.key"] == "new"
+
+
+def test_executors_of_a_cluster_are_replaced_for_another_description_and_for_no_first_one(described):
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0", "1"]), BucketSettings()
+    for _ in range(2):
+        with settings.reaching(jvm, [PATH]):
+            assert (jvm.ended, jvm.logs_forgotten) == ([], 0)
+    described["lake"] = replace(LAKE, key_id="new")
+    for _ in range(2):
+        with settings.reaching(jvm, [PATH]):
+            assert (jvm.ended, jvm.logs_forgotten) == ([("0", "1")], 1)
+    jvm.active = ("1", "2")  # of which the first is still ending
+    described["lake"] = replace(LAKE, key_id="newest")
+    with settings.reaching(jvm, [PATH]):
+        assert jvm.ended == [("0", "1"), ("2",)]
+
+
+def test_work_that_outlives_the_grace_takes_the_executors_along_that_its_tasks_were_the_first_on(
+    described, monkeypatch
+):
+    monkeypatch.setattr(bucket_settings, "GRACE_SECONDS", 0.05)
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"]), BucketSettings()
+    with settings.reaching(jvm, [PATH]):
+        described["lake"] = replace(LAKE, key_id="new")
+        with settings.reaching(jvm, [PATH]):
+            assert jvm.ended == [("0",)]
+            jvm.active = ("1",)
+        assert jvm.ended == [("0",)], "it has the new one"
+    assert jvm.ended == [("0",)], "its own outcome doesn't wait for the cluster"
+    with settings.reaching(jvm, [PATH]):
+        assert jvm.ended == [("0",), ("1",)]
+    with settings.reaching(jvm, [PATH]):
+        assert len(jvm.ended) == 2
+
+
+def test_a_cluster_that_replaces_nothing_ends_this_spark(described):
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"], answers=False), BucketSettings()
+    with settings.reaching(jvm, [PATH]):
+        pass
+    described["lake"] = replace(LAKE, key_id="new")
+    with pytest.raises(EngineLost, match="didn't replace the executors"), settings.reaching(jvm, [PATH]):
+        pass
 
 
 def test_a_bucket_that_no_root_describes_is_unreachable(described):
@@ -149,13 +242,128 @@ def test_two_that_wait_for_the_old_work_don_t_wait_for_each_other(described):
 
     def work():
         with settings.reaching(jvm, [PATH]):
-            inside.wait(10)
+            inside.wait(60)
 
     workers = [threading.Thread(target=work) for _ in range(2)]
     for worker in workers:
         worker.start()
     time.sleep(0.2)  # both wait by now
     old.__exit__(None, None, None)
-    inside.wait(10)
+    inside.wait(60)
     for worker in workers:
-        worker.join(10)
+        worker.join(60)
+
+
+KEY = "fs.s3a.bucket.lake.access.key"
+
+
+@pytest.fixture
+def brief_grace(monkeypatch):
+    monkeypatch.setattr(bucket_settings, "GRACE_SECONDS", 0.05)
+
+
+def straggler_ends(straggler, jvm):
+    """Its work has its outcome, and Spark has been stopped."""
+    jsc, jvm.sparkContext._jsc = jvm.sparkContext._jsc, None
+    try:
+        return straggler.__exit__(None, None, None)
+    finally:
+        jvm.sparkContext._jsc = jsc
+
+
+def test_what_the_work_has_come_to_stands_where_the_cluster_or_spark_is_gone(described, brief_grace):
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"]), BucketSettings()
+    straggler = settings.reaching(jvm, [PATH])
+    straggler.__enter__()
+    described["lake"] = replace(LAKE, key_id="new")
+    with settings.reaching(jvm, [PATH]):
+        pass
+    jvm.active, jvm.answers = ("1",), False
+    assert not straggler_ends(straggler, jvm)
+    with pytest.raises(EngineLost), settings.reaching(jvm, [PATH]):
+        pass
+
+
+def test_of_many_that_outlive_the_grace_the_last_takes_the_executors_along(described, brief_grace):
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"]), BucketSettings()
+    first, last = settings.reaching(jvm, [PATH]), settings.reaching(jvm, [PATH])
+    first.__enter__()
+    last.__enter__()
+    described["lake"] = replace(LAKE, key_id="new")
+    for straggler, ended in ((first, [("0",)]), (last, [("0",)]), (None, [("0",), ("1",)])):
+        with settings.reaching(jvm, [PATH]):
+            assert jvm.ended == ended
+        jvm.active = ("1",)
+        if straggler:
+            straggler.__exit__(None, None, None)
+
+
+def test_while_the_cluster_is_asked_others_come_and_go(described, brief_grace, monkeypatch):
+    described["other"] = replace(LAKE, bucket="other")
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"]), BucketSettings()
+    asked, answer = threading.Event(), threading.Event()
+    kill = jvm.killExecutors
+
+    def slowly(*given):
+        asked.set()
+        assert answer.wait(60)
+        return kill(*given)
+
+    def work(paths):
+        with settings.reaching(jvm, paths):
+            pass
+
+    monkeypatch.setattr(jvm, "killExecutors", slowly)
+    straggler = settings.reaching(jvm, [PATH])
+    straggler.__enter__()
+    described["lake"] = replace(LAKE, key_id="new")
+    rotating = threading.Thread(target=work, args=[[PATH]])
+    rotating.start()
+    assert asked.wait(60)
+    others = [
+        threading.Thread(target=work, args=[["s3://other/x"]], daemon=True),
+        threading.Thread(target=straggler.__exit__, args=[None, None, None], daemon=True),
+    ]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join(20)
+    held = [other.is_alive() for other in others]
+    answer.set()
+    rotating.join(60)
+    assert held == [False, False]
+
+
+def test_after_a_description_that_failed_halfway_the_old_one_is_applied_again(described):
+    jvm, settings = Jvm("spark://127.0.0.1:7077", ["0"]), BucketSettings()
+    with settings.reaching(jvm, [PATH]):
+        pass
+    described["lake"] = replace(LAKE, key_id="new")
+    jvm.answers = False
+    with pytest.raises(EngineLost), settings.reaching(jvm, [PATH]):
+        pass
+    assert jvm.values[KEY] == "new"
+    described["lake"], jvm.active, jvm.answers = LAKE, ("1",), True
+    with settings.reaching(jvm, [PATH]):
+        assert (jvm.values[KEY], jvm.open["s3://lake/"][KEY], jvm.ended[-1]) == ("id", "id", ("1",))
+
+
+@pytest.mark.parametrize("times", [2, 100])
+def test_a_connection_that_older_work_opens_with_the_old_key_is_closed_again(described, times):
+    jvm, settings = Jvm(), BucketSettings()
+    with settings.reaching(jvm, [PATH]):
+        old = dict(jvm.values)
+    described["lake"] = replace(LAKE, key_id="new")
+    left = [old] * times
+
+    def older_work(uri):
+        if left:
+            jvm.open[uri] = left.pop()
+
+    jvm.before_opening = older_work
+    if times == 2:
+        with settings.reaching(jvm, [PATH]):
+            assert {opened[KEY] for opened in jvm.open.values()} == {"new"}
+    else:
+        with pytest.raises(Unreachable, match="key of before"), settings.reaching(jvm, [PATH]):
+            pass

@@ -1,12 +1,15 @@
 """A rule may ask for approvals of a convert: its page is a review then, like any other's."""
 
+import html
 import re
 
 import pytest
+from django.utils import timezone
 
 from console.audit.actor import Actor
-from jobs.models import Job, PolicyRule
+from jobs.models import Job, PolicyRule, Read
 from jobs.policy import services
+from jobs.requests.asking import REASON_LENGTH
 from tests import factories
 from tests.clients import browser, confirmed_browser
 
@@ -22,7 +25,7 @@ def rule():
 
 @pytest.fixture
 def waits(rule):
-    policy = {"required_approvals": 1, "role": "approver", "reasons": ["“Ours”: a convert needs 1 approver."]}
+    policy = {"required_approvals": 1, "role": "approver", "reasons": ["“Ours”: a convert job needs 1 approver."]}
     return factories.job("awaiting_approval", requested_by=factories.person_with("operator"), policy=policy)
 
 
@@ -35,7 +38,7 @@ def test_its_page_takes_the_decision(waits, no_wakes):
     shown = anna.get(f"/jobs/{waits.pk}/")
     assert 'value="approve"' in shown.content.decode()
     assert "This directory becomes a Delta table" in text_of(shown)
-    assert "“Ours”: a convert needs 1 approver." in text_of(shown)
+    assert "“Ours”: a convert job needs 1 approver." in text_of(shown)
     assert "Files to add" in text_of(shown)
     answer = anna.post(f"/jobs/{waits.pk}/review/", {"act": "approve", "digest": waits.digest, "comment": "fine"})
     assert answer.status_code == 302
@@ -75,6 +78,25 @@ def test_the_convert_page_says_what_the_rules_say(needs, words, tmp_path, redis_
     who, path = factories.person_with("operator"), str(tmp_path / "orders")
     factories.read(who, question={"path": path}, state="answered", answer=factories.inspection(path))
     assert words in text_of(browser(who).get("/convert/", {"path": path}))
+
+
+def test_a_reason_that_a_link_brings_along_stands_in_the_form_also_after_a_wait(tmp_path, redis_server):
+    (tmp_path / "orders").mkdir()
+    factories.RootFactory(uri=str(tmp_path))
+    who, path = factories.person_with("operator"), str(tmp_path / "orders")
+    read = factories.read(who, question={"path": path}, state="running")
+    client = browser(who)
+    waits = client.get("/convert/", {"path": path, "reason": "a <b> & more" + "x" * 2_000}).content.decode()
+    found = re.search(r'hx-get="(/convert/inspection/[^"]+)"', waits)
+    assert found
+    Read.objects.filter(pk=read.pk).update(
+        state="answered", answer=factories.inspection(path), answered_at=timezone.now()
+    )
+    shown = client.get(found[1].replace("&amp;", "&")).content.decode()
+    typed = re.search(r'<textarea[^>]*name="reason"[^>]*>([^<]*)</textarea>', shown)
+    assert typed
+    assert typed[1].startswith("a &lt;b&gt; &amp; more")
+    assert len(html.unescape(typed[1])) == REASON_LENGTH
 
 
 @pytest.mark.parametrize("how", ["vanished", "another root", "without any role"])

@@ -15,7 +15,6 @@ from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.audit.models import Event
 from jobs.models import Decision, Job, Read
-from jobs.web.approvals import queries as approval_queries
 from jobs.web.jobs import queries
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
@@ -101,6 +100,7 @@ def test_a_request_that_waits_shows_what_why_how_much_and_what_follows(olga, ann
     assert "20% of the table, exact" in text
     assert "Files to rewrite 1 of 2" in text
     assert "bring them back with a restore" in text
+    assert "By partition: 1 of" in text
     assert "0 of 1 approvals" in text
     assert "second person" in text
     assert job.digest in text
@@ -369,8 +369,7 @@ def test_the_navigation_counts_what_waits_for_me_and_home_lists_it(olga, anna, s
 
 
 def test_home_counts_more_than_it_lists(olga, anna, sales, monkeypatch):
-    for listed in (approval_queries.waiting_cards, queries.running, queries.awaiting_others):
-        monkeypatch.setattr(listed, "__defaults__", (1,))
+    monkeypatch.setattr(queries, "ON_HOME", 1)
     factories.GrantFactory(person=anna, role="operator")
     asked(anna, sales, "id = 4")
     theirs = [asked(olga, sales), asked(olga, sales, "id = 2")]
@@ -406,7 +405,10 @@ def test_the_page_of_approvals_asks_the_database_as_often_for_many_as_for_few(ol
 
 def test_a_job_that_has_run_shows_its_result_beside_the_prediction(olga, anna, sales):
     job = done(olga, anna, sales)
-    text = text_of(page(olga, job))
+    answer = page(olga, job)
+    state = re.findall(r'<p class="lv-sentence lv-after">(.*?)</p>', answer.content.decode(), re.DOTALL)[0]
+    assert state.count("ommitted as version 1") == 1
+    text = text_of(answer)
     assert "Committed as version 1" in text
     assert f"approved by {anna.name}" in text
     assert "Rows deleted num_affected_rows 2 2 as predicted" in text
@@ -444,6 +446,10 @@ def test_an_undo_opens_a_restore_with_a_review_of_its_own(olga, anna, sales):
     job = done(olga, anna, sales)
     text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
     assert "goes back to version 0" in text
+    assert (
+        "a link’s reason</textarea>"
+        in browser(olga).get(f"/jobs/{job.pk}/undo/?reason=a+link’s+reason").content.decode()
+    )
     assert "No later commits" in text
     answer = undo(olga, job)
     restore = Job.objects.get(command="restore")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 SHAPE = {
     "id", "command", "parameters", "table", "state", "state_text", "table_state_text", "requested_by", "requested_at",
-    "reason", "digest", "base_version", "expires_at", "policy", "approvals", "preview", "drift", "progress", "attempts",
+    "reason", "schedule", "digest", "base_version", "expires_at", "policy", "approvals", "preview", "drift", "progress", "attempts",
     "result", "error", "finished_at",
 }  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_a_request_answers_201_with_the_whole_job(lake):
     assert (job["command"], job["state"], job["requested_by"]) == ("convert", "previewing", operator.person.name)
     assert job["table"] == {"id": job["table"]["id"], "name": "orders", "path": f"{lake.uri}/orders"}
     assert job["policy"]["required_approvals"] == 0
-    unknown = ("digest", "base_version", "preview", "drift", "result", "error", "finished_at")
+    unknown = ("schedule", "digest", "base_version", "preview", "drift", "result", "error", "finished_at")
     assert [job[name] for name in unknown] == [None] * len(unknown)
     assert (job["approvals"], job["attempts"]) == ([], [])
     assert job["requested_at"].endswith("Z")
@@ -104,7 +104,7 @@ def test_the_same_open_request_is_409_and_names_the_job(lake):
     ("changes", "field"),
     [
         ({"reason": "  "}, "reason"),
-        ({"command": "vacuum"}, "command"),
+        ({"command": "truncate"}, "command"),
         ({"colect_stats": True}, "colect_stats"),
         ({"collect_stats": "yes"}, "collect_stats"),
         ({"path": 5}, "path"),

@@ -76,6 +76,14 @@ def test_a_question_is_a_read_of_the_interactive_worker(configured):
     assert Read.objects.latest("asked_at").question == {"database": "shop", "cursor": "orders"}
 
 
+def test_the_longest_name_that_a_metastore_keeps_is_a_cursor(configured):
+    operator = caller("operator")
+    assert operator.get(TABLES, cursor="a" * 256).status_code == 202
+    for cursor in ("a" * 257, "\0"):
+        answer = operator.get(TABLES, cursor=cursor)
+        assert (answer.status_code, list(answer.json()["fields"])) == (400, ["cursor"])
+
+
 def test_who_may_add_nothing_may_not_look(configured):
     assert caller("viewer").get("/metastore/databases").status_code == 403
 

@@ -103,3 +103,9 @@ def test_another_persons_answer_is_not_shown(operator, configured):
     browser(operator).get("/tables/metastore/")
     other = browser(person_with("operator"))
     assert other.get(f"/tables/metastore/answers/{Read.objects.get().pk}/").status_code == 404
+
+
+@pytest.mark.parametrize("cursor", ["%00", "a" * 257])
+def test_a_cursor_that_no_answer_names_is_refused(operator, configured, cursor):
+    assert browser(operator).get(f"/tables/metastore/shop/?cursor={cursor}").status_code == 400
+    assert not Read.objects.exists()

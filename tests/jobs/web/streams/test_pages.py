@@ -476,7 +476,7 @@ def test_a_round_that_waits_for_approval_leads_to_its_review(viewer):
     assert "Round 1 waits for approval. It replaces rows of the table." in text_of(answer)
     assert f'id="to-review" href="/jobs/{waiting.job_id}/"' in answer.content.decode()
     assert "needed: its next round waits for one" in text_of(answer)
-    assert "Waits for approval" in text_of(viewer.get("/streams/"))
+    assert "Waiting for approval" in text_of(viewer.get("/streams/"))
     assert "each batch removes every row and writes the result anew" in text_of(answer)
 
 
@@ -811,3 +811,27 @@ def test_a_row_of_a_stream_without_any_time_has_no_drawing(db):
     assert row(stream).spark is None
     assert Table.objects.count() == 1
     assert PolicyRule.objects.filter(command="stream_round").exists()
+
+
+def test_a_table_leads_to_the_streams_that_write_or_read_it():
+    table = factories.TableFactory(version=7, first_version=0, name="sales")
+    into, out_of, other = made(table=table), made(source_table=table), made()
+    client = browser(factories.person_with("viewer"))
+    address = f"/streams/?table={table.pk}"
+    assert f'href="{address}"' in client.get(f"/tables/{table.pk}/").content.decode()
+    page = client.get(address)
+    assert [row.name for row in page.context["rows"]] == [into.name, out_of.name]
+    assert "Streams of sales</h1>" in page.content.decode()
+    assert f"?state=running&amp;table={table.pk}" in page.content.decode()
+    assert other.name in client.get("/streams/?table=nonsense").content.decode()
+    elsewhere = browser(factories.person_with("viewer", root=factories.RootFactory()))
+    hidden = elsewhere.get(address).content.decode()
+    assert "No such streams" in hidden
+    assert "sales" not in hidden
+
+
+def test_what_is_no_delta_table_has_no_streams():
+    table = factories.TableFactory(format=Table.Format.PARQUET)
+    page = browser(factories.person_with("viewer")).get(f"/tables/{table.pk}/").content.decode()
+    assert f"/jobs/?table={table.pk}" in page
+    assert "/streams/?table=" not in page

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from tables.catalog import additions, light_turns, root_changes, roots, scans
 from tables.models import Finding, Root, SyncTimes, Table
-from tests.clients import confirmed_browser
+from tests.clients import Caller, confirmed_browser
 
 People = Callable[..., Person]
 Write = Callable[..., Path]
@@ -108,6 +110,30 @@ def test_what_fails_is_named(rita: Client, root: Root, admin: Actor, write: Writ
     assert "<dt>Due for a sync</dt><dd>1</dd>" in html
     assert "stale" in html
     assert "The directory went missing" in html
+
+
+def test_the_table_that_failed_last_is_named_first(
+    rita: Client, person: People, root: Root, admin: Actor, write: Write
+) -> None:
+    now = timezone.now()
+    read = {
+        "fine": now - timedelta(days=9),
+        "longest": None,
+        "earlier": now - timedelta(days=3),
+        "later": now - timedelta(hours=2),
+    }
+    tables = {name: additions.add_table(admin, str(write(name))).table for name in read}
+    for name, synced_at in read.items():
+        SyncTimes.objects.filter(pk=tables[name].pk).update(synced_at=synced_at)
+    Table.objects.exclude(name="fine").update(sync_error="The location can’t be read: stale")
+    Table.objects.filter(name="earlier").update(sync_error="", missing_since=now)
+    (last,) = re.findall(r'data-label="Failed last">(.*?)</td>', page(rita, "/roots/"))
+    assert re.findall(r'href="([^"]*)">([^<]*)<', last) == [(f"/tables/{tables['later'].pk}/", "later")]
+    shown = page(rita, f"/roots/{root.pk}/").partition("Tables that fail")[2]
+    assert re.findall(r'class="lv-name lv-break" href="[^"]*">([^<]*)<', shown) == ["later", "earlier", "longest"]
+    figures = Caller(person("vic", Role.VIEWER)).get(f"/roots/{root.pk}").json()["figures"]
+    assert datetime.fromisoformat(figures["oldest_sync_at"]) == read["fine"]
+    assert (figures["unreadable"], figures["missing"], figures["never_synced"]) == (2, 1, 1)
 
 
 def test_a_paused_root_is_left_alone_until_it_is_resumed(

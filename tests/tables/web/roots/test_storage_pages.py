@@ -14,6 +14,7 @@ from django.test import Client
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.models import Event
+from console.templatetags.levee import size
 from tables.catalog import additions, object_stores
 from tables.models import ObjectStore, Root
 from tests.clients import API, Caller, browser, confirmed_browser
@@ -50,6 +51,7 @@ def test_a_prefix_is_tested_and_added_in_the_browser(rita: Client, store: Store)
     refused = rita.post("/roots/add/", filled(store, do="add", endpoint="http://host/path"))
     assert refused.status_code == 400
     assert "must be http:// or https://" in text(refused)
+    assert "takes path style" in text(rita.post("/roots/add/", filled(store, do="add", path_style="")))
     assert "Enter the secret" in text(rita.post("/roots/add/", filled(store, do="add", secret="")))
     assert not Root.objects.exists()
     assert not ObjectStore.objects.exists()
@@ -119,6 +121,17 @@ def test_the_api_does_the_same(person: People, store: Store, root: Root) -> None
     ):
         refused = put(ines, f"{place}/storage", body)
         assert (refused.status_code, list(refused.json()["fields"])) == (400, [field])
+    by_address = store.storage(endpoint="http://127.0.0.1:9000", path_style=False)
+    for storage, field in (by_address, "path_style"), (store.storage(endpoint="http://host.7"), "endpoint"):
+        other = {"uri": "s3://another-bucket/x", "storage": storage}
+        for answer in (
+            put(ines, f"{place}/storage", storage),
+            ines.post("/roots/test", other),
+            ines.post("/roots", {**other, "name": "more"}),
+        ):
+            assert answer.status_code == 400, text(answer)
+            assert [name.rpartition(".")[2] for name in answer.json()["fields"]] == [field]
+    assert ObjectStore.objects.get().path_style
     again = ines.post("/roots", {**given, "name": "more", "uri": f"{store.uri}/sales/orders"})
     assert (again.status_code, again.json()["code"]) == (409, "storage_known")
     local = put(ines, f"/roots/{root.pk}/storage", store.storage())
@@ -145,13 +158,17 @@ def test_the_command_line_reads_the_secret_from_a_file(store: Store, tmp_path: P
 
 
 def test_a_tables_page_says_what_writers_from_outside_risk(
-    rita: Client, stored: Root, root: Root, write: Any, admin: Any
+    rita: Client, stored: Root, store: Store, root: Root, write: Any, admin: Any
 ) -> None:
+    store.delta("sales/orders", 5, mode="append")
     table = additions.add_table(admin, f"{stored.uri}/orders").table
     local = additions.add_table(admin, str(write("orders"))).table
     assert "conditional writes" in text(rita.get(f"/tables/{table.pk}/"))
     assert "conditional writes" not in text(rita.get(f"/tables/{local.pk}/"))
     for name in ("history", "schema", "layout", "protocol"):
         assert rita.get(f"/tables/{table.pk}/{name}/").status_code == 200
+    sizes = store.sizes("sales/orders/")
+    assert len(sizes) == 2
+    assert f"2 files, {size(sum(sizes))}, version 1, from the log." in text(rita.get(f"/tables/{table.pk}/layout/"))
     assert rita.get(f"{API}/tables/{table.pk}").json()["notes"] == ["unguarded_writers"]
     assert rita.get(f"{API}/tables/{local.pk}").json()["notes"] == []

@@ -64,6 +64,7 @@ def test_a_stream_is_a_line_that_a_link_opens(vic: Client, sales: Table) -> None
     text = re.sub(r"<[^>]+>", " ", html)
     for words in (f"399 × {STREAM}", "+3,990", "+798", "+399 KiB"):
         assert words in text
+    assert html.count('aria-label="When they were made, from ') == 1
     lines = versions(page(vic, address + opened(html, "301 – 699")))
     assert lines == [str(version) for version in range(699, 649, -1)]
     assert versions(page(vic, address + "?unfold=1"))[0] == "700"

@@ -75,6 +75,7 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
     facts = health.Facts(
         num_files=1000,
         small_files=780,
+        files_with_vectors=420,
         files_with_statistics=940,
         largest_partition_bytes=50 * 2**30,
         median_partition_bytes=2**30,
@@ -91,6 +92,7 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
     html = re.sub(r"<[^>]+>", "", page(ines, f"/tables/{orders.pk}/"))
     for words in (
         "78.0% of files, limit 40.0% of files.",
+        "42.0% of files, limit 30.0% of files.",
         "94.0% of files, limit 100.0% of files.",
         "50.0 ×, limit 10.0 ×.",
         "1,400 commits, limit 100 commits.",
@@ -101,8 +103,12 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
     ):
         assert words in html
     orders.refresh_from_db()
-    found = health_findings.findings(orders)
-    assert len(found) == len({finding["code"] for finding in found}) == 10
+    orders.layout = (orders.layout or {}) | {"most_small": "day = '2026-10-01'"}
+    found = health_findings.findings(orders, {"optimize_url": "/o/", "reorg_url": "/r/"})
+    assert len(found) == len({finding["code"] for finding in found}) == 11
+    mended = {finding["code"]: finding["mend"]["url"] for finding in found if finding["mend"]}
+    assert mended == {"small_files": "/o/?predicate=day+%3D+%272026-10-01%27", "deletion_vectors": "/r/"}
+    assert not any(finding["mend"] for finding in health_findings.findings(orders, {}))
     places = {finding["code"]: finding["look_at"]["url"] for finding in found if finding["look_at"]}
     assert places["skew"] == places["small_files"] == f"/tables/{orders.pk}/layout/"
     assert places["long_log"] == places["no_checkpoint"] == f"/tables/{orders.pk}/history/"
@@ -118,6 +124,7 @@ def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders
 def test_the_charts_stand_where_the_history_begins_and_not_on_its_later_pages(ines: Client, orders: Table) -> None:
     first, later = (page(ines, f"/tables/{orders.pk}/history/{asked}") for asked in ("", "?before=1"))
     assert "<figure" in first
+    assert "Size by version" in first
     assert "and charts<" not in first
     assert "<figure" not in later
     assert f'<a href="/tables/{orders.pk}/history/">Back to the newest commits and charts</a>' in later
@@ -154,6 +161,7 @@ def test_two_versions_are_compared(ines: Client, orders: Table, write: Write) ->
     html = page(ines, f"/tables/{orders.pk}/schema/?old=0&new=2")
     assert "added" in html
     assert "note" in html
+    assert "Columns over time" in html
     assert "are the same" in page(ines, f"/tables/{orders.pk}/schema/?old=0&new=1")
     assert 'aria-label="From version" value="0"' in page(ines, f"/tables/{orders.pk}/schema/")
 
@@ -438,7 +446,9 @@ def test_the_history_of_an_earlier_table_can_still_be_read(
     shutil.rmtree(lake / "orders")
     write(rows=1)
     syncing.sync(orders.pk)
-    assert page(ines, f"/tables/{orders.pk}/history/").count('class="lv-name"') == 1
+    newest = page(ines, f"/tables/{orders.pk}/history/")
+    assert newest.count('class="lv-name"') == 1
+    assert re.search(r'\?incarnation=0">Earlier table, until\s+<time datetime="[^"]+" title="[^"]* UTC', newest)
     earlier = page(ines, f"/tables/{orders.pk}/history/?incarnation=0")
     assert earlier.count('class="lv-name"') == 2
     assert "earlier table at this location" in earlier

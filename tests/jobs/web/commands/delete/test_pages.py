@@ -14,6 +14,7 @@ from console.audit.models import Event
 from jobs.models import Job, PolicyRule, Read
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
+from jobs.requests.asking import REASON_LENGTH
 from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.condition_builder import Row, Unfilled, choices, rows_of, text_of, tree_of
 from tables.deltalog.rules.schema import parse_schema
@@ -168,6 +169,15 @@ def test_it_starts_with_nothing_said(client, table):
     assert "at most" not in flat(page)
 
 
+def test_a_link_brings_condition_and_reason_along_and_nothing_is_asked(client, table):
+    html = shown(client.get(f"/tables/{table.pk}/delete/", {"predicate": "n > 15", "reason": "old " + "x" * 2_000}))
+    typed = re.search(r'<textarea[^>]*name="reason"[^>]*>\s*([^<]*)</textarea>', html)
+    assert typed
+    assert (typed[1][:5], len(typed[1])) == ("old x", REASON_LENGTH)
+    assert "n > 15" in html
+    assert not Job.objects.exists()
+
+
 def test_the_table_leads_operators_to_it_and_nobody_else(client, table):
     shown(client.get(f"/tables/{table.pk}/delete/"))  # which brings the catalog in step
     address = f'href="/tables/{table.pk}/delete/"'
@@ -180,6 +190,7 @@ def test_rules_become_text_and_a_preview_from_the_log(client, table):
     assert text_in(page) == "n > 15\nAND country = 'DE'"
     assert "read as 2 conditions" in flat(page)
     assert "at most 20 rows in 1 of 2 files" in flat(page)
+    assert "By partition: 1 of" in flat(page)
     assert "rewrite at most 1 file" in flat(page)
     assert "Needs 1 approval, because" in flat(page)
     assert "You can still read the rows at version 0" in flat(page)

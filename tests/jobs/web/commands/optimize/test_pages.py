@@ -1,6 +1,7 @@
 """The page that asks for an optimize: what the log says before, what is refused, the job."""
 
 import html as markup
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -24,6 +25,16 @@ def test_the_page_says_what_delta_would_join(client, sales):
     preview = answer.context["preview"]
     assert (preview["files_in"], preview["files_out"], preview["files_total"]) == (3, 1, 4)
     assert "Needs no approval" in shown(answer)
+
+
+def test_the_time_is_taken_from_the_table_s_own_past(client, sales):
+    assert "run on this table" not in shown(client.get(f"/tables/{sales.pk}/optimize/"))
+    ended = datetime(2026, 11, 1, 12, 0, 42, tzinfo=UTC)
+    size = client.get(f"/tables/{sales.pk}/optimize/").context["preview"]["bytes_in"]
+    metrics = {"operation_metrics": {"numRemovedBytes": str(size)}}
+    began = ended - timedelta(seconds=42)
+    factories.job("succeeded", table=sales, command="optimize", claimed_at=began, finished_at=ended, result=metrics)
+    assert "about 42 s, by 1 run on this table" in shown(client.get(f"/tables/{sales.pk}/optimize/"))
 
 
 def test_a_condition_on_partitions_narrows_it_and_nothing_is_said_as_nothing(client, sales):

@@ -1,0 +1,55 @@
+"""Words for what can't be seen: unknown, NULL and empty; names, ids and types as people quote them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+
+def unknown(why: str = "", word: str = "unknown") -> SafeString:
+    """The word for an unknown value, with the reason on hover."""
+    if not why:
+        return format_html('<span class="lv-unknown">{}</span>', word)
+    return format_html('<abbr class="lv-unknown" title="{}">{}</abbr>', why, word)
+
+
+def partition_value(value: str | None) -> str:
+    """A partition's value as the log has it; NULL and an empty text as words, since you can't see either."""
+    if value is None:
+        return unknown(word="null")
+    return value or unknown("Empty text", word="empty text")
+
+
+def short_id(value: UUID | str) -> str:
+    """The first eight characters of an id, as people quote it."""
+    return str(value)[:8]
+
+
+def pairs(values: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    """The names and values of a mapping. `values.items` would be the value of a name `items`, which people and logs may choose."""
+    return list((values or {}).items())
+
+
+def last_part(path: str) -> str:
+    """The last name of a path, by which people know a directory."""
+    return path.rstrip("/").rpartition("/")[2] or path
+
+
+def spark_type(value: Any) -> str:
+    """A type of Spark's JSON schema as Spark prints it: `array<int>`, `struct<a:bigint>`, `decimal(10,2)`."""
+    names = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+    if isinstance(value, str):
+        return names.get(value, value)
+    match value.get("type"):
+        case "array":
+            return f"array<{spark_type(value['elementType'])}>"
+        case "map":
+            return f"map<{spark_type(value['keyType'])},{spark_type(value['valueType'])}>"
+        case "struct":
+            inner = ",".join(f"{field['name']}:{spark_type(field['type'])}" for field in value["fields"])
+            return f"struct<{inner}>"
+    return str(value)

@@ -1,0 +1,46 @@
+"""A reorg in words and numbers."""
+
+from __future__ import annotations
+
+from jobs.domain.comparison import Unit, number_of
+from jobs.domain.results import Result
+from jobs.domain.wording import Figure, Parameters, Preview
+
+BY_SPARK = "Delta decides by the clusters that the files already belong to"
+
+
+def title(table: str, parameters: Parameters) -> str:
+    return f"Purge deleted data from the files of {table}"
+
+
+def heading(table: str, parameters: Parameters, preview: Preview) -> str:
+    return title(table, parameters)
+
+
+def figures(preview: Preview) -> list[Figure]:
+    if "measured_at_version" not in preview:
+        return []
+    total, bound = preview["files_total"], not preview["exact"]
+    return [
+        Figure("Files to rewrite", preview["files_in"], f"of {total:,}", at_most=bound),
+        Figure("Bytes to rewrite", preview["bytes_in"], unit=Unit.BYTES, at_most=bound),
+        Figure("Files to write", preview["files_out"], "at most", why_unknown=BY_SPARK, at_most=True),
+    ]
+
+
+def weight(preview: Preview) -> Figure | None:
+    if "measured_at_version" not in preview:
+        return None
+    return Figure("Rewrites", preview["bytes_in"], unit=Unit.BYTES)
+
+
+def outcome(result: Result) -> list[Figure]:
+    metrics = result.operation_metrics
+    return [
+        Figure("Files removed", number_of(metrics, "numRemovedFiles"), "numRemovedFiles", unknown="not recorded"),
+        Figure("Files added", number_of(metrics, "numAddedFiles"), "numAddedFiles", unknown="not recorded"),
+    ]
+
+
+def facts(preview: Preview) -> dict[str, str]:
+    return {}

@@ -1,0 +1,318 @@
+"""A vacuum's preview from the log alone, and the worker's, which adds what the directory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from django.db.models import Max, Min, Sum
+from django.utils import timezone
+
+from jobs.commands.vacuum.log.readers import is_lost, readable_spans, readers_of, said_of
+from jobs.commands.vacuum.rules import (
+    CURVE,
+    HOUR_MS,
+    Vacuum,
+    class_of,
+    consequences_of,
+    first_readable_after,
+    retention_of,
+    too_short,
+)
+from jobs.domain.consequences import in_words
+from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.measures import Deletable
+from jobs.domain.states import State
+from jobs.models import Job, Stream
+from jobs.targets.readers import next_version
+from jobs.targets.subject import Subject
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.rules.retention import DELETED_FILES, deleted_file_retention, parse_interval
+from tables.deltalog.state.listing import Listing
+from tables.deltalog.vacuum.removals import read_changes
+from tables.deltalog.vacuum.state import live_files, newest_tombstones
+from tables.deltalog.vacuum.versions import Span, dying, within
+from tables.history.reachability import Reach
+from tables.history.shallow_clones import ShallowClone, clones_of
+from tables.models import Commit
+
+NOTHING = "No file is old enough: Delta has nothing to delete and commits nothing."
+MOST_BYTES = 32 << 20  # of commits that a page reads
+MOST_FILES = 200_000  # of the table that a page compares with its tombstones
+MOST_NAMED = 20
+UNDOABLE = ("DELETE", "RESTORE")  # the operations of those changes that a restore can undo
+MILLISECOND = timedelta(milliseconds=1)
+NO_INTERVAL = "The table’s delta.deletedFileRetentionDuration is “{text}”, which is no interval: Delta can’t tell which files are old."
+MEND = "Set it to one first, such as interval 1 week."
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The times of a vacuum, ms since 1970: now, what is deleted before, and what earlier vacuums deleted before."""
+
+    now: int
+    cut: int
+    oldest: int  # what Delta still reads
+    vacuumed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Tombstones:
+    """What the log says: files and bytes that go, the curve `{hours, files, bytes}`, versions that lose a file.
+
+    `exact` is False where the catalog's totals stand in for a log that is too long for a page.
+    """
+
+    files: int
+    bytes: int
+    curve: Sequence[Mapping[str, int]]
+    dying: Sequence[Span]
+    exact: bool
+
+
+def from_log(subject: Subject, command: Vacuum) -> dict[str, Any]:
+    """What the log says of a vacuum. Raises CommandRefused: `invalid` with Delta's condition, `unreadable`."""
+    own = own_retention(subject)
+    if failure := too_short(command.retention_hours, own):
+        remedy = "Keep at least as long as the table does, or change its delta.deletedFileRetentionDuration."
+        raise CommandRefused(Refusal("invalid", failure.message, remedy=remedy, engine=failure))
+    retention = retention_of(command.retention_hours, own)
+    reach = Reach(subject.table, timezone.now())
+    window = _window(reach, retention, own)
+    if command.retention_hours is not None:
+        _refuse_below_streams(subject, command.retention_hours, window)
+    readable = readable_spans(reach)
+    found = _tombstones(subject, window, readable)
+    return _values(subject, command, window, readable, found.dying) | {
+        "files": found.files,
+        "bytes": found.bytes,
+        "untracked_files": None,
+        "untracked_bytes": None,
+        "directories": None,
+        "curve": list(found.curve),
+        "by_age": [],
+        "by_commit": [],
+        "sample": [],
+        "exact": found.exact,
+        "speed": "log",
+    }
+
+
+def with_measure(subject: Subject, command: Vacuum, measure: Deletable) -> dict[str, Any]:
+    """The preview that people approve: the worker's plan, with which versions it takes and what needs them."""
+    own = own_retention(subject)
+    retention = retention_of(command.retention_hours, own)
+    reach = Reach(subject.table, timezone.now())
+    window = _window(reach, retention, own)
+    readable = readable_spans(reach)
+    lost = within(measure.dying, readable)
+    return _values(subject, command, window, readable, lost) | {
+        "files": measure.files,
+        "bytes": measure.bytes,
+        "untracked_files": measure.untracked_files,
+        "untracked_bytes": measure.untracked_bytes,
+        "directories": measure.directories,
+        "listed": measure.listed,
+        "curve": [dict(row) for row in measure.curve],
+        "by_age": [dict(row) for row in measure.by_age],
+        "by_commit": [dict(row) for row in measure.by_commit],
+        "sample": list(measure.sample),
+        "digest": measure.digest,
+        "planned_at_ms": measure.planned_at_ms,
+        "cut_at": datetime.fromtimestamp(measure.cut_ms / 1000, UTC).isoformat(),
+        "exact": not command.lite,
+        "speed": "spark",
+    }
+
+
+def _values(
+    subject: Subject, command: Vacuum, window: _Window, readable: Sequence[Span], lost: Sequence[Span]
+) -> dict[str, Any]:
+    """What both previews have."""
+    own = own_retention(subject)
+    retention = retention_of(command.retention_hours, own)
+    readers = readers_of(subject, lost, readable)[:MOST_NAMED]
+    clones = clones_of(subject.table)[:MOST_NAMED]
+    needed_by = [*_streams(subject, window), *said_of(readers), *_undos(subject, lost), *_clones(clones)]
+    return {
+        "class": class_of(retention),
+        "lite": command.lite,
+        "retention": in_words(retention),
+        "own_retention": in_words(own),
+        "own_retention_ms": own // MILLISECOND,
+        "dying_versions": [list(span) for span in lost],
+        "first_readable_after": first_readable_after(readable, lost, subject.version),
+        "needed_by": needed_by,
+        "read_by": [str(reader.job.pk) for reader in readers if reader.running],
+        "named_clones": [str(clone.table.pk) for clone in clones],
+        "table_id": subject.metadata.id,
+        "measured_at_version": subject.version,
+        "consequences": consequences_of(
+            dying=lost,
+            retention=retention,
+            own=own,
+            lite=command.lite,
+            feed=subject.change_feed,
+            needed_by=needed_by,
+        ),
+    }
+
+
+def own_retention(subject: Subject) -> timedelta:
+    """The table's `delta.deletedFileRetentionDuration`. Raises CommandRefused `invalid` where it is no interval: Delta fails on it."""
+    text = subject.configuration.get(DELETED_FILES)
+    if text is not None and parse_interval(text) is None:
+        raise CommandRefused(Refusal("invalid", NO_INTERVAL.format(text=text), remedy=MEND))
+    return deleted_file_retention(subject.configuration)
+
+
+def _window(reach: Reach, retention: timedelta, own: timedelta) -> _Window:
+    now = int(reach.now.timestamp() * 1000)
+    until = reach.vacuumed_until
+    vacuumed = 0 if until is None else int(until.timestamp() * 1000)
+    return _Window(now, now - retention // MILLISECOND, now - own // MILLISECOND, vacuumed)
+
+
+# What the log says
+
+
+def _tombstones(subject: Subject, window: _Window, readable: Sequence[Span]) -> _Tombstones:
+    log = open_log(subject.table.path)
+    try:
+        listing = log.listing()
+        first = readable[0][0] if readable and window.cut > window.oldest else None
+        if _is_long(subject, listing, first):
+            return _by_catalog(subject, window, readable)
+        changes = read_changes(log.storage, listing, subject.table.path, until=subject.version, additions_after=first)
+    except StorageError as error:
+        raise CommandRefused(Refusal("unreadable", f"The log can’t be read with certainty: {error}")) from error
+    live, _ = live_files(subject.snapshot, subject.table.path)
+    removed = newest_tombstones(changes, 0)
+    there = pc.and_(
+        pc.invert(pc.is_in(removed["key"], value_set=live)), pc.greater_equal(removed["time"], window.vacuumed)
+    )
+    removed = removed.filter(there)
+    gone = removed.filter(pc.less(removed["time"], window.cut))
+    lost = [] if first is None else dying(changes, gone["key"].combine_chunks(), first, subject.version)
+    return _Tombstones(gone.num_rows, _bytes(gone), list(_curve(removed, window)), within(lost, readable), exact=True)
+
+
+def _is_long(subject: Subject, listing: Listing, first: int | None) -> bool:
+    checkpoint = next(iter(listing.checkpoints_until(subject.version)), None)
+    base = checkpoint.version if checkpoint else -1
+    start = base if first is None else min(base, first)
+    size = sum(entry.size for version, entry in listing.commits.items() if version > start)
+    size += checkpoint.size_bytes if checkpoint else 0
+    return size > MOST_BYTES or (subject.snapshot.num_files or 0) > MOST_FILES
+
+
+def _bytes(files: pa.Table) -> int:
+    return int(pc.sum(files["size"]).as_py() or 0)
+
+
+def _hours(window: _Window) -> list[int]:
+    return sorted({*CURVE, (window.now - window.cut) // HOUR_MS})
+
+
+def _curve(removed: pa.Table, window: _Window) -> Iterator[Mapping[str, int]]:
+    for hours in _hours(window):
+        files = removed.filter(pc.less(removed["time"], window.now - hours * HOUR_MS))
+        yield {"hours": hours, "files": files.num_rows, "bytes": _bytes(files)}
+
+
+def _by_catalog(subject: Subject, window: _Window, readable: Sequence[Span]) -> _Tombstones:
+    """By the totals of the commits: files that only got a deletion vector, or came back, are counted as well."""
+    rows = [_removed_before(subject, window, window.now - hours * HOUR_MS) for hours in _hours(window)]
+    curve = [{"hours": hours, "files": f, "bytes": b} for hours, (f, b) in zip(_hours(window), rows, strict=True)]
+    files, num_bytes = _removed_before(subject, window, window.cut)
+    newest = _newest_removal(subject, window)
+    lost = [] if newest is None or window.cut <= window.oldest else within([(0, newest - 1)], readable)
+    return _Tombstones(files, num_bytes, curve, lost, exact=False)
+
+
+def _removals(subject: Subject, window: _Window, before: int) -> Any:
+    table = subject.table
+    return Commit.objects.filter(
+        table=table, incarnation=table.incarnation, files_removed__gt=0, version__lte=subject.version,
+        committed_at__gte=_at(window.vacuumed), committed_at__lt=_at(before),
+    )  # fmt: skip
+
+
+def _newest_removal(subject: Subject, window: _Window) -> int | None:
+    """The newest commit before the cut that removed files which no vacuum has deleted yet."""
+    newest: int | None = _removals(subject, window, window.cut).aggregate(newest=Max("version"))["newest"]
+    return newest
+
+
+def _removed_before(subject: Subject, window: _Window, before: int) -> tuple[int, int]:
+    total = _removals(subject, window, before).aggregate(files=Sum("files_removed"), bytes=Sum("bytes_removed"))
+    return int(total["files"] or 0), int(total["bytes"] or 0)
+
+
+def _at(ms: int) -> datetime:
+    return datetime.fromtimestamp(max(0, ms) / 1000, UTC)
+
+
+# What still needs the old files
+
+
+def _streams(subject: Subject, window: _Window) -> Iterator[str]:
+    """Streams that are behind a commit whose removed files go. Streams read the log's commits, however old they are."""
+    last = _newest_removal(subject, window)
+    for stream, version in _behind(subject, last)[:MOST_NAMED]:
+        yield (
+            f"The stream {stream.name} into {stream.table.name} still has to read version {version:,} of this table, and the vacuum"
+            f" deletes files that version {last:,} removed: run the stream first, or its next round may fail."
+        )
+
+
+def _behind(subject: Subject, last: int | None) -> list[tuple[Stream, int]]:
+    """The streams that have yet to read this version or one before it, by name, each with the version that it reads next."""
+    if last is None:
+        return []
+    streams = Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None).select_related("table")
+    positions = [(stream, next_version(stream)) for stream in streams.order_by("name")]
+    return [(stream, version) for stream, version in positions if version is not None and version <= last]
+
+
+def _refuse_below_streams(subject: Subject, hours: int, window: _Window) -> None:
+    """Raises CommandRefused `invalid` if a stream still needs files that the given hours don't keep."""
+    last = _newest_removal(subject, window)
+    if not (behind := _behind(subject, last)):
+        return
+    stream, version = min(behind, key=lambda each: each[1])
+    more = "" if len(behind) == 1 else f" and {len(behind) - 1:,} more {'stream' if len(behind) == 2 else 'streams'}"
+    text = (
+        f"The stream {stream.name} into {stream.table.name}{more} still has to read version {version:,} of this table, and a vacuum that"
+        f" keeps {hours:,} {'hour' if hours == 1 else 'hours'} deletes files that version {last:,} removed."
+    )
+    needed = _removals(subject, window, window.cut).filter(version__gte=version).aggregate(at=Min("committed_at"))["at"]
+    enough = -(-(window.now - int(needed.timestamp() * 1000)) // HOUR_MS)
+    remedy = f"Run the stream first, or remove it; or keep at least {enough:,} hours."
+    raise CommandRefused(Refusal("invalid", text, remedy=remedy))
+
+
+def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:
+    """Changes of Levee's own that a restore could still undo."""
+    jobs = Job.objects.filter(table_id=subject.table.pk, result__operation__in=UNDOABLE)
+    done = jobs.filter(state=State.SUCCEEDED, version__isnull=False, version__gt=0).order_by("-version")
+    versions = [version for version in done.values_list("version", flat=True)[:1_000] if version is not None]
+    undoable = [version for version in versions if is_lost(version - 1, lost)]
+    if undoable:
+        named = ", ".join(f"{version:,}" for version in sorted(undoable[:3]))
+        rest = f" and {len(undoable) - 3:,} more" if len(undoable) > 3 else ""
+        yield f"You could no longer undo what Levee committed as version {named}{rest}."
+
+
+def _clones(clones: Sequence[ShallowClone]) -> Iterator[str]:
+    for clone in clones:
+        files = "1 file" if clone.files == 1 else f"{clone.files:,} files"
+        whose = "this table’s directory" if clone.in_this_one else "other tables’ directories, perhaps this one’s"
+        yield (
+            f"The shallow clone {clone.table.name} needs {files} of {whose}: it can’t be read any more if the vacuum deletes one of those."
+        )

@@ -1,0 +1,85 @@
+"""Who reads a version that a vacuum takes: what its preview says of them, and who has come since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from django.db.models import Max
+from django.utils import timezone
+
+from jobs.models import Attempt, Job
+from jobs.targets.subject import Subject
+from jobs.targets.version_readers import VersionReader, reading_now, shallow_clones_since, version_readers
+from tables.deltalog.vacuum.versions import Span
+from tables.history.reachability import Reach
+
+READS = "Since the preview {name} has begun to read version {version:,}, whose files would go. Request it again once that has ended."
+MADE = (
+    "Since the preview {name} has made a table of version {version:,}, which needs files that would go."
+    " Request it again: its preview names that table."
+)
+
+
+def readable_spans(reach: Reach) -> list[Span]:
+    """The versions that can be read and restored now, oldest first."""
+    return [(span.first, span.last) for span in reach.spans if span.restorable]
+
+
+def is_lost(version: int, lost: Sequence[Span]) -> bool:
+    """Whether one of the spans holds the version."""
+    return any(first <= version <= last for first, last in lost)
+
+
+def readers_of(subject: Subject, lost: Sequence[Span], readable: Sequence[Span]) -> list[VersionReader]:
+    """The jobs that need a version which the vacuum takes, those that read it now first.
+
+    One that is running may read a version that Delta itself no longer opens, since its time ended meanwhile: its files go as well.
+    """
+    gone = [*lost, *_expired(readable, subject.version)]
+    return [each for each in version_readers(subject.table) if is_lost(each.version, gone if each.running else lost)]
+
+
+def said_of(readers: Sequence[VersionReader]) -> Iterator[str]:
+    """A sentence on each for those who approve the vacuum."""
+    for reader in readers:
+        name = f"{reader.name[:1].upper()}{reader.name[1:]}"
+        if reader.running:
+            yield f"{name} is reading version {reader.version:,} now: it would fail, or make a table that can’t be read."
+        else:
+            yield f"{name} needs version {reader.version:,}: it would fail."
+
+
+def reads_meanwhile(subject: Subject, job: Job) -> str:
+    """Why the previewed vacuum may not run, if somebody reads a version that it takes, or has made a shallow clone of one, whom the
+    preview didn’t name as reading it; empty if nobody does."""
+    preview = job.preview or {}
+    seen, clones = preview.get("read_by", ()), preview.get("named_clones", ())
+    # In this order: a clone that ends between the two questions is found by the second.
+    reading = [each for each in reading_now(subject.table) if str(each.job.pk) not in seen]
+    made = shallow_clones_since(subject.table, _previewed_at(job))
+    made = [each for each in made if str(each.job.pk) not in seen and str(each.job.table_id) not in clones]
+    unseen = [*((READS, each) for each in reading), *((MADE, each) for each in made)]
+    if not unseen:
+        return ""
+    lost = [(first, last) for first, last in preview.get("dying_versions", ())]
+    gone = [*lost, *_expired(readable_spans(Reach(subject.table, timezone.now())), subject.version)]
+    said = (text.format(name=each.name, version=each.version) for text, each in unseen if is_lost(each.version, gone))
+    return next(said, "")
+
+
+def _previewed_at(job: Job) -> datetime:
+    """When its last preview began, by the database's clock, as ends of jobs are; what ended while it was made counts as since."""
+    began = job.attempts.filter(kind=Attempt.Kind.PREVIEW).aggregate(at=Max("claimed_at"))["at"]
+    return began or job.requested_at
+
+
+def _expired(readable: Sequence[Span], head: int) -> Iterator[Span]:
+    """The versions between and before those that can be read; all of them if none can."""
+    if not readable:
+        yield 0, head
+    first = 0
+    for start, end in readable:
+        if first < start:
+            yield first, start - 1
+        first = end + 1

@@ -1,0 +1,169 @@
+"""What a schedule says, checked and measured on its table: nothing is written here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.registry import ROWS, handling_of
+from jobs.domain.commands import Command, command_to_json
+from jobs.domain.digest import sha256_of
+from jobs.domain.errors import CommandRefused
+from jobs.domain.policy import Case, Policy, TableClass, decide
+from jobs.models import Schedule
+from jobs.policy.evaluate import rules_for
+from jobs.schedules import times
+from jobs.schedules.standing import shape_of
+from jobs.targets.access import table_to_change
+from jobs.targets.problems import problem_of_refused
+from jobs.targets.subject import subject_of
+from tables.models import Table
+
+NAME_LENGTH = 100
+LONGEST_WINDOW = 7 * 24 * 60  # minutes: a request expires after as long
+MOST_BYTES = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person says of a schedule. `command` is as it was asked for; None as a bound: none."""
+
+    command: Command
+    cron: str
+    time_zone: str
+    window_minutes: int
+    max_bytes: int | None = None
+    max_minutes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The definition on its table as it is now: the log's preview, if the command has one before it is measured."""
+
+    table: Table
+    shape: dict[str, Any]
+    table_class: TableClass
+    preview: dict[str, Any]
+
+
+def invalid(field: str, text: str) -> Problem:
+    """A refusal of one field."""
+    return Problem(400, "invalid", f"{text} Nothing was changed.", fields={field: text})
+
+
+def checked_name(name: str) -> str:
+    """The name, stripped. Raises Problem 400."""
+    name = name.strip()
+    if not name or len(name) > NAME_LENGTH or not name.isprintable():
+        raise invalid("name", f"A schedule needs a name of 1 to {NAME_LENGTH} printable characters.")
+    return name
+
+
+def check(wanted: Wanted) -> None:
+    """Refuses what the text alone rules out. Raises Problem 400."""
+    kind = wanted.command.kind
+    if not ROWS[kind].may_be_scheduled:
+        raise invalid("command", f"A {kind.replace('_', ' ')} can’t be scheduled: {_why_not(kind)}")
+    try:
+        times.zone_of(wanted.time_zone)
+    except times.NeverDue as error:
+        raise invalid("time_zone", str(error)) from None
+    try:
+        times.check(wanted.cron, wanted.time_zone)
+    except times.NeverDue as error:
+        raise invalid("cron", str(error)) from None
+    _check_bounds(wanted)
+    handling_of(kind).check(wanted.command)
+
+
+def _why_not(kind: str) -> str:
+    known = ", ".join(sorted(row.kind for row in ROWS.values() if row.may_be_scheduled))
+    reviewed = (
+        "each run of it needs its own review, or it makes sense once."
+        if ROWS[kind].is_requested
+        else "it isn’t requested."
+    )
+    return f"{reviewed} You can schedule: {known}."
+
+
+def _check_bounds(wanted: Wanted) -> None:
+    if not 1 <= wanted.window_minutes <= LONGEST_WINDOW:
+        raise invalid("window_minutes", f"A window has 1 to {LONGEST_WINDOW:,} minutes.")
+    if wanted.max_minutes is not None and wanted.max_minutes < 1:
+        raise invalid("max_minutes", "A run needs 1 minute at least.")
+    if wanted.max_minutes is not None and wanted.max_minutes > wanted.window_minutes:
+        text = f"The window of {wanted.window_minutes:,} minutes is shorter than its bound: a run may take {wanted.max_minutes:,}."
+        raise invalid("window_minutes", text)
+    if wanted.max_bytes is not None and not 1 <= wanted.max_bytes <= MOST_BYTES:
+        raise invalid("max_bytes", "A bound has 1 byte at least.")
+
+
+def measured(actor: Actor, wanted: Wanted) -> Measured:
+    """The definition on its table, read now. Raises Http404; Problem 400, 403 `forbidden`, 422 as a request of the command does."""
+    table = table_to_change(actor, uuid.UUID(str(getattr(wanted.command, "table", ""))))
+    try:
+        subject = subject_of(table.pk)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
+    preview = handling_of(wanted.command.kind).prepare(actor, wanted.command, subject).preview or {}
+    return Measured(
+        table, shape_of(subject), TableClass(preview.get("class") or TableClass.ORDINARY), bounded(wanted, preview)
+    )
+
+
+def bounded(wanted: Wanted, preview: dict[str, Any]) -> dict[str, Any]:
+    """The preview, if a bound of bytes can be held against it. Raises Problem 400."""
+    field = ROWS[wanted.command.kind].schedule_bytes
+    if wanted.max_bytes is not None and field in preview and preview[field] is None:
+        raise invalid(
+            "max_bytes", "Only Delta can tell how many bytes a run of this command takes here: leave the bound out."
+        )
+    return preview
+
+
+def digest_of(wanted: Wanted, found: Measured) -> str:
+    """The sha256 that people approve: the command and its table as it is, when it runs, and its bounds; not its name."""
+    return digest_of_row(
+        Schedule(
+            command=wanted.command.kind,
+            schema_version=wanted.command.schema_version,
+            parameters=command_to_json(wanted.command),
+            table_id=found.table.pk,
+            shape=found.shape,
+            table_class=found.table_class.value,
+            cron=wanted.cron,
+            time_zone=wanted.time_zone,
+            window_minutes=wanted.window_minutes,
+            max_bytes=wanted.max_bytes,
+            max_minutes=wanted.max_minutes,
+        )
+    )
+
+
+def digest_of_row(schedule: Schedule) -> str:
+    """The same of a definition as its row holds it: its `digest`, unless something else than Levee wrote the row."""
+    return sha256_of(
+        {
+            "command": schedule.command,
+            "schema_version": schedule.schema_version,
+            "parameters": schedule.parameters,
+            "table": str(schedule.table_id),
+            "shape": schedule.shape,
+            "class": schedule.table_class,
+            "cron": schedule.cron,
+            "time_zone": schedule.time_zone,
+            "window_minutes": schedule.window_minutes,
+            "bounds": {"max_bytes": schedule.max_bytes, "max_minutes": schedule.max_minutes},
+        }
+    )
+
+
+def policy_of(command: str, authors: Iterable[uuid.UUID], table: Table, table_class: TableClass) -> Policy:
+    """The policy of the command on that table, whatever share of it a run affects: the strictest by whoever shaped the definition."""
+    case = Case(command=command, root=str(table.root_id), table=str(table.pk), table_class=table_class)
+    policies = [decide(rules_for(command, author), case) for author in authors]
+    return max(policies, key=lambda policy: (policy.required_approvals, policy.refuses_tokens))

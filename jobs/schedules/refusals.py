@@ -1,0 +1,128 @@
+"""What keeps a scheduled run from running: what was approved no longer holds, or more work than its bounds allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import Http404
+from django.utils import timezone
+
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.registry import ROWS, handling_of
+from jobs.domain.commands import command_to_json
+from jobs.domain.digest import sha256_of
+from jobs.domain.errors import CommandRefused, Refusal
+from jobs.models import Job, Schedule, ScheduleRun
+from jobs.schedules.acts import wanted_of
+from jobs.schedules.definition import digest_of_row
+from jobs.schedules.queries import may_run
+from jobs.schedules.standing import DEFINE_AGAIN, moved, shape_of
+from jobs.targets.subject import subject_of
+
+MOVED = "schedule_moved"
+FORBIDDEN = "forbidden"
+BOUND = "bound_exceeded"
+WINDOW = "window_closed"
+STOPPING = frozenset({MOVED, FORBIDDEN})  # a run that is refused so stops its schedule
+NOT_AS_APPROVED = (
+    "The definition in the database isn’t the one that has this digest: something else than Levee changed it."
+)
+Preview = Mapping[str, Any]
+
+
+def run_limit(job: Job, limit: float) -> float:
+    """The seconds that the job's run may take: its schedule's bound, within the instance's `limit`."""
+    schedule = _schedule(job)
+    return limit if schedule is None or schedule.max_minutes is None else min(limit, schedule.max_minutes * 60)
+
+
+def of_definition(schedule: Schedule) -> Refusal | None:
+    """Why no run of this schedule may begin, whatever its table is like: its person's rights, its row, this Levee's commands."""
+    person, row = schedule.run_by, ROWS.get(schedule.command)
+    if not person.is_active or not may_run(person, schedule):
+        text = f"It ran in the name of {person.name}, who may no longer request jobs on this table."
+        return Refusal(FORBIDDEN, text, remedy="An operator of the table can edit it to run it in their name.")
+    if row is None or not row.may_be_scheduled or row.value.schema_version != schedule.schema_version:
+        text = f"This Levee no longer schedules the {schedule.command.replace('_', ' ')} as it was defined."
+        return Refusal(MOVED, text, remedy=DEFINE_AGAIN)
+    if digest_of_row(schedule) != schedule.digest:
+        return Refusal(MOVED, NOT_AS_APPROVED, remedy=DEFINE_AGAIN)
+    return None
+
+
+def of_preview(job: Job, preview: Preview) -> tuple[Refusal, ...]:
+    """Why a run with this preview may not run; nothing for a job of no schedule."""
+    schedule = _schedule(job)
+    if schedule is None:
+        return ()
+    if refusal := of_definition(schedule):
+        return (refusal,)
+    try:
+        found = moved(schedule.shape, shape_of(subject_of(job.table_id)))
+    except CommandRefused as refused:
+        return refused.refusals
+    if not found and str(preview.get("class") or "ordinary") != schedule.table_class:
+        found = "A run would now affect more or less of the table than what was approved."
+    if found:
+        return (Refusal(MOVED, f"What was approved no longer holds. {found}", remedy=DEFINE_AGAIN),)
+    return _of_bytes(schedule, preview)
+
+
+def _of_bytes(schedule: Schedule, preview: Preview) -> tuple[Refusal, ...]:
+    if schedule.max_bytes is None:
+        return ()
+    size = preview.get(ROWS[schedule.command].schedule_bytes)
+    if size is not None and size <= schedule.max_bytes:
+        return ()
+    bound = f"the schedule’s bound is {schedule.max_bytes:,} bytes"
+    text = (
+        f"The run would take {size:,} bytes; {bound}."
+        if size is not None
+        else f"Only Delta can tell the bytes of this run; {bound}."
+    )
+    return (Refusal(BOUND, text, remedy="Request the job yourself, or edit the schedule’s bound."),)
+
+
+def check_before_run(job: Job, measure_again: Callable[[], Preview]) -> None:
+    """The same right before the run, and that it is the defined command; a bound of bytes by a fresh preview if the table has moved.
+
+    Raises CommandRefused.
+    """
+    schedule = _schedule(job)
+    if schedule is None:
+        return
+    stands = job.drift is not None and job.drift.get("head_version") == job.base_version
+    preview = (job.preview or {}) if stands or schedule.max_bytes is None else measure_again()
+    refusals = _of_window(job, schedule) or of_preview(job, preview) or _of_command(job, schedule)
+    if refusals:
+        raise CommandRefused(*refusals)
+
+
+def _of_window(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
+    """That its window has closed: the dispatcher ends such a run, but may have been down."""
+    run = ScheduleRun.objects.filter(job=job).first()
+    if run is None or timezone.now() <= schedule.closes(run.due_at):
+        return ()
+    text = f"It couldn’t start before its window of {schedule.window_minutes:,} minutes closed."
+    return (Refusal(WINDOW, text, remedy="The schedule goes on with its next run."),)
+
+
+def _of_command(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
+    """That the job isn't what the definition gives on its table as it is."""
+    command = wanted_of(schedule).command
+    try:
+        prepared = handling_of(command.kind).prepare(Actor.acting_for(schedule.run_by), command, None)
+    except (Problem, Http404) as refused:
+        why = refused.detail if isinstance(refused, Problem) else "its table isn’t in the catalog any more."
+        return (Refusal(MOVED, f"It can no longer be requested: {why}", remedy=DEFINE_AGAIN),)
+    same = prepared.location == job.location and sha256_of(command_to_json(prepared.command)) == sha256_of(
+        job.parameters
+    )
+    return () if same else (Refusal(MOVED, "The run isn’t the command of its schedule.", remedy=DEFINE_AGAIN),)
+
+
+def _schedule(job: Job) -> Schedule | None:
+    rows = Schedule.objects.select_related("table", "run_by")
+    return None if job.schedule_id is None else rows.filter(pk=job.schedule_id).first()

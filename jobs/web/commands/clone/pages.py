@@ -1,0 +1,150 @@
+"""The page that asks for a clone: which version, where to, shallow or deep, what the log says of it; then the request."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.audit.actor import Actor
+from console.base.errors import Problem
+from jobs.commands.clone.handling import predicted, problem_of, source_for, target_for, written_for
+from jobs.commands.clone.rules import Clone
+from jobs.domain.errors import CommandRefused
+from jobs.domain.policy import Policy
+from jobs.lifecycle.cancelling import require_person
+from jobs.models import Job
+from jobs.policy.needs import needs_at
+from jobs.requests import asking
+from jobs.targets.problems import problem_of_refused
+from jobs.targets.subject import Subject, subject_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.parts import Parts
+from tables.catalog import listing
+from tables.history.reachability import Reach, joined
+from tables.models import Table
+
+KINDS = [
+    ("shallow", "Shallow: a new log that names this table’s files"),
+    ("deep", "Deep: a new log on copies of the files"),
+]
+MOST_SPANS = 20
+# What a path that can't be a target is answered with, beside what every page says.
+OF_THE_PATH = {403, 404}
+
+
+class CloneForm(forms.Form):
+    """What to clone, and where to."""
+
+    target = forms.CharField(
+        label="Directory of the clone",
+        max_length=4096,
+        help_text="An empty directory, or a new one in a directory that is there. Taken literally: no wildcards.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}),
+    )
+    kind = forms.ChoiceField(label="Kind", choices=KINDS, initial="shallow", widget=forms.RadioSelect)
+    version = forms.IntegerField(
+        label="Version", required=False, min_value=0, help_text="Empty is the newest one at the request."
+    )
+    reason = forms.CharField(label="Reason", required=False, widget=forms.Textarea(attrs={"rows": 3}))
+
+    def wanted(self, table: Table) -> Clone:
+        """The command that a valid form asks for."""
+        given = self.cleaned_data
+        return Clone(str(table.pk), given["target"], given["kind"], given["version"])
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """What the clone would hold; with the request's button, the job."""
+    table = source_for(Actor.of(request), table_id)
+    try:
+        subject = subject_of(table.pk)
+    except CommandRefused as refused:
+        problem = problem_of_refused(refused)
+        context = {"table": table, "table_name": name_of(table), "problem": problem}
+        return render(request, "jobs/clone/page.html", context, status=problem.status)
+    form = _form(request)
+    context = _context(request, subject, form)
+    if request.method == "POST" and request.POST.get("do") == "request":
+        return _requested(request, subject, form, context)
+    return render(request, "jobs/clone/page.html", context)
+
+
+def _form(request: HttpRequest) -> CloneForm:
+    """Filled in by what was typed, or by an address that leads here; empty at first."""
+    if request.method == "POST":
+        return CloneForm(request.POST)
+    return CloneForm(request.GET) if "target" in request.GET else CloneForm()
+
+
+def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
+    preview, needs, problem = _previewed(Actor.of(request), subject, form)
+    return {
+        "table": subject.table,
+        "table_name": name_of(subject.table),
+        "version": subject.version,
+        "form": form,
+        "preview": preview,
+        "preview_problem": problem,
+        "spans": [span for span in joined(Reach(subject.table).spans) if span.restorable][-MOST_SPANS:],
+        "roots": [root.uri for root in listing.roots_of(person_of(request), Permission.JOB_REQUEST)],
+        "needs": needs,
+    }
+
+
+def _previewed(
+    actor: Actor, subject: Subject, form: CloneForm
+) -> tuple[dict[str, Any] | None, Policy | None, Problem | None]:
+    """What the clone would hold, and which approvals it needs in its place; or why there is none."""
+    if not form.is_bound or not form.is_valid():
+        return None, None, None
+    try:
+        command = written_for(subject, form.wanted(subject.table))
+        place = target_for(actor, command)
+        preview = predicted(subject, replace(command, path=place.path))
+    except CommandRefused as refused:
+        return None, None, problem_of(refused)
+    except Problem as problem:
+        if problem.status not in SAID_ON_THE_PAGE | OF_THE_PATH:
+            raise
+        return None, None, problem
+    known = place.table.pk if place.table else None
+    return preview, needs_at(require_person(actor), Clone.kind, place.root.pk, known, preview), None
+
+
+def _requested(request: HttpRequest, subject: Subject, form: CloneForm, context: dict[str, Any]) -> HttpResponse:
+    """The job; or the page again, with what is missing or refused."""
+    if form.is_valid() and not form.cleaned_data["reason"].strip():
+        form.add_error("reason", "Enter a reason: it stands in the audit log.")
+    if not form.is_valid() or context["preview"] is None:
+        problem = context["preview_problem"]
+        return render(request, "jobs/clone/page.html", context, status=problem.status if problem else 400)
+    try:
+        made = asking.request(Actor.of(request), form.wanted(subject.table), form.cleaned_data["reason"], seen=subject)
+    except Problem as problem:
+        if problem.status not in SAID_ON_THE_PAGE | OF_THE_PATH:
+            raise
+        return render(request, "jobs/clone/page.html", context | {"request_problem": problem}, status=problem.status)
+    return redirect("jobs:detail", made.job.pk)
+
+
+def _ask_again(job: Job) -> str:
+    """The source's page with the same values."""
+    parameters: Mapping[str, Any] = job.parameters
+    given = {"target": parameters["target"], "kind": parameters["depth"], "version": parameters["version"]}
+    return f"{reverse('jobs:clone', args=[parameters['table']])}?{urlencode(given)}"
+
+
+PARTS = Parts(what="jobs/clone/what.html", measured="jobs/clone/measured.html", ask_again=_ask_again)

@@ -1,0 +1,58 @@
+"""The page that asks for a reorg: which partitions, what the log says of it; then the request."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.accounts.permissions import requires
+from console.accounts.roles import Permission
+from jobs.commands.reorg.handling import written_for
+from jobs.commands.reorg.log import NOTHING, from_log
+from jobs.commands.reorg.rules import Reorg
+from jobs.models import Job
+from jobs.targets.past_runs import with_past
+from jobs.targets.subject import Subject
+from jobs.web.parts import Parts
+from jobs.web.rewrites import RewriteForm, RewritePage
+from tables.models import Table
+
+
+class ReorgForm(RewriteForm):
+    """Which partitions to purge."""
+
+    def wanted(self, table: Table) -> Reorg:
+        return Reorg(str(table.pk), self.cleaned_data.get("predicate") or None)
+
+
+def _previewed(subject: Subject, command: Reorg) -> dict[str, Any]:
+    return with_past(subject.table, Reorg.kind, from_log(subject, *written_for(subject, command)))
+
+
+def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"method": "purge", "nothing": NOTHING if preview and preview["nothing_to_do"] else ""}
+
+
+_PAGE = RewritePage(Reorg.kind, "jobs/reorg/page.html", ReorgForm, _previewed, _more)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def reorg(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """What Delta would rewrite; with the request's button, the job."""
+    return _PAGE.answer(request, table_id)
+
+
+def _ask_again(job: Job) -> str:
+    """The page with the same predicate."""
+    address, predicate = reverse("jobs:reorg", args=[job.table_id]), job.parameters.get("predicate")
+    return f"{address}?{urlencode({'predicate': predicate})}" if predicate else address
+
+
+PARTS = Parts(what="jobs/reorg/what.html", ask_again=_ask_again)

@@ -1,0 +1,53 @@
+"""The page of a table's properties: each with its value and meaning, what a change does by the log, the request."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.accounts.permissions import requires
+from console.accounts.roles import Permission
+from jobs.commands.set_properties.log.preview import NOTHING, preview_of, written_for
+from jobs.commands.set_properties.rules import SetProperties
+from jobs.models import Job
+from jobs.targets.subject import Subject
+from jobs.web.commands.set_properties.forms import PropertiesForm
+from jobs.web.parts import Parts
+from jobs.web.rewrites import RewritePage
+
+
+def _previewed(subject: Subject, command: SetProperties) -> dict[str, Any]:
+    if not command.set and not command.unset:
+        return {}
+    return preview_of(subject, written_for(subject, command))
+
+
+def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"nothing": NOTHING if preview and preview["nothing_to_do"] else ""}
+
+
+_PAGE = RewritePage(SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def set_properties(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """The properties, and what the changed ones do; with the request's button, the job."""
+    return _PAGE.answer(request, table_id)
+
+
+def _ask_again(job: Job) -> str:
+    """The page with the same changes."""
+    address = reverse("jobs:set_properties", args=[job.table_id])
+    given = [("set", f"{name}={value}") for name, value in (job.parameters.get("set") or {}).items()]
+    given += [("unset", name) for name in job.parameters.get("unset") or ()]
+    return f"{address}?{urlencode(given)}"
+
+
+PARTS = Parts(what="jobs/set_properties/what.html", ask_again=_ask_again)

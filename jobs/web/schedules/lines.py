@@ -1,0 +1,168 @@
+"""Schedules and their runs as pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.accounts.models import Person
+from console.base.pagination import Key, Page, page
+from console.templatetags.formatting.looks import StateLook
+from console.templatetags.levee import ago, size, state_line, status, unknown
+from jobs.commands.registry import ROWS
+from jobs.models import Schedule, ScheduleRun
+from jobs.schedules import queries, times
+
+State = Schedule.State
+BY_NAME = (Key("name"), Key("id"))
+ORDERS = {"name": BY_NAME, "stopped": (Key("rank"), *BY_NAME)}
+LOOKS: dict[str, StateLook] = {
+    State.ACTIVE: StateLook("ok", "player-play", "Active"),
+    State.AWAITING_APPROVAL: StateLook("wait", "user-check", "Waiting for approval"),
+    State.PAUSED: StateLook("idle", "player-stop", "Paused"),
+    State.STOPPED: StateLook("bad", "circle-x", "Stopped"),
+}
+OUTCOMES: dict[str, StateLook] = {
+    "succeeded": StateLook("ok", "circle-check", "Succeeded"),
+    "failed": StateLook("bad", "circle-x", "Failed"),
+    "skipped": StateLook("wait", "clock", "Skipped"),
+    "ended": StateLook("idle", "player-stop", "Ended"),
+}
+NEXT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A schedule in the list."""
+
+    name: str
+    url: str
+    what: str
+    state: SafeString
+    why: str
+    when: str
+    next: Any
+    last: Any
+    by: str
+
+
+def listed(
+    person: Person, limit: int, cursor: str, state: str = "", order: tuple[Key, ...] = BY_NAME
+) -> Page[Schedule]:
+    """The person's schedules, by name unless told, of one state if any."""
+    rows = queries.visible_to(person).annotate(rank=queries.RANK)
+    return page(rows.filter(state=state) if state else rows, order, limit, cursor)
+
+
+def states(chosen: str) -> list[dict[str, Any]]:
+    """Links that narrow the list."""
+    links = [("", "All"), *((state.value, LOOKS[state].word) for state in State)]
+    return [{"text": text, "url": f"?state={value}", "is_current": value == chosen} for value, text in links]
+
+
+def counted(person: Person) -> str:
+    """3 schedules: 2 active, 1 stopped."""
+    found = dict(queries.visible_to(person).order_by().values_list("state").annotate(Count("pk")))
+    total = sum(found.values())
+    parts = [f"{found[state]:,} {LOOKS[state].word.lower()}" for state in State if found.get(state)]
+    return f"{total:,} schedule{'' if total == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def rows_of(schedules: Sequence[Schedule]) -> list[Row]:
+    """The rows of a page; one query for their last runs."""
+    last = queries.last_runs(schedules)
+    return [_row(schedule, last.get(schedule.pk)) for schedule in schedules]
+
+
+def _row(schedule: Schedule, last: ScheduleRun | None) -> Row:
+    fault = times.fault_of(schedule.cron, schedule.time_zone)
+    return Row(
+        name=schedule.name,
+        url=reverse("jobs:schedule", args=[schedule.pk]),
+        what=title_of(schedule),
+        state=state_line(LOOKS[schedule.state]),
+        why=schedule.state_text or fault,
+        when=f"{schedule.cron}, {schedule.time_zone}",
+        next=_next(schedule, fault),
+        last=run_cell(last) if last else unknown("It was never due", word="none yet"),
+        by=schedule.run_by.name,
+    )
+
+
+def _next(schedule: Schedule, fault: str) -> str:
+    if schedule.next_due_at is None:
+        return unknown("No runs start in this state", word="none")
+    return unknown(fault) if fault else ago(schedule.next_due_at)
+
+
+def title_of(schedule: Schedule) -> str:
+    """Its command on its table, as its jobs are called."""
+    row = ROWS.get(schedule.command)
+    if row is None:
+        return f"{schedule.command} {schedule.table.name}"
+    return row.wording.title(schedule.table.name, schedule.parameters)
+
+
+def run_cell(run: ScheduleRun) -> SafeString:
+    """A run's outcome, with its job and when it was due."""
+    look = _look_of(run)
+    when = ago(run.due_at)
+    if run.job_id is None:
+        return format_html('{} <span class="lv-second">due {}</span>', look, when)
+    address = reverse("jobs:detail", args=[run.job_id])
+    return format_html(
+        '{} <span class="lv-second"><a href="{}">job {}</a>, due {}</span>', look, address, str(run.job_id)[:8], when
+    )
+
+
+def _look_of(run: ScheduleRun) -> SafeString:
+    if run.outcome:
+        return state_line(OUTCOMES[run.outcome])
+    return status(run.job.state) if run.job else state_line(OUTCOMES["ended"])
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A moment in the schedule's zone, and in UTC."""
+
+    there: str
+    utc: str
+
+
+def next_runs(cron: str, zone: str) -> list[Due]:
+    """The next times. Raises times.NeverDue."""
+    there = times.zone_of(zone)
+    return [_due(moment, moment.astimezone(there)) for moment in times.upcoming(cron, zone, timezone.now(), NEXT)]
+
+
+def _due(moment: datetime, there: datetime) -> Due:
+    return Due(f"{there:%a %d %b %Y, %H:%M} {there:%Z}", f"{moment:%a %d %b %Y, %H:%M}")
+
+
+def bounds_of(schedule: Schedule) -> str:
+    """`at most 20 GiB and 45 minutes`."""
+    parts = [size(schedule.max_bytes)] if schedule.max_bytes is not None else []
+    parts += [f"{schedule.max_minutes:,} minutes"] if schedule.max_minutes is not None else []
+    return f"at most {' and '.join(parts)} a run" if parts else "none but the instance’s own limits"
+
+
+def values_of(schedule: Schedule) -> list[tuple[str, str]]:
+    """The command's values in words, but for what isn't said."""
+    said = {
+        name: value for name, value in schedule.asked.items() if name != "table" and value not in (None, "", [], False)
+    }
+    return [(name.replace("_", " ").capitalize(), _text(value)) for name, value in said.items()]
+
+
+def _text(value: Any) -> str:
+    if value is True:
+        return "yes"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

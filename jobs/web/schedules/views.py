@@ -1,0 +1,242 @@
+"""Pages of schedules: the list, one schedule with its approvals and runs, the form that defines it, and its buttons."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from console.accounts.lists import in_order, listing_of
+from console.accounts.permissions import person_of, requires
+from console.accounts.roles import Permission
+from console.accounts.step_up import confirm_url, is_recent, require_recent
+from console.audit.actor import Actor
+from console.base import zones
+from console.base.errors import Problem
+from console.base.pagination import pager
+from jobs.domain.policy import TableClass
+from jobs.models import Schedule
+from jobs.schedules import acts, approvals, definition, queries, times
+from jobs.schedules.queries import schedule_for
+from jobs.targets.access import table_to_change
+from jobs.web.approvals.forms import DecisionForm, require_valid
+from jobs.web.kinds import SCHEDULES
+from jobs.web.schedules import lines, standing
+from jobs.web.schedules.forms import ChoiceForm, ScheduleForm, definition_of, kinds, table_named
+
+# Refusals that a person can mend on the page where they asked.
+SAID_ON_THE_PAGE = {400, 403, 409, 422}
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def schedules(request: HttpRequest) -> HttpResponse:
+    """Every schedule on a table that you may see, by name; of one state if you ask for it."""
+    person = person_of(request)
+    arranged = listing_of(person, SCHEDULES, request.GET)
+    state = request.GET.get("state", "")
+    state = state if state in Schedule.State.values else ""
+    order = arranged.order_asked(request.GET, "name")
+    found = lines.listed(person, arranged.rows, request.GET.get("cursor", ""), state, lines.ORDERS[order])
+    context = {
+        "states": lines.states(state),
+        "is_narrowed": bool(state),
+        "listing": arranged,
+        "rows": lines.rows_of(found.rows),
+        "page": pager(in_order(request.GET, order), found, "Next", previous_text="Previous"),
+        "counted": lines.counted(person),
+        "may_create": person.may(Permission.JOB_REQUEST),
+    }
+    return render(request, "jobs/schedules/list.html", context)
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """One schedule: its state, what it runs and when, who approved it, its runs."""
+    return _detail(request, schedule_for(person_of(request), schedule_id))
+
+
+def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = None) -> HttpResponse:
+    person, here = person_of(request), reverse("jobs:schedule", args=[found.pk])
+    upcoming, never = _next_runs(found.cron, found.time_zone)
+    context = {
+        "schedule": found,
+        "title": lines.title_of(found),
+        "look": lines.LOOKS[found.state],
+        "values": lines.values_of(found),
+        "bounds": lines.bounds_of(found),
+        "upcoming": upcoming,
+        "never": never,
+        "runs": [standing.run_line(run) for run in queries.newest_runs(found)],
+        "actions": standing.actions_of(person, found),
+        "review": standing.review_of(person, found),
+        "decision_form": DecisionForm(auto_id="decide-%s", initial={"digest": found.digest}),
+        "confirm_url": None if is_recent(request) else confirm_url(here),
+        "problem": problem,
+    }
+    return render(request, "jobs/schedules/schedule.html", context, status=problem.status if problem else 200)
+
+
+# --- definition -------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def schedule_new(request: HttpRequest) -> HttpResponse:
+    """Which command on which table; then, with both named, the form of its definition. Posted, the schedule."""
+    given = request.POST if request.method == "POST" else request.GET
+    is_answered = request.method == "POST" or "command" in given  # a table's page names the table alone
+    choice = ChoiceForm(given if is_answered else None, initial=given.dict())
+    table = table_named(person_of(request), given.get("table", "").strip()) if choice.is_bound else None
+    if choice.is_bound and choice.is_valid() and table is None:
+        choice.add_error("table", "No single table of that name that you can see. Try its path.")
+    if table is None or not choice.is_valid():
+        status = 400 if choice.errors and request.method == "POST" else 200
+        return render(request, "jobs/schedules/choose.html", {"form": choice}, status=status)
+    table = table_to_change(Actor.of(request), table.pk)
+    kind = choice.cleaned_data["command"]
+    initial = {"time_zone": zones.shown(), "window_minutes": 120, **request.GET.dict()}
+    form = ScheduleForm(_typed(request), table, kind, initial)
+
+    def save() -> Schedule:
+        said = form.cleaned_data
+        return acts.create(Actor.of(request), said["name"], said["reason"], form.wanted()).schedule
+
+    return _form_page(request, form, save)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_http_methods(["GET", "POST"])
+def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """The same form with the schedule's definition; posted, the definition on the table as it is now, without approvals."""
+    found = schedule_for(person_of(request), schedule_id)
+    if not queries.may_run(person_of(request), found):
+        text = "You may see this schedule but not change it; that takes an operator of its table."
+        raise Problem(403, "forbidden", text)
+    form = ScheduleForm(_typed(request), found.table, found.command, definition_of(found))
+
+    def save() -> Schedule:
+        said = form.cleaned_data
+        return acts.change(Actor.of(request), found, form.wanted(), name=said["name"], reason=said["reason"])
+
+    return _form_page(request, form, save, found)
+
+
+def _typed(request: HttpRequest) -> Mapping[str, Any] | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _form_page(
+    request: HttpRequest, form: ScheduleForm, save: Callable[[], Schedule], found: Schedule | None = None
+) -> HttpResponse:
+    """The schedule's page; or the form, with what was typed, what it would mean, and why it was refused."""
+    asks = request.POST.get("do") == "save"
+    if asks and form.is_valid():
+        try:
+            return redirect("jobs:schedule", save().pk)
+        except Problem as problem:
+            if problem.status not in SAID_ON_THE_PAGE:
+                raise
+            form.refused(problem)
+    status = 400 if asks and form.errors else 200
+    context = {
+        "form": form,
+        "schedule": found,
+        "table": form.table,
+        "command": dict(kinds())[form.kind],
+        "kind": form.kind,
+    }
+    return render(request, "jobs/schedules/form.html", context | _meaning(request, form, found), status=status)
+
+
+def _meaning(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -> dict[str, Any]:
+    """When it would run, and the approvals that the rules ask for now."""
+    said = form.data if form.is_bound else form.initial
+    cron, zone = str(said.get("cron") or "").strip(), str(said.get("time_zone") or "").strip()
+    upcoming, never = _next_runs(cron, zone) if cron else ([], "")
+    return {"upcoming": upcoming, "never": never, "zone": zone, "needs": _needs(request, form, found)}
+
+
+def _next_runs(cron: str, zone: str) -> tuple[list[lines.Due], str]:
+    """The next times, or why there is none."""
+    try:
+        return lines.next_runs(cron, zone), ""
+    except times.NeverDue as error:
+        return [], str(error)
+
+
+def _needs(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -> Any:
+    """By the class that the command has on the table now; by an ordinary one until the form says enough."""
+    table_class = TableClass.ORDINARY
+    if form.is_bound and form.is_valid():
+        try:
+            table_class = definition.measured(Actor.of(request), form.wanted()).table_class
+        except Problem as problem:
+            if problem.status >= 500:
+                raise
+            form.refused(problem)
+    authors = {person_of(request).pk, *(uuid.UUID(author) for author in (found.edited_by if found else ()))}
+    return definition.policy_of(form.kind, sorted(authors), form.table, table_class)
+
+
+# --- buttons ----------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def schedule_pause(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """Opens no further runs."""
+    return _acted(request, schedule_id, acts.pause)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def schedule_resume(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """Opens runs again."""
+    return _acted(request, schedule_id, acts.resume)
+
+
+@requires(Permission.JOB_REQUEST)
+@require_POST
+def schedule_remove(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """Takes the schedule from the lists."""
+    return _acted(request, schedule_id, acts.remove, to_list=True)
+
+
+@requires(Permission.JOB_DECIDE, Permission.JOB_REQUEST)
+@require_POST
+def schedule_decide(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
+    """Approves or rejects the definition that the page showed."""
+    return _acted(request, schedule_id, lambda actor, found: _decide(request, actor, found))
+
+
+def _decide(request: HttpRequest, actor: Actor, found: Schedule) -> None:
+    said = require_valid(DecisionForm(request.POST))
+    match request.POST.get("act"):
+        case "approve":
+            require_recent(request)
+            approvals.approve(actor, found, said["digest"], said["comment"])
+        case "reject":
+            approvals.reject(actor, found, said["digest"], said["comment"])
+        case _:
+            raise Problem(400, "invalid", "This action isn’t possible here. Nothing was changed.")
+
+
+def _acted(
+    request: HttpRequest, schedule_id: uuid.UUID, act: Callable[[Actor, Schedule], object], *, to_list: bool = False
+) -> HttpResponse:
+    """Back to the page after the act; the page with the refusal where there is one."""
+    found = schedule_for(person_of(request), schedule_id)
+    try:
+        act(Actor.of(request), found)
+    except Problem as problem:
+        if problem.status not in SAID_ON_THE_PAGE or problem.code == "step_up_required":
+            raise
+        return _detail(request, schedule_for(person_of(request), schedule_id), problem)
+    return redirect("jobs:schedules") if to_list else redirect("jobs:schedule", schedule_id)

@@ -1,0 +1,86 @@
+"""A claimed job, and how its worker records what becomes of it. The claim's token fences every write."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection
+
+from console.base.errors import Problem
+from console.base.logs import log
+from jobs.commands.registry import command_from_json, handling_of
+from jobs.domain.engine import Engine, Marks
+from jobs.domain.measures import Measure
+from jobs.domain.states import Cause, State
+from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.transitions import move
+from jobs.models import Attempt
+from jobs.worker.border import border
+from jobs.worker.claims import Claim
+from jobs.worker.run_log import RunReport
+from jobs.worker.supervision import Watch
+from tables.sync import log_access
+
+
+class ClaimedJob(ABC):
+    """What a preview and a run share. `end_hard` kills the JVM and waits until it is gone."""
+
+    def __init__(self, claim: Claim, engine: Engine, stop: threading.Event, end_hard: Callable[[], None]) -> None:
+        self.claim, self.engine, self.stop, self.end_hard = claim, engine, stop, end_hard
+        self.job = claim.job
+        self.who = Attempt.objects.values_list("worker", flat=True).get(pk=claim.attempt_id)
+        self.command = command_from_json(self.job.command, self.job.schema_version, self.job.parameters)
+        self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest)
+        self.handling = handling_of(self.job.command)
+        self.report = RunReport()
+
+    @abstractmethod
+    def work(self) -> None:
+        """Does what was claimed and records its true outcome, whatever happens. Raises EngineLost, Fenced."""
+
+    @abstractmethod
+    def broken(self, error: Exception) -> None:
+        """Ends the job after an unexpected error in Levee, with the error and the table's state."""
+
+    def _watch(self, limit: float) -> Watch:
+        return Watch(self.claim, self.engine, self.report, self.marks.tag, limit, self.stop, self.end_hard, self.who)
+
+    def _measured(self, version: int | None) -> Measure:
+        return self.engine.preview(self.command, version, self.marks, self.report)
+
+    def _sync(self) -> None:
+        """Syncs the catalog before the job becomes `succeeded`; if the sync fails, the job still records its true outcome."""
+        self.report.stage("updating the catalog")
+        with border("sync_lost", {"job": str(self.job.pk)}, self._without_catalog):
+            log_access.sync(self.job.table_id)
+
+    def _without_catalog(self, error: Exception) -> None:
+        """Goes on without the sync: the commit is in the log either way."""
+        if isinstance(error, OperationalError | InterfaceError):
+            connection.close()
+
+    def _end(self, target: State, **changes: Any) -> None:
+        self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
+        reached(Point.RESULT_WRITTEN)
+        reached(Point.LOCK_RELEASED)
+
+    def _recorded(self, write: Callable[[], object]) -> None:
+        """Records the outcome. Retries with back-off while the database or the audit can't be written; never guesses."""
+        wait, until = 0.1, time.monotonic() + timing().record_retry
+        while True:
+            try:
+                write()
+            except (OperationalError, InterfaceError, Problem) as error:
+                if time.monotonic() > until:
+                    raise
+                log.warning("not_yet_recorded", job=str(self.job.pk), error=str(error).split("\n")[0])
+                connection.close()
+                time.sleep(wait)
+                wait = min(wait * 2, 5)
+            else:
+                return

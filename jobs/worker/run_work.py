@@ -1,0 +1,209 @@
+"""Runs a claimed job's command, and finds out what became of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from django.db.models.functions import Now
+
+from console.base.logs import log
+from jobs.commands.base import Drift
+from jobs.commands.registry import reread, shortfall
+from jobs.domain.engine import UNCHECKED, Checked, Engine
+from jobs.domain.errors import (
+    CommandRefused,
+    DirectorySwapped,
+    EngineCancelled,
+    EngineFailed,
+    EngineFailure,
+    EngineLost,
+    LeveeError,
+)
+from jobs.domain.results import Result
+from jobs.domain.states import Cause, State
+from jobs.lifecycle import endings
+from jobs.lifecycle.cancelling import digest_of
+from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.transitions import Fenced, move, release
+from jobs.models import Job
+from jobs.schedules import refusals
+from jobs.targets import places
+from jobs.worker.claimed_job import ClaimedJob
+from jobs.worker.claims import Claim
+from jobs.worker.supervision import Watch
+
+
+class DriftDetected(LeveeError):
+    """The table has changed since the preview; the run hasn't started."""
+
+    def __init__(self, drift: Drift) -> None:
+        super().__init__(drift.why)
+        self.drift = drift
+
+
+class RunWork(ClaimedJob):
+    """Runs the command and records its true outcome, whatever happens. Keeps the lease until that is done."""
+
+    def __init__(self, claim: Claim, engine: Engine, stop: threading.Event, end_hard: Callable[[], None]) -> None:
+        super().__init__(claim, engine, stop, end_hard)
+        self.checked = UNCHECKED
+        self.run_limit = refusals.run_limit(self.job, timing().run_limit)
+
+    def work(self) -> None:
+        reached(Point.CLAIMED)
+        reached(Point.LOCK_TAKEN)
+        with self._watch(self.run_limit) as watch:
+            # Approvals are given to the digest: a row that no longer yields it isn't the approved request.
+            if digest_of(self.job) != self.job.digest:
+                self._end(State.STALE, error=endings.DIGEST_CHANGED)
+                return
+            try:
+                result = self._engine_run(watch)
+            except DriftDetected as moved:
+                self._end(State.STALE, error=endings.moved(moved.drift.why))
+            except CommandRefused as refused:
+                self._end(_refused_state(refused), error=endings.refused(refused.refusals))
+            except DirectorySwapped as swapped:
+                self._end(State.STALE, error=endings.swapped(self.job, swapped))
+            except EngineLost as lost:
+                self._unknown(f"The JVM was lost ({_first_line(lost)}).")
+            except EngineCancelled:
+                self._by_history(partial(self._stopped, watch))
+            except EngineFailed as failed:
+                self._by_history(partial(self._failed, watch, failed))
+            else:
+                reached(Point.COMMIT_VISIBLE)
+                self._succeeded(result)
+
+    def _engine_run(self, watch: Watch) -> Result:
+        # Roots and links may have changed since the request: the path must still be inside a root when the run starts.
+        places.check_claimed(self.job.location)
+        with watch.engine_runs():
+            checked = self._checked()
+            refusals.check_before_run(self.job, lambda: self.handling.preview(self.job, self._measured).preview)
+            return self.engine.run(self.command, self.job.preview or {}, checked, self.marks, self.report)
+
+    def _checked(self) -> Checked:
+        """Checks for drift and records the answer before the run. Raises DriftDetected."""
+        drift = self.handling.drift(self.job, self._measured)
+        if drift is None:
+            return UNCHECKED
+        self.checked = drift.checked
+        self.job.drift = drift.as_json()
+        mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
+        self._recorded(lambda: mine.update(drift=self.job.drift, drift_at=Now()))
+        reached(Point.VERSION_CHECKED)
+        if drift.moved:
+            raise DriftDetected(drift)
+        return drift.checked
+
+    def broken(self, error: Exception) -> None:
+        try:
+            result = self._found()
+        except endings.Unreadable as unreadable:
+            self._unknown(str(unreadable))
+            return
+        if result is None:
+            self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
+        else:
+            self._committed_and_broken(endings.broken_afterwards(result, self.who, error))
+
+    def _found(self) -> Result | None:
+        """The job's commit, or the last of its commits, by the table's history. Raises Unreadable."""
+        return endings.all_committed(self.job) if self.handling.several_commits else endings.committed(self.job)
+
+    def _committed_and_broken(self, result: Result) -> None:
+        self._sync()
+        if self._fell_short(result):
+            return
+        text = str(result.details["text"])
+        self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version)
+
+    def _by_history(self, without_commit: Callable[[], None]) -> None:
+        """Records the outcome by the table's history, not the exception: Delta can fail or be cancelled after its commit (in a hook)."""
+        try:
+            result = self._found()
+        except endings.Unreadable as error:
+            self._unknown(str(error))
+            return
+        if result is not None:
+            self._succeeded(result)
+        else:
+            without_commit()
+
+    def _succeeded(self, result: Result) -> None:
+        self.report.committed = result.version is not None
+        self._sync()
+        result = reread(self.job, endings.judged(self.job, result))
+        if self._fell_short(result):
+            return
+        text = endings.success_text(result)
+        self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version, no_op=result.no_op)
+
+    def _fell_short(self, result: Result) -> bool:
+        """Ends a job that made only some of its commits, as failed with the version that it got to."""
+        error = shortfall(self.job, result)
+        if error is not None:
+            self._end(State.FAILED, error=dict(error), result=result.as_json(), version=result.version)
+        return error is not None
+
+    def _failed(self, watch: Watch, failed: EngineFailed) -> None:
+        if watch.why_cancelled:
+            self._stopped(watch)  # work that is stopped half-way may fail with any error
+        elif self.checked.strict and (drift := self.handling.look(self.job)) is not None and drift.moved:
+            self._end(State.STALE, error=endings.moved(drift.why))  # a strict job may not commit on a later version
+        else:
+            self._end(State.FAILED, error=endings.engine_failed(failed.failure, endings.NOTHING))
+
+    def _stopped(self, watch: Watch) -> None:
+        if watch.why_cancelled == "limit":
+            self._end(State.FAILED, error=endings.limit_reached("a run", self.run_limit))
+        elif watch.why_cancelled == "stop":
+            self._release()
+        elif watch.why_cancelled == "cancel":
+            self._end(State.CANCELLED)
+        elif watch.why_cancelled == "fenced":
+            raise Fenced("the claim was lost while it ran")
+        else:
+            self._unknown("Spark's work was cancelled, but not by Levee.")
+
+    def _release(self) -> None:
+        """Gives the attempt back on a planned stop: Spark has ended the run and committed nothing."""
+        text = "The worker is stopping and gave the job back. Nothing was committed; another worker will run it."
+        self._recorded(lambda: release(self.job, Cause.WORKER, self.who, text, token=self.claim.token))
+
+    def _unknown(self, why: str) -> None:
+        """Kills the JVM if it isn't gone, and leaves it to the dispatcher to look for the commit. Always raises EngineLost."""
+        # The JVM first: while it lives it could still commit after the dispatcher has looked.
+        self.end_hard()
+        text = f"{why} Looking for a commit of this job."
+
+        def write() -> None:
+            mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
+            if not mine.filter(state=State.CANCELLING).update(lease_until=None):
+                move(
+                    self.job, State.RECONCILING, Cause.WORKER, self.who,
+                    text=text, token=self.claim.token, lease_until=None,
+                )  # fmt: skip
+
+        self._unless_fenced(write)
+        raise EngineLost(EngineFailure(None, None, why))
+
+    def _unless_fenced(self, write: Callable[[], None]) -> None:
+        """Writes before this process ends, which it must do even if another worker has the claim by now."""
+        try:
+            self._recorded(write)
+        except Fenced as fenced:
+            log.warning("fenced", job=str(self.job.pk), text=str(fenced))
+
+
+def _refused_state(refused: CommandRefused) -> State:
+    """STALE for a table that has moved, since the request itself isn't wrong; else FAILED."""
+    return State.STALE if refused.refusals[0].code == "stale" else State.FAILED
+
+
+def _first_line(failed: EngineFailed) -> str:
+    return (failed.failure.message.splitlines() or ["no reason given"])[0][:200]

@@ -1,0 +1,46 @@
+"""The bytes that commits removed, by day, and the findings of files that a command mends."""
+
+import django.contrib.postgres.fields
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("tables", "0022_kinds_of_days"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="table",
+            name="removed",
+            field=models.JSONField(db_default=[], default=list),
+        ),
+        migrations.AlterField(
+            model_name="table",
+            name="health_codes",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(
+                    choices=[
+                        ("small_files", "Small files"),
+                        ("deletion_vectors", "Many deletion vectors"),
+                        ("skew", "Partition skew"),
+                        ("missing_statistics", "Missing statistics"),
+                        ("no_checkpoint", "No checkpoint"),
+                        ("long_log", "Long log"),
+                        ("stale_sync", "Stale sync"),
+                        ("corrupt_log", "Corrupt log"),
+                        ("needs_feature", "Can’t be read by Levee"),
+                        ("unknown_actions", "Unknown log entries"),
+                        ("missing", "Directory missing"),
+                        ("recreated", "Recreated"),
+                        ("rewritten", "Log rewritten"),
+                        ("outside_files", "Files outside the table"),
+                        ("old_files", "Old files"),
+                    ],
+                    max_length=30,
+                ),
+                default=list,
+                size=None,
+            ),
+        ),
+    ]

@@ -1,0 +1,88 @@
+"""The rows of the list of tables. Their cells are made here, not in the template: a page has up to 200 rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from console.base.addresses import address_of
+from console.templatetags.levee import ago, number, size, state_line, unknown
+from tables.models import Table
+from tables.web.table_state import state_of
+
+NUMERIC = '<td role="cell" class="n" data-label="{}">{}</td>'
+CELL = '<td role="cell">{}</td>'
+NO_VERSION = unknown(word="none")
+NO_STATISTICS = unknown("Some files have no statistics, so the log doesn't say")
+NOT_COUNTED = unknown("Not counted yet. An inspection reads the footers.", word="not counted")
+ONLY_PARQUET = format_html('<span class="lv-quiet">{}</span>', "parquet only")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A table as the list shows it; `cells` are those of the columns that the person has."""
+
+    name: str
+    path: str
+    url: str
+    cells: SafeString
+
+
+def rows_of(tables: Iterable[Table], columns: Sequence[str], *, may_convert: bool) -> list[Row]:
+    """The rows, with these columns in this order; who may convert has a link to that where there is no Delta table yet."""
+    convert_url = _convert_url() if may_convert else ""
+    return [
+        Row(table.catalog_name or table.name, table.path, address_of("tables:overview", table.pk), cells)
+        for table in tables
+        for cells in [_cells(table, columns, convert_url)]
+    ]
+
+
+def _convert_url() -> str:
+    try:
+        return reverse("jobs:convert")
+    except NoReverseMatch:
+        return ""
+
+
+def _cells(table: Table, columns: Sequence[str], convert_url: str) -> SafeString:
+    cells = [_health(table, convert_url) if name == "health" else _numeric(table, name) for name in columns]
+    return format_html_join("", "{}", ((cell,) for cell in cells))
+
+
+def _numeric(table: Table, name: str) -> SafeString:
+    label, value = NUMBERS[name]
+    return format_html(NUMERIC, label, value(table))
+
+
+def _version(table: Table) -> str:
+    return number(table.version) if table.is_delta else NO_VERSION
+
+
+def _records(table: Table) -> str:
+    if table.num_records is not None:
+        return number(table.num_records)
+    return NO_STATISTICS if table.is_delta else NOT_COUNTED
+
+
+NUMBERS: dict[str, tuple[str, Callable[[Table], str]]] = {
+    "version": ("Version", _version),
+    "size": ("Size", lambda table: size(table.size_bytes)),
+    "files": ("Files", lambda table: number(table.num_files)),
+    "rows": ("Rows", _records),
+    "changed": ("Changed", lambda table: ago(table.last_commit_at)),
+}
+
+
+def _health(table: Table, convert_url: str) -> SafeString:
+    if table.is_delta or table.missing_since or table.sync_error:
+        return format_html(CELL, state_line(state_of(table)))
+    if not convert_url:
+        return format_html(CELL, ONLY_PARQUET)
+    link = format_html('<a href="{}?path={}">Convert…</a>', convert_url, quote(table.path, safe=""))
+    return format_html(CELL, link)

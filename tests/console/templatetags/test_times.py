@@ -1,0 +1,64 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from console.templatetags.formatting import times
+
+NOW = datetime(2026, 11, 20, 22, 8, 36, tzinfo=UTC)
+
+
+@pytest.fixture
+def _frozen(monkeypatch):
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
+
+
+@pytest.mark.usefixtures("_frozen")
+@pytest.mark.parametrize(
+    ("distance", "text"),
+    [
+        (timedelta(0), "now"),
+        (timedelta(seconds=4), "4 s ago"),
+        (timedelta(minutes=40), "40 min ago"),
+        (timedelta(hours=15), "15 h ago"),
+        (timedelta(hours=30), "yesterday"),
+        (timedelta(days=4), "4 days ago"),
+        (timedelta(days=60), "21 Sep"),
+        (timedelta(days=700), "20 Dec 2024"),
+        (timedelta(hours=-21), "in 21 h"),
+        (timedelta(hours=-25), "tomorrow"),
+        (timedelta(days=-6), "in 6 days"),
+    ],
+)
+def test_a_time_is_relative_in_the_text(distance, text):
+    assert times.ago(NOW - distance).endswith(f">{text}</time>")
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_a_time_is_exact_in_utc_on_hover_and_in_data():
+    element = times.ago(datetime.fromisoformat("2026-11-20T23:06:02.123456+01:00"))
+    assert element == '<time datetime="2026-11-20T22:06:02Z" title="2026-11-20 22:06:02 UTC">2 min ago</time>'
+
+
+@pytest.mark.usefixtures("_frozen")
+def test_times_are_read_from_stored_json_too():
+    assert times.clock("2026-11-20T22:06:02Z").endswith(">22:06:02</time>")
+    assert times.exact("2026-11-20T22:06:02").endswith(">2026-11-20 22:06:02 UTC</time>")
+    assert times.since("2026-11-20T22:06:02+00:00").endswith(">2 min 34 s</time>")
+
+
+def test_a_text_that_is_no_time_is_an_error():
+    with pytest.raises(ValueError, match="not a time"):
+        times.ago("soon")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [(70, 61, 1), (None, 61, 1), (130, 61, 2), (3 * 86_400, 86_400, 2)],
+)
+def test_a_span_of_times_says_what_reads_alike_once(first, last, said):
+    now = timezone.now()
+    ends = [None if ago is None else now - timedelta(seconds=ago) for ago in (first, last)]
+    found = times.ago_between(*ends)
+    assert found.count("<time") == said
+    assert found.count(" – ") == said - 1

@@ -1,0 +1,111 @@
+"""The plan of a vacuum on real files and without Spark: what stays although it is old, what dies, and what the log names."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from jobs.commands.vacuum.spark.measure import measured
+from jobs.commands.vacuum.spark.plan import Order, Plan, planned
+from jobs.worker.spark_engine import Silent
+from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
+from tests.jobs.commands.vacuum.generated import PLAIN, Table, history, metadata
+
+HOUR_MS = DAY_MS // 24
+
+
+def ago(days: float) -> int:
+    return now_ms() - int(days * DAY_MS)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Two files in version 0, twelve days ago."""
+    (tmp_path / "t" / "_delta_log").mkdir(parents=True)
+    made = Table(tmp_path / "t", random.Random(0))
+    made.commit([PLAIN, metadata(made.chance, {}), made.add(ago(12)), made.add(ago(12))], ago(12))
+    return made
+
+
+def plan(table: Table, hours: int | None = None, **more: Any) -> Plan:
+    return planned(Order(str(table.path), hours, False, **{"now_ms": now_ms(), **more}), Silent(), with_paths=True)
+
+
+def test_what_was_removed_since_the_preview_stays_even_if_its_tombstone_is_older(table):
+    one, other = table.live
+    table.commit([table.remove(one, ago(8))], ago(8))
+    order = {"now_ms": now_ms(), "since": 1}
+    assert plan(table, **order).paths == [one]
+    table.commit([table.remove(other, ago(8)), table.add(ago(0))], ago(0))  # its transaction began 8 days ago
+    assert plan(table, **order).paths == [one]
+    assert sorted(plan(table).paths) == sorted([one, other])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_with_the_tables_own_retention_a_version_dies_whose_file_was_removed_by_a_transaction_that_took_long(
+    table, told
+):
+    """It was committed after the transaction began, and is young enough to be read."""
+    one = next(iter(table.live))
+    table.commit([table.add(ago(6.9))], ago(6.9))
+    table.commit([table.add(ago(6.8))], ago(6.8))
+    removed = table.remove(one, ago(7.1))
+    if not told:
+        del removed["remove"]["deletionTimestamp"]
+    table.commit([removed, table.add(ago(6.7))], ago(6.7))
+    found = plan(table)
+    assert found.paths == [one]
+    assert found.dying == [(1, 2)]
+    assert plan(table, 24 * 13).dying == []
+
+
+def test_versions_that_the_table_no_longer_lets_be_read_do_not_die(table):
+    one = next(iter(table.live))
+    table.commit([table.remove(one, ago(9)), table.add(ago(9))], ago(9))
+    table.commit([table.add(ago(1))], ago(1))
+    assert (plan(table).paths, plan(table).dying) == ([one], [])
+
+
+def test_files_of_the_change_feed_are_named_by_the_log(table):
+    table.file("_change_data/cdc-0.parquet", ago(9))
+    table.file("left behind.parquet", ago(9))
+    cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 10, "dataChange": False}
+    table.commit([{"cdc": cdc}, table.add(ago(9))], ago(9))
+    found = measured(plan(table), Order(str(table.path), None, False, now_ms()))
+    assert (found.files, found.untracked_files, found.untracked_bytes) == (2, 1, 10)
+
+
+def test_files_whose_names_delta_cannot_read_stay(table):
+    table.file("left behind.parquet", ago(9))
+    table.file("it: is a URI.parquet", ago(9))
+    name = os.fsencode(table.path) + b"/\xff.parquet"
+    Path(os.fsdecode(name)).write_bytes(b"0123456789")
+    os.utime(name, (1, 1))
+    assert plan(table).paths == ["left behind.parquet"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_versions_that_die_are_those_that_name_a_file_which_goes(tmp_path, seed):
+    made = history(tmp_path / "t", seed)
+    found = plan(made, (24, 48, 2, 0)[seed % 4])
+    gone, versions = set(found.paths), live_by_version(made)
+    dead = {version for version, files in enumerate(versions[:-1]) if files & gone}
+    assert {version for first, last in found.dying for version in range(first, last + 1)} == dead
+    assert dead
+
+
+def live_by_version(table: Table) -> list[set[str]]:
+    live: set[str] = set()
+    versions = []
+    for file in sorted((table.path / "_delta_log").glob("*.json")):
+        for action in map(json.loads, file.read_text().splitlines()):
+            live -= {unquote(action["remove"]["path"])} if "remove" in action else set()
+            live |= {unquote(action["add"]["path"])} if "add" in action else set()
+        versions.append(set(live))
+    return versions

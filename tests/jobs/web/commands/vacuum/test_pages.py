@@ -1,0 +1,67 @@
+"""The page that asks for a vacuum: what the log says before, what is refused, the job and its review."""
+
+import html as markup
+
+import pytest
+
+from jobs.models import Job
+from tables.models import Commit
+from tests import factories
+from tests.clients import browser
+
+
+@pytest.fixture
+def client(db):
+    return browser(factories.person_with("operator"))
+
+
+def shown(answer):
+    return " ".join(markup.unescape(answer.content.decode()).split())
+
+
+def test_the_page_says_what_would_go_and_draws_it(client, sales):
+    answer = client.get(f"/tables/{sales.pk}/vacuum/", {"retention_hours": "12"})
+    assert answer.status_code == 200
+    assert answer.context["preview"]["files"] == 6
+    text = shown(answer)
+    assert "You can no longer read or restore version 2." in text
+    assert "Versions after the vacuum" in text
+    assert "Bytes freed by hours of retention" in text
+    assert "Needs 2 approvals" in text
+    dying = [span for span in answer.context["drawn"]["spans"] if span.first == 2]
+    assert not dying[0].restorable
+
+
+def test_the_destructive_commits_are_in_the_drawing(client, sales):
+    answer = client.get(f"/tables/{sales.pk}/vacuum/")
+    assert answer.context["drawn"]["strip"].diamonds == []
+    assert "destructive, no approved job" not in shown(answer)
+    Commit.objects.filter(table=sales, version=3).update(operation="DELETE")
+    answer = client.get(f"/tables/{sales.pk}/vacuum/")
+    assert [diamond.is_hollow for diamond in answer.context["drawn"]["strip"].diamonds] == [True]
+    assert "destructive, no approved job" in shown(answer)
+
+
+def test_the_tables_own_retention_needs_one_approval(client, sales):
+    assert "Needs 1 approval" in shown(client.get(f"/tables/{sales.pk}/vacuum/"))
+
+
+@pytest.mark.parametrize("hours", ["-1", "1.5", "week", "9999999"])
+def test_what_is_no_retention_is_said_on_the_page(client, sales, hours):
+    answer = client.post(f"/tables/{sales.pk}/vacuum/", {"retention_hours": hours, "reason": "r", "do": "request"})
+    assert answer.status_code == 400
+    assert answer.context["form"].errors["retention_hours"]
+    assert not Job.objects.exists()
+
+
+def test_the_button_makes_the_job_and_its_page_leads_back_with_the_same_values(client, sales):
+    given = {"retention_hours": "200", "lite": "on", "reason": "make room", "do": "request"}
+    answer = client.post(f"/tables/{sales.pk}/vacuum/", given)
+    job = Job.objects.get()
+    assert (answer.status_code, answer["location"]) == (302, f"/jobs/{job.pk}/")
+    assert (job.parameters["retention_hours"], job.parameters["lite"]) == (200, True)
+    assert "Vacuum the old files of sales by its log, keeping 200 hours" in shown(client.get(f"/jobs/{job.pk}/"))
+
+
+def test_a_viewer_may_not(sales):
+    assert browser(factories.person_with("viewer")).get(f"/tables/{sales.pk}/vacuum/").status_code == 403
