@@ -11,9 +11,11 @@ PYTEST := $(BIN)/python -m pytest
 PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
 	tests/jobs/commands/restore/test_spark.py tests/jobs/engine/test_swaps.py \
 	tests/console/test_full_disk.py
+# Guards that read files alone: a second each, so they are asked first.
+GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses borders clocks docs pictures readers rooms settings templates tracked_files))
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster setup test test-fast check bench soak docs format lock compose-secrets audit-dependencies sbom clean
+.PHONY: help run cluster setup test test-all ready test-fast check bench soak docs format lock compose-secrets audit-dependencies sbom clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,16 +31,26 @@ cluster: ## Start the parts of docker-compose.yml on this machine, a Spark clust
 setup: ## Find or install everything that running and testing need, and start nothing
 	@$(SETUP) test
 
-test: ## Run all tests: Spark, browser and whole processes included
+test: ## Run the gate: every light test, then the heavy ones that hold a promise; 20 minutes on two cores
+	@$(SETUP) test
+	@$(BIN)/python -m tests.gate --workers $(WORKERS)
+
+test-all: ## Run all tests: Spark, browser, whole processes, clusters, HDFS, soaks and benches at their tiny size
 	@$(SETUP) test
 	@$(PYTEST) -n $(WORKERS)
+
+ready: ## Run .ci/run on HEAD in a clean clone beside two busy processes; keeps its test-results/gate.json
+	@$(SETUP) test
+	@$(BIN)/python -m tests.gate.ready
 
 test-fast: ## Run the tests that need neither Spark nor a browser nor whole processes
 	@$(SETUP) test
 	@$(PYTEST) -n $(WORKERS) -m "not spark and not browser and not servers"
 
-check: ## Check style, types, known holes, borders between the parts, and that no migration is missing
+check: ## Check style, types, known holes, borders between the parts, guards that read files alone, and that no migration is missing
 	@$(SETUP) check
+	@$(PYTEST) -q -n 0 --durations 0 --durations-min 5 -p no:cacheprovider $(GUARDS)
+	@$(BIN)/python -m tests.pictures.staleness
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/bandit -q -c pyproject.toml -r console jobs tables manage.py

@@ -3,9 +3,7 @@
 A file whose tests start a JVM, a browser or whole processes stays together, so what it shares is made once. Files that
 name a lane of their own (`xdist_group`) share one process: "engine", whose tests use the JVM of the test process itself.
 A `long` test proves at length what one beside it shows every day, or a case that is rarer than its cost: it runs at full size only
-(`make soak`).
-In CI a heavy test that fails runs once more, and the summary names it as rerun: kills and clocks of a busy machine. A light one doesn't:
-what fails there only sometimes is a race.
+(`make soak`). What the gate runs of all this, and how, is said in tests/gate.
 """
 
 import os
@@ -13,7 +11,6 @@ import os
 import pytest
 
 HEAVY = ("spark", "servers", "browser")
-RERUN = "RERUN_HEAVY_TESTS"  # no setting of Levee, which tests forget; not CI, by which Hypothesis tries the same examples in every run
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,9 +21,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
-        if not any(item.get_closest_marker(name) for name in HEAVY):
-            continue
-        if not item.get_closest_marker("xdist_group"):
+        if any(item.get_closest_marker(name) for name in HEAVY) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.location[0]))
-        if os.environ.get(RERUN):
-            item.add_marker(pytest.mark.flaky(reruns=1))

@@ -240,7 +240,7 @@ def test_postgresql_killed_loses_no_job(instance, table, point):
         "job"
     ]  # an earlier request's wake-up may fire it before this one is written
     ended = ends(instance, job, "succeeded")
-    assert instance.fired
+    wait_for(lambda: instance.fired, told=lambda: f"{point} was never reached")
     if point is Point.COMMIT_VISIBLE:
         assert ended["attempt"] == 1, "committed, not yet recorded: retried, never guessed"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -89,5 +90,19 @@ def stale() -> list[Scene]:
     return [scene for scene in SCENES if noted.get(scene.name) != digest(scene) or not _there(scene)]
 
 
+def warning() -> str:
+    """A line that names the scenes whose pictures are out of date; empty when there are none."""
+    names = ", ".join(scene.name for scene in stale())
+    return (
+        f"warning: pages have changed since their pictures were taken ({names}): `make docs` takes them"
+        if names
+        else ""
+    )
+
+
 def _there(scene: Scene) -> bool:
     return all((PICTURES / f"{scene.name}-{theme}.png").is_file() for theme in ("light", "dark"))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{warning()}\n" if stale() else "")

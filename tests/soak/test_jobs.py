@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from console.supervisor.leftovers import wait_until
 from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened, wait_for
-from tests.jobs.test_real_delta import deletable, disjoint, ids_of
+from tests.jobs.test_real_delta import TIMING, deletable, disjoint, ids_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(0)]
 
@@ -29,19 +30,21 @@ DELETES = 100 if FULL else 2
 DOUBLED = 4
 VICTIMS = ("child", "child", "jvm", "jvm", "main", "postgres", "redis")
 LIMIT_S = 300.0
+FIRED_S = 2.0  # of a step that the job never comes to it is all in vain
 
 
 @pytest.fixture(scope="module")
 def chance() -> random.Random:
-    seed = int(os.environ.get("LEVEE_SOAK_SEED", random.randrange(1 << 32)))
+    seed = int(os.environ.get("LEVEE_SOAK_SEED", random.randrange(1 << 32) if FULL else 1))
     print(f"LEVEE_SOAK_SEED={seed}")
     return random.Random(seed)
 
 
 def instance_with(engine: str) -> Iterator[Instance]:
+    """A real JVM beside other work needs a longer lease than a small process that plays one."""
     folder = Path(tempfile.mkdtemp(prefix="levee-soak-"))
     try:
-        with opened(folder, engine=engine) as made:
+        with opened(folder, TIMING if engine == "spark" else None, engine) as made:
             for name in ("dispatcher", "dispatcher-2"):
                 made.add_dispatcher(name)
             made.add_worker()
@@ -122,7 +125,7 @@ def test_f2_job_state_is_table_truth_after_kills_at_every_step(instance, chance)
         answer = instance.ask("append", path=str(table))
         if "refused" not in answer:  # the database died while it was asked: refused, and nothing acknowledged
             instance.wait_state(answer["job"], limit=90 + LIMIT_S / 10)
-        fired += instance.fired
+        fired += wait_until(lambda: instance.fired, FIRED_S)  # two of the steps come after the job's end
     wait_for(lambda: instance.rows("select count(*) from jobs_job where finished_at is null") == [(0,)], LIMIT_S)
     assert fired >= KILLS * 0.9
     assert truth.mismatches(instance) == []

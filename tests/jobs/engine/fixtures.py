@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 TOOLS = Path(__file__).parents[3] / ".tools"
 NUMBERS = itertools.count(1)
+# Of a machine whose JVM has 2 GiB: the logs and sessions of the hundreds of tables of a run fill the half of it.
+MEMORY_BYTES = 16 << 30
 
 
 def conf_for_tests(scratch: Path, **overrides: str) -> dict[str, str]:
-    """Levee's own settings for two cores and a small heap."""
+    """Levee's own settings for two cores and a heap of 2 GiB."""
     from jobs.engine.config import spark_conf
 
     return spark_conf(
@@ -34,7 +36,7 @@ def conf_for_tests(scratch: Path, **overrides: str) -> dict[str, str]:
         jars=sorted((TOOLS / "jars").glob("*.jar")),
         archive=TOOLS / "levee.jsa",
         cores=min(2, os.cpu_count() or 1),
-        memory_bytes=8 << 30,
+        memory_bytes=MEMORY_BYTES,
         scratch=scratch,
         overrides=overrides,
     )

@@ -15,6 +15,7 @@ from jobs.engine.errors import translate
 from jobs.engine.runtime import DROPPED_FUNCTIONS
 from jobs.engine.session import TXN_APP_ID, USER_METADATA, job_session
 from tests.factories import lakes
+from tests.jobs.engine.fixtures import MEMORY_BYTES
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -146,7 +147,7 @@ def test_tasks_that_go_on_after_a_cancel_are_seen_until_they_end(engine, runtime
 
 def test_the_heap_holds_the_logs_of_a_bounded_number_of_tables(runtime, tmp_path):
     """Each log that Delta keeps holds on to the session that loaded it."""
-    bound = cached_logs(driver_memory(8 << 30))
+    bound = cached_logs(driver_memory(MEMORY_BYTES))
     table = lakes.delta(tmp_path / "table", {"id": [1]})
     for number in range(bound + 10):
         copy = shutil.copytree(table, tmp_path / str(number))

@@ -1,7 +1,7 @@
 """A rule is lowered by two independent admins or on the machine, and never for those who did it."""
 
 import io
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -157,7 +157,7 @@ def test_the_machine_lowers_a_rule_at_once_and_confirms_what_waits(rule):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"enabled": False}, {"required_approvals": 0}, {"removed_at": timezone.now()}, {"min_share": 0.5},
+    [{"enabled": False}, {"required_approvals": 0}, {"removed_at": datetime(2026, 1, 1, tzinfo=UTC)}, {"min_share": 0.5},
      {"table_class": "ordinary"}, {"refuses_tokens": False}],
 )  # fmt: skip
 def test_the_database_lowers_no_rule_without_a_change_on_record(rule, changes):

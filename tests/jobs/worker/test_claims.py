@@ -52,15 +52,15 @@ def test_nothing_is_claimed_when_nothing_waits(db):
 @pytest.mark.parametrize(
     "values",
     [
-        {"expires_at": timezone.now() - timedelta(seconds=1)},
-        {"command": "vacuum"},
-        {"schema_version": 2},
-        {"policy": {"required_approvals": 1}},
+        lambda: {"expires_at": timezone.now() - timedelta(seconds=1)},
+        lambda: {"command": "vacuum"},
+        lambda: {"schema_version": 2},
+        lambda: {"policy": {"required_approvals": 1}},
     ],
     ids=["expired", "unknown command", "unknown schema version", "quorum missing"],
 )
 def test_it_leaves_what_may_not_run(orders, olga, values):
-    factories.job_on(orders, olga, **values)
+    factories.job_on(orders, olga, **values())
     assert claim_run(factories.holder()) is None
 
 

@@ -204,17 +204,17 @@ def test_a_light_read_that_breaks_is_told_too(claimed):
 @pytest.mark.parametrize(
     "gone",
     [
-        {"heartbeat_at": timezone.now() - timedelta(minutes=5)},
-        {"condition": "down"},
-        {"started_at": timezone.now() + timedelta(days=1)},  # of the moment at which tests are collected
-        {"name": "interactive@elsewhere"},
+        lambda: {"heartbeat_at": timezone.now() - timedelta(minutes=5)},
+        lambda: {"condition": "down"},
+        lambda: {"started_at": timezone.now() + timedelta(minutes=1)},
+        lambda: {"name": "interactive@elsewhere"},
     ],
     ids=["silent", "stopped", "begun anew", "unknown"],
 )
 def test_a_read_whose_worker_is_gone_is_given_out_once_more_and_then_fails(claimed, worker, gone):
     read = claimed()
     assert read_executor.take_back() == 0
-    Worker.objects.update(**gone)
+    Worker.objects.update(**gone())
     assert read_executor.take_back() == 1
     assert (now(read).state, now(read).worker) == ("waiting", "")
     assert claim_read("interactive", WORKER) == read

@@ -148,9 +148,7 @@ def test_places_that_are_not_there(admin: Actor, store: Store) -> None:
     assert "Nothing lies below" in failed(admin, f"{store.uri}/none", described(store))
     assert "another region" in failed(admin, store.uri, described(store, region="eu-west-1"))
     assert "doesn’t know the key ID" in failed(admin, store.uri, described(store, key_id="AKIANOBODYKNOWS12345"))
-    begun = time.monotonic()
     assert "doesn’t answer" in failed(admin, store.uri, described(store, endpoint="http://127.0.0.1:9"))
-    assert time.monotonic() - begun < 30
     away = failed(admin, store.uri, described(store, endpoint="http://localhost:9"))
     assert "the endpoint doesn’t answer (endpoint)" in away
     away = failed(admin, store.uri, described(store, endpoint="http://localhost:9", path_style=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -349,7 +349,7 @@ def test_a_table_that_a_job_wants_read_meanwhile_stays_due(orders: Table, monkey
 
 @pytest.mark.parametrize(
     "setting",
-    [{"sync_seconds": 600}, {"sync_seconds": None}, {"paused_at": timezone.now()}],
+    [{"sync_seconds": 600}, {"sync_seconds": None}, {"paused_at": datetime(2026, 1, 1, tzinfo=UTC)}],
     ids=["shorter", "by hand", "paused"],
 )
 def test_a_pause_that_is_changed_meanwhile_is_heeded(

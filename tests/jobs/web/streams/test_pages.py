@@ -35,7 +35,6 @@ SCHEMA: dict[str, Any] = {
     "type": "struct",
     "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}],
 }
-NOW = timezone.now()
 
 
 def made(**changes: Any) -> Stream:
@@ -64,8 +63,9 @@ def made(**changes: Any) -> Stream:
 def batch(stream: Stream, number: int, **changes: Any) -> StreamBatch:
     values: dict[str, Any] = {
         "query_id": "0d8f1b62", "run_id": "5c1e", "batch_id": number, "version": number + 1, "output_mode": "append",
-        "at": NOW - timedelta(seconds=20 * (100 - number)), "input_rows": 1000 + number, "rows_out": 900 + number, "files_added": 4,
-        "files_removed": 0, "bytes_added": 2**20, "took_ms": 9_700, "durations": {"addBatch": 8_100, "triggerExecution": 9_700},
+        "at": timezone.now() - timedelta(seconds=20 * (100 - number)), "input_rows": 1000 + number, "rows_out": 900 + number,
+        "files_added": 4, "files_removed": 0, "bytes_added": 2**20, "took_ms": 9_700,
+        "durations": {"addBatch": 8_100, "triggerExecution": 9_700},
         "input_rate": 21_300.0, "processed_rate": 13_540.5,
     }  # fmt: skip
     return StreamBatch.objects.create(stream=stream, **{**values, **changes})
@@ -134,7 +134,12 @@ def test_the_list_shows_each_stream_with_state_lag_and_last_batch(viewer):
         error={"code": "engine_failed", "engine": {"condition": "DELTA_METADATA_MISMATCH"}},
     )
     made(name="returns", state_text="Stopped by jo.", rounds=4)
-    made(name="done", state="running", lag={"waiting": 0, "unit": "file", "oldest": None, "exact": True}, lag_at=NOW)
+    made(
+        name="done",
+        state="running",
+        lag={"waiting": 0, "unit": "file", "oldest": None, "exact": True},
+        lag_at=timezone.now(),
+    )
     answer = viewer.get("/streams/")
     text = text_of(answer)
     assert "4 streams: 2 running, 1 failed, 1 stopped" in text
@@ -171,7 +176,7 @@ def test_files_that_spark_never_takes_are_shown_with_what_to_do(viewer, changes,
 
 
 def test_a_source_that_told_nothing_says_why(viewer):
-    stream = made(state="running", lag_text="The source <b>didn’t</b> answer.", lag_at=NOW)
+    stream = made(state="running", lag_text="The source <b>didn’t</b> answer.", lag_at=timezone.now())
     answer = viewer.get(f"/streams/{stream.pk}/")
     assert "lag not measured" in text_of(answer)
     assert "The source <b>didn’t</b> answer." in text_of(answer)
@@ -182,7 +187,7 @@ def test_a_source_that_told_nothing_says_why(viewer):
     "lag", [{**OLD, "too_old": 0}, {"waiting": 3, "unit": "version", "oldest": None, "exact": True}]
 )
 def test_without_such_files_nothing_is_too_old(viewer, lag):
-    stream = made(state="running", lag=lag, lag_at=NOW)
+    stream = made(state="running", lag=lag, lag_at=timezone.now())
     for address in ("/streams/", f"/streams/{stream.pk}/"):
         assert "too old" not in text_of(viewer.get(address))
 
@@ -331,7 +336,7 @@ def test_a_rate_that_spark_could_not_know_is_unknown(viewer, told, shown):
 
 def test_a_batch_unfolds_its_round_and_what_spark_wrote_is_text(viewer):
     stream = made(state="running")
-    ran = opened(stream, "succeeded", booked=True, finished_at=NOW, version=1, result={"details": {}})
+    ran = opened(stream, "succeeded", booked=True, finished_at=timezone.now(), version=1, result={"details": {}})
     batch(stream, 1, job=ran.job, run_id="<b>run", durations={"<i>phase": 5, "addBatch": 1, "triggerExecution": 6})
     batch(stream, 2, version=None)
     answer = viewer.get(f"/streams/{stream.pk}/")
@@ -355,7 +360,15 @@ def test_a_page_of_a_stream_asks_as_often_for_many_batches_as_for_few(viewer):
     def more(numbers: range) -> None:
         for number in numbers:
             batch(stream, number)
-            opened(stream, "succeeded", number=number, booked=True, finished_at=NOW, version=1, result={"details": {}})
+            opened(
+                stream,
+                "succeeded",
+                number=number,
+                booked=True,
+                finished_at=timezone.now(),
+                version=1,
+                result={"details": {}},
+            )
 
     more(range(3))
     queries(address)
@@ -371,7 +384,7 @@ def test_the_sink_is_as_spark_described_it(viewer):
         stream,
         "succeeded",
         booked=True,
-        finished_at=NOW,
+        finished_at=timezone.now(),
         version=1,
         result={"details": {"sink": "DeltaSink[file:/lake/x]"}},
     )
@@ -381,7 +394,12 @@ def test_the_sink_is_as_spark_described_it(viewer):
 def test_a_round_that_runs_is_shown_and_polled(viewer):
     stream = made(state="running", rounds=1)
     current = opened(
-        stream, "running", progress={"stage": "batch 12: 1,000 rows, 3.2 s"}, attempt=1, token=1, lease_until=NOW
+        stream,
+        "running",
+        progress={"stage": "batch 12: 1,000 rows, 3.2 s"},
+        attempt=1,
+        token=1,
+        lease_until=timezone.now(),
     )
     page = viewer.get(f"/streams/{stream.pk}/").content.decode()
     assert 'hx-trigger="every 2s"' in page
@@ -610,7 +628,7 @@ def test_the_job_of_a_round_lists_its_batches(operator, clicks):
     told = {"batch_id": 4, "version": 9, "input_rows": 1_234, "rows_out": None, "files_added": 2, "files_removed": 0,
             "bytes_added": 10, "skipped": False}  # fmt: skip
     result = {"version": 9, "operation": "STREAMING UPDATE", "details": {"text": "1 batch.", "batches": [told]}}
-    current = opened(clicks, "succeeded", booked=True, finished_at=NOW, version=9, result=result)
+    current = opened(clicks, "succeeded", booked=True, finished_at=timezone.now(), version=9, result=result)
     text = text_of(operator.get(f"/jobs/{current.job_id}/"))
     assert "4 1,234 unknown 2 0 10 B 9" in text
 

@@ -1,0 +1,32 @@
+"""`make test`: runs the gate. The light tests first, then each heavy lane by itself, then second tries."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.gate import folder, lanes, plan, verdict
+
+
+def main() -> int:
+    """0 when the gate has passed."""
+    parser = argparse.ArgumentParser(prog="tests.gate", description=__doc__)
+    parser.add_argument("--workers", type=int, default=2, help="processes of the light tests")
+    asked = parser.parse_args()
+    began, of_tree = time.monotonic(), verdict.tree()
+    with folder.opened() as place:
+
+        def run(lane: lanes.Lane) -> lanes.Result:
+            print(f"\n==== {lane.name}, about {lane.minutes:g} min ====", flush=True)
+            return lanes.run(lane, place)
+
+        found = verdict.judged(plan.light_lane(asked.workers), plan.gate(), run)
+    seconds = time.monotonic() - began
+    verdict.keep(found, seconds, of_tree if of_tree == verdict.tree() else None)
+    print("\n".join(["", *verdict.told(found, seconds)]), flush=True)
+    return 0 if found.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
