@@ -31,9 +31,10 @@ def opened() -> Iterator[Path]:
     """A folder of this run, removed at its end with what its tests left running. What a killed run left goes first."""
     remove_leftovers()
     # Short: paths of sockets below it have 107 bytes. Open to pass through: PostgreSQL runs as a user of its own.
-    place = Path(tempfile.mkdtemp(prefix=PREFIX))
-    place.chmod(0o711)
-    with _locked(place):
+    unlocked = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
+    unlocked.chmod(0o711)
+    with _locked(unlocked):
+        place = unlocked.rename(unlocked.with_name(unlocked.name[1:]))  # locked now: nobody takes it for left over
         try:
             yield place
         finally:

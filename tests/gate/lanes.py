@@ -51,7 +51,16 @@ def run(lane: Lane, place: Path) -> Result:
     """Runs the lane in a folder of its own below the run's, and ends whatever it leaves."""
     own, written = place / lane.name, place / f"{lane.name}.jsonl"
     own.mkdir(mode=0o711)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.gate.record", "--record", str(written)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.gate.record",
+        f"--record={written}",
+        f"--rootdir={PROJECT}",
+    ]
     began = time.monotonic()
     code = _ended(
         [*command, *lane.options, *lane.arguments], own, max(LEAST_LIMIT_S, lane.minutes * 60 * LIMIT_OF_BUDGET)
