@@ -21,7 +21,7 @@ def main() -> int:
             print(f"\n==== {lane.name}, about {lane.minutes:g} min ====", flush=True)
             return lanes.run(lane, place)
 
-        found = verdict.judged(plan.light_lane(asked.workers), plan.gate(), run)
+        found = verdict.judged(plan.light_lanes(asked.workers), plan.gate(), run)
     seconds = time.monotonic() - began
     verdict.keep(found, seconds, of_tree if of_tree == verdict.tree() else None)
     print("\n".join(["", *verdict.told(found, seconds)]), flush=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from console.supervisor.pids import start_ticks
 
-PREFIX = "levee-gate-"
+PREFIX = "lvg-"
 GONE_LIMIT_S = 20.0
 MOUNTS = Path("/proc/self/mounts")
 

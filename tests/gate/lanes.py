@@ -51,16 +51,9 @@ def run(lane: Lane, place: Path) -> Result:
     """Runs the lane in a folder of its own below the run's, and ends whatever it leaves."""
     own, written = place / lane.name, place / f"{lane.name}.jsonl"
     own.mkdir(mode=0o711)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "tests.gate.record",
-        f"--record={written}",
-        f"--rootdir={PROJECT}",
-    ]
+    record_in = ("-p", "tests.gate.record", f"--record={written}")
+    paths = (f"--rootdir={PROJECT}", f"--basetemp={own / 't'}")  # short, for sockets
+    command = [sys.executable, "-m", "pytest", "-q", *record_in, *paths]
     began = time.monotonic()
     code = _ended(
         [*command, *lane.options, *lane.arguments], own, max(LEAST_LIMIT_S, lane.minutes * 60 * LIMIT_OF_BUDGET)

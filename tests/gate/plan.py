@@ -14,23 +14,14 @@ LIGHT_MINUTES = 10.0
 ENOUGH_OF_LIGHT = 5
 
 
-def light_lane(workers: int) -> Lane:
-    """All tests without Spark, browser and servers; they stop after five failures.
-
-    A process that dies fails its test, and another goes on.
-    """
-    ignored = [f"--ignore={folder}" for folder in BEYOND]
-    options = (
-        "-n",
-        str(workers),
-        "--dist",
-        "worksteal",
-        "--max-worker-restart",
-        "2",
-        "--maxfail",
-        str(ENOUGH_OF_LIGHT),
-    )
-    return Lane("light", ("-m", IS_LIGHT, *ignored), LIGHT_MINUTES, options)
+def light_lanes(shares: int) -> list[Lane]:
+    """All tests without Spark, browser and servers, in so many processes side by side; each stops after five failures."""
+    chosen = ("-m", IS_LIGHT, *(f"--ignore={folder}" for folder in BEYOND))
+    options = ("-n", "0", "--maxfail", str(ENOUGH_OF_LIGHT), "-p", "tests.gate.share", "--share")
+    return [
+        Lane(f"light-{number}", chosen, LIGHT_MINUTES * 2 / shares, (*options, f"{number}/{shares}"))
+        for number in range(1, shares + 1)
+    ]
 
 
 def gate() -> Sequence[Lane]:

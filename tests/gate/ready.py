@@ -23,7 +23,7 @@ def main() -> int:
     if verdict.tree() is None:
         print("make ready judges HEAD, and the working tree differs from it: commit or stash first", file=sys.stderr)
         return 2
-    place = Path(tempfile.mkdtemp(prefix="levee-ready-"))
+    place = Path(tempfile.mkdtemp(prefix="lvr-"))
     place.chmod(0o711)
     try:
         return _judge(place)

@@ -14,7 +14,7 @@ import pytest
 from console.supervisor.leftovers import wait_until
 from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
-from tests.gate import folder, lanes, verdict
+from tests.gate import folder, lanes, share, verdict
 from tests.gate.lanes import Lane, Result
 from tests.gate.verdict import Verdict
 
@@ -50,7 +50,7 @@ class Suite:
 
     def judged(self) -> Verdict:
         with folder.opened() as place:
-            return verdict.judged(LIGHT, [HEAVY], lambda lane: self._run(lane, place))
+            return verdict.judged([LIGHT], [HEAVY], lambda lane: self._run(lane, place))
 
     def _run(self, lane: Lane, place: Path) -> Result:
         return lanes.run(lane if lane.options == PLAIN else Lane(lane.name, lane.arguments, 1.0, PLAIN), place)
@@ -117,6 +117,21 @@ def test_a_process_that_dies_again_fails_the_run(suite: Suite) -> None:
 def test_a_file_that_cannot_be_read_fails_the_run(suite: Suite) -> None:
     suite.write("heavy", "raise RuntimeError('no tests here')")
     assert not suite.judged().passed
+
+
+def test_a_light_test_that_takes_its_process_with_it_is_named(suite: Suite) -> None:
+    suite.write("light", PASSES, suite.once("a", DIES))
+    suite.write("heavy", PASSES)
+    assert list(suite.judged().lost) == ["light_cases.py::test_fails_once_a"]
+
+
+def test_shares_have_every_file_once_and_are_of_a_size() -> None:
+    tests = [f"file{number % 7}" for number in range(60)] + ["large"] * 30
+    shares = [share.files_of(tests, number, 2) for number in (1, 2)]
+    assert shares[0] | shares[1] == set(tests)
+    assert shares[0] & shares[1] == set()
+    assert abs(sum(test in shares[0] for test in tests) - 45) <= 9
+    assert shares == [share.files_of(reversed(tests), number, 2) for number in (1, 2)]
 
 
 def test_a_light_file_that_cannot_be_read_fails_the_run(suite: Suite) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,29 +37,30 @@ class Verdict:
         return not self.lost and not self.not_run and bool(self.results)
 
 
-def judged(light: Lane, heavy: Sequence[Lane], run: Callable[[Lane], Result]) -> Verdict:
-    """Runs the light lane; if it passes the heavy ones, one after another; then second tries."""
+def judged(light: Sequence[Lane], heavy: Sequence[Lane], run: Callable[[Lane], Result]) -> Verdict:
+    """Runs the light lanes side by side; if they pass the heavy ones, one after another; then second tries."""
     verdict = Verdict()
-    first = run(light)
-    verdict.results.append(first)
-    verdict.lost |= _light_losses(first)
+    with ThreadPoolExecutor(len(light)) as side_by_side:
+        verdict.results += side_by_side.map(run, light)
+    for result in verdict.results:
+        verdict.lost |= _light_losses(result)
     if verdict.lost:
         verdict.not_run = [lane.name for lane in heavy]
         return verdict
-    for lane in heavy:
-        verdict.results.append(run(lane))
-    _try_again(verdict, run)
+    results = [run(lane) for lane in heavy]
+    verdict.results += results
+    _try_again(verdict, results, run)
     return verdict
 
 
 def _light_losses(result: Result) -> dict[str, str]:
     if result.is_green:
         return {}
-    return result.failed or {result.lane.name: f"its process ended with {result.code}"}
+    died = {result.died_in: "its process died in it"} if result.died_in else {}
+    return result.failed | died or {result.lane.name: f"its process ended with {result.code}"}
 
 
-def _try_again(verdict: Verdict, run: Callable[[Lane], Result]) -> None:
-    heavy = verdict.results[1:]
+def _try_again(verdict: Verdict, heavy: Sequence[Result], run: Callable[[Lane], Result]) -> None:
     failed = {test: text for result in heavy for test, text in result.failed.items()}
     died = {result.died_in: "its process died in it" for result in heavy if result.died_in}
     waiting = {test: NEVER_RAN for result in heavy for test in result.unfinished} | died | failed

@@ -178,7 +178,7 @@ def test_tables_are_found_by_name_path_and_id(olga, sales, lake):
     assert overview == json.loads(olga("table", overview["id"], "--json").stdout)
     assert overview == json.loads(olga("table", f"file:{sales}/", "--json").stdout)
     listed = olga("tables", "sal", "--format", "delta", "--root", lake.name)
-    assert sales in listed.stdout
+    assert "/lake/sales" in listed.stdout  # its end, however long the path is
     assert "\x1b" not in listed.stdout
     assert "Nothing found." in olga("tables", "nosuch").stderr
     assert olga("table", "nosuch").exit_code == Exit.NOT_FOUND

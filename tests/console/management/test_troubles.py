@@ -4,6 +4,7 @@ import contextlib
 import json
 import warnings
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -61,13 +62,20 @@ def test_a_server_that_answers_is_not_called_away():
         raise caused(errors.LockNotAvailable)
 
 
-def test_migrations_are_compared_with_the_models_without_a_database(monkeypatch):
-    def away(*_):
-        raise OperationalError("no socket")
+@pytest.fixture
+def away():
+    """No database answers. By `mock`: an object's own attribute goes again with it, and monkeypatch would leave the method of now there."""
+    with contextlib.ExitStack() as replaced:
+        for alias in ("default", "admin"):
+            for name in ("ensure_connection", "cursor"):
+                replaced.enter_context(
+                    mock.patch.object(connections[alias], name, side_effect=OperationalError("no socket"))
+                )
+        yield
 
-    for alias in ("default", "admin"):
-        monkeypatch.setattr(connections[alias], "ensure_connection", away)
-        monkeypatch.setattr(connections[alias], "cursor", away)
+
+@pytest.mark.usefixtures("away")
+def test_migrations_are_compared_with_the_models_without_a_database():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         with contextlib.suppress(SystemExit):  # models that are ahead of their migrations are another test's
