@@ -31,7 +31,7 @@ cluster: ## Start the parts of docker-compose.yml on this machine, a Spark clust
 setup: ## Find or install everything that running and testing need, and start nothing
 	@$(SETUP) test
 
-test: ## Run the gate: every light test, then the heavy ones that hold a promise; 20 minutes on two cores
+test: ## Run the gate: every light test, then the heavy ones that hold a promise (half an hour on two cores)
 	@$(SETUP) test
 	@$(BIN)/python -m tests.gate --workers $(WORKERS)
 

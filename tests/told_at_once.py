@@ -1,4 +1,4 @@
-"""Tells of a test that failed, or that runs once more, the moment it did: a run that is cut off has no summary.
+"""Tells of a test that failed, the moment it did: a run that is cut off has no summary.
 
 pytest loads it by `-p` (pyproject.toml); of several processes only the one that collects the reports has a terminal.
 """
@@ -14,7 +14,7 @@ class _Told:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """The name, the part of the test, how long it took, and where it failed."""
-        if report.outcome not in ("failed", "rerun"):
+        if report.outcome != "failed":
             return
         self._terminal.ensure_newline()
         self._terminal.write_line(

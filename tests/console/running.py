@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from console.supervisor.tools import PROJECT
+from tests.processes import started_for
 
 START_LIMIT_S = 180.0  # generous: the machine may be busy with other tests
 STOP_LIMIT_S = 180.0
@@ -134,13 +135,4 @@ def running(home: Path, port: int, *arguments: str, command: str = "up", **setti
 
 def processes_of(home: Path) -> dict[int, str]:
     """Every living process that was started for the home, with its command line."""
-    mark = f"LEVEE_HOME={home}".encode()
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            command = (entry / "cmdline").read_bytes()
-            if mark in (entry / "environ").read_bytes().split(b"\0") or os.fsencode(home) in command:
-                found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
-    return found
+    return started_for(home, "LEVEE_HOME")

@@ -1,8 +1,7 @@
 """A run's own folder: everything that its tests make lies below it, and every process that they start knows it.
 
 It is the TMPDIR of its tests. A run that was killed leaves its folder behind with its lock free, and the next run ends what is left of it.
-Such a process is told by the folder in its TMPDIR or its command line (a server's environment is empty): unlike a pid, no later process
-has that by chance.
+Such a process is told by the folder in its TMPDIR or its command line.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,8 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from console.supervisor.pids import start_ticks
+from tests.processes import started_for
 
 PREFIX = "lvg-"
+LOCK = "lock"
 GONE_LIMIT_S = 20.0
 MOUNTS = Path("/proc/self/mounts")
 
@@ -43,7 +43,7 @@ def opened() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(place: Path) -> Iterator[None]:
-    with open(place / "lock", "w") as lock:
+    with open(place / LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
@@ -51,8 +51,9 @@ def _locked(place: Path) -> Iterator[None]:
 def remove_leftovers() -> None:
     """End and remove what runs of this user left that were killed."""
     for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), _locked(place):
-            remove(place)
+        if (place / LOCK).is_file():
+            with contextlib.suppress(OSError), _locked(place):
+                remove(place)
 
 
 def remove(place: Path) -> list[str]:
@@ -65,7 +66,7 @@ def remove(place: Path) -> list[str]:
 
 
 def _end(place: Path) -> list[str]:
-    found = processes_in(place)
+    found = started_for(place, "TMPDIR")
     for pid in found:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
@@ -73,22 +74,6 @@ def _end(place: Path) -> list[str]:
     while any(start_ticks(pid) is not None for pid in found) and time.monotonic() < limit:
         time.sleep(0.05)
     return list(found.values())
-
-
-def processes_in(place: Path) -> dict[int, str]:
-    """Command lines of the living processes that were started for the folder, by pid; never this process."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                command, environment = ((entry / name).read_bytes() for name in ("cmdline", "environ"))
-                if _is_named(place, command) or _is_named(place, environment, before=b"TMPDIR="):
-                    found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")
-    return found
-
-
-def _is_named(place: Path, text: bytes, before: bytes = b"") -> bool:
-    return re.search(re.escape(before + os.fsencode(place)) + rb"(?=[/\0]|$)", text) is not None
 
 
 def _mounts_below(place: Path) -> list[str]:

@@ -87,11 +87,10 @@ def result_of(lane: Lane, code: int, seconds: float, written: Path) -> Result:
         if "ended" in line:
             ended.add(line["ended"])
             _count(found, line)
-    came_to_its_end = code in (0, 1) and (planned or ended)
     left = [test for test in planned if test not in ended]
     found.died_in = next((test for test in left if test in began), None)
     if len(found.failed) < ENOUGH:  # else it stopped by itself
-        found.unfinished = left if planned or came_to_its_end else list(lane.arguments)
+        found.unfinished = left if planned else list(lane.arguments)
     return found
 
 

@@ -1,11 +1,10 @@
-"""What runs: the gate's lanes, and those of everything."""
+"""How light tests and second tries are laid out in lanes; the heavy lanes are in tests/gate/promises.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tests.gate.lanes import Lane
-from tests.gate.promises import heavy_lanes
 
 # Of figures, long lives, other machines and pictures: none of their tests is in the gate but by name (tests/gate/promises.py).
 BEYOND = ("tests/bench", "tests/cluster", "tests/containers", "tests/pictures", "tests/soak")
@@ -22,11 +21,6 @@ def light_lanes(shares: int) -> list[Lane]:
         Lane(f"light-{number}", chosen, LIGHT_MINUTES * 2 / shares, (*options, f"{number}/{shares}"))
         for number in range(1, shares + 1)
     ]
-
-
-def gate() -> Sequence[Lane]:
-    """The heavy lanes of the gate."""
-    return heavy_lanes()
 
 
 def by_file(tests: Iterable[str]) -> list[Lane]:

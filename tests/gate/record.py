@@ -1,8 +1,8 @@
 """Writes down what a test process means to run and how each test ends, as it happens: a process that dies leaves a true record.
 
-A plugin of pytest: `-p tests.gate.record --record FILE`. The file has a JSON object a line: first `{"planned": [ids]}`, which several
-processes side by side (xdist) don't write; `{"began": id}` and then `{"ended": id, "outcome", "seconds", "text"}` for each test, where an
-outcome is `passed`, `failed` or `skipped` and `text` the failure's own words, or the reason of a skip.
+A plugin of pytest: `-p tests.gate.record --record FILE`. The file has a JSON object a line: first `{"planned": [ids]}`, then
+`{"began": id}` and `{"ended": id, "outcome", "seconds", "text"}` for each test, where an outcome is `passed`, `failed` or `skipped`, and
+`text` the failure's own words or the reason of a skip.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Of several processes only the one that collects the reports writes."""
     place = config.getoption("--record")
-    if place and not hasattr(config, "workerinput"):
+    if place:
         config.pluginmanager.register(_Record(Path(place)), "record")
 
 
@@ -44,10 +43,10 @@ class _Record:
         self._write(began=nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test has up to three parts and has ended with its teardown; one whose process died under xdist has a report of no part."""
+        """A test has up to three parts and has ended with its teardown."""
         parts = self._parts.setdefault(report.nodeid, [])
         parts.append(report)
-        if report.when not in ("setup", "call"):
+        if report.when == "teardown":
             self._write(ended=report.nodeid, **_told(self._parts.pop(report.nodeid)))
 
     def pytest_unconfigure(self) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,13 @@ def test_what_a_run_left_that_was_killed_is_ended_and_removed_by_the_next(suite:
     folder.remove_leftovers()
     assert not place.exists()
     assert wait_until(lambda: start_ticks(int(child.read_text())) is None, 20)
+
+
+def test_a_folder_that_no_run_has_locked_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / f"{folder.PREFIX}backup").mkdir()
+    folder.remove_leftovers()
+    assert list(tmp_path.iterdir()) == [tmp_path / f"{folder.PREFIX}backup"]
 
 
 def test_a_tree_that_was_changed_is_no_commits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -67,12 +67,12 @@ def _try_again(verdict: Verdict, heavy: Sequence[Result], run: Callable[[Lane], 
     if len(failed | died) > MOST_SECOND_TRIES:
         verdict.lost |= failed | died
         return
-    for lane in by_file(waiting):
-        again = run(lane)
-        verdict.results.append(again)
-        verdict.lost |= again.failed | dict.fromkeys(again.unfinished, NEVER_RAN)
+    again = [run(lane) for lane in by_file(waiting)]
+    verdict.results += again
     verdict.second = waiting
-    silent = [r for r in heavy if not r.is_green and not (r.failed or r.unfinished)]
+    for result in again:
+        verdict.lost |= result.failed | dict.fromkeys(result.unfinished, NEVER_RAN)
+    silent = [r for r in [*heavy, *again] if not r.is_green and not (r.failed or r.unfinished)]
     verdict.lost |= {result.lane.name: f"its process ended with {result.code}" for result in silent}
 
 

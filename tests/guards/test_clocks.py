@@ -3,24 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from console.supervisor.tools import PROJECT
 
 EVERY_THREAD = re.compile(r"setattr\((?:time, \"(?:sleep|monotonic)\"|\"[\w.]*\btime\.(?:sleep|monotonic)\")")
 CLOCKS = {"now", "time", "time_ns", "monotonic", "today", "localdate", "utcnow"}
 # What is compared with no other clock.
-FACTS = {
-    *(
-        "samples.py",
-        "samples_home.py",
-        "samples_metastore.py",
-        "samples_delete.py",
-        "samples_accounts.py",
-    ),  # of sample pages
-    "catalog.py",  # of the bench's rows
-    "test_lately.py",  # its tests travel to it
-}
+FACTS = (
+    "tests/journeys/samples",  # of sample pages
+    "tests/bench/catalog.py",  # of the bench's rows
+    "tests/tables/catalog/test_lately.py",  # its tests travel to it
+)
 
 
 def test_no_test_replaces_the_sleep_of_all_threads() -> None:
@@ -52,6 +45,6 @@ def test_no_test_reads_the_clock_as_it_is_collected() -> None:
     ]
     assert list(read_at_import("def test(at=time.time()): pass")) == ["time.time()"]
     assert list(read_at_import("later = lambda: timezone.now()")) == []
-    files = [path for path in Path(PROJECT / "tests").rglob("*.py") if path.name not in FACTS]
-    found = {str(path.relative_to(PROJECT)): list(read_at_import(path.read_text())) for path in files}
-    assert {name: calls for name, calls in found.items() if calls} == {}
+    files = {str(path.relative_to(PROJECT)): path for path in (PROJECT / "tests").rglob("*.py")}
+    found = {name: list(read_at_import(path.read_text())) for name, path in files.items()}
+    assert {name: calls for name, calls in found.items() if calls and not name.startswith(FACTS)} == {}
