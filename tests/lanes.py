@@ -9,6 +9,9 @@ A `long` test proves at length what one beside it shows every day, or a case tha
 import os
 
 import pytest
+import pytest_timeout
+
+from tests.patience import stretch
 
 HEAVY = ("spark", "servers", "browser")
 
@@ -23,3 +26,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if any(item.get_closest_marker(name) for name in HEAVY) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.location[0]))
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> object:
+    """A test may take as much longer as its waits may."""
+    return pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=settings.timeout * stretch()))
