@@ -29,10 +29,11 @@ from console.supervisor.pids import die_with_parent
 from tables.deltalog.read import hdfs, name_nodes, object_stores
 from tables.deltalog.read.object_stores import Patience
 from tables.rules import hdfs_places
+from tests.patience import limit
 
 MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
 SUPERUSER = "hdfs"
-LIMIT_S = 240
+START_S = 60
 BRIEF = Patience(1, 1, 0)
 
 
@@ -151,7 +152,7 @@ def _started(place: Path) -> subprocess.Popen[bytes]:
 
 
 def _port(process: subprocess.Popen[bytes], place: Path) -> int:
-    end = time.monotonic() + LIMIT_S
+    end = time.monotonic() + limit(START_S)
     details = place / "details.json"
     while not (details.is_file() and details.stat().st_size):
         assert process.poll() is None, (place / "log").read_text()[-3000:]

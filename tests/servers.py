@@ -24,11 +24,12 @@ from console.supervisor import postgres, provision, redis
 from console.supervisor.account import popen_user
 from console.supervisor.home import Home, open_home
 from console.supervisor.pids import die_with_parent
+from tests.patience import limit
 
 PREFIX = "levee-tests-"
 SIZES = ("LEVEE_BENCH_", "LEVEE_SOAK_")  # said to the tests themselves, not to an instance
-START_LIMIT_S = 60
-STOP_LIMIT_S = 30
+START_S = 15
+STOP_S = 7.5
 # Nothing here outlives the run: durability would only cost time. Only tests may do this; a start refuses it.
 QUICK = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=100", "shared_buffers=64MB")
 
@@ -183,15 +184,15 @@ def _running(
     finally:
         process.send_signal(stop)
         try:
-            process.wait(STOP_LIMIT_S)
+            process.wait(limit(STOP_S))
         finally:
             process.kill()
 
 
 def _wait(home: Home, name: str, process: subprocess.Popen[bytes], answers: Callable[[Home], bool]) -> None:
-    limit = time.monotonic() + START_LIMIT_S
+    until = time.monotonic() + limit(START_S)
     while not answers(home):
-        if process.poll() is not None or time.monotonic() > limit:
+        if process.poll() is not None or time.monotonic() > until:
             raise RuntimeError(f"{name} did not start: {(home.logs / f'{name}.log').read_text()[-2000:]}")
         time.sleep(0.02)
 

@@ -22,10 +22,11 @@ from jobs.engine.config import Cluster
 from tests.bench import cluster
 from tests.bench.document import DOCUMENT, figures_of, put_into, table
 from tests.cluster.asked import settings_on
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
+from tests.patience import wait_for
 
 TITLE, ON_CLUSTER = "## Jobs", "## Jobs on a cluster"
-START_LIMIT_S = 300.0
+START_S = 75.0
 RIVALS = 16
 
 
@@ -61,11 +62,11 @@ def p95(values: list[float]) -> float:
 def queued_jobs(instance: Instance, size: Size) -> list[Figure]:
     """Jobs that wait for one worker: what lies between two engine calls; and a job that comes to an idle one."""
     warm = instance.ask("append", path=str(instance.table("warm")))["job"]
-    instance.wait_state(warm, limit=START_LIMIT_S)
+    instance.wait_state(warm, quiet_s=START_S)
     paths = [str(instance.table(f"t{n}")) for n in range(size.jobs)]
     instance.ask("append_many", paths=paths)
     open_jobs = "select count(*) from jobs_job where finished_at is null"
-    wait_for(lambda: instance.rows(open_jobs) == [(0,)], START_LIMIT_S + size.jobs * 5)
+    wait_for(lambda: instance.rows(open_jobs) == [(0,)], "every job has ended", START_S + size.jobs * 1.25)
     rows = instance.rows("select id::text, finished_at from jobs_job where id <> %s order by finished_at", warm)
     engine = dict(map(json.loads, (instance.faults / "engine.times").read_text().splitlines()))
     gaps = [(b[1] - a[1]).total_seconds() - engine[b[0]] for a, b in itertools.pairwise(rows)]
@@ -79,7 +80,7 @@ def idle_start(instance: Instance, size: Size) -> list[Figure]:
     path = str(instance.table("idle"))
     for _ in range(max(3, size.jobs // 4)):
         job = instance.ask("append", path=path)["job"]
-        instance.wait_state(job, limit=START_LIMIT_S)
+        instance.wait_state(job, quiet_s=START_S)
         waited = "select extract(epoch from claimed_at - queued_at) from jobs_job where id = %s"
         waits.append(float(instance.rows(waited, job)[0][0]))
     return [Figure("queued → running on a warm idle worker, p95", 1000 * p95(waits), 300, "ms")]
@@ -179,7 +180,7 @@ def measure(size: Size, engine: str = "spark", on: Cluster | None = None) -> lis
         with opened(folder, {"watch": 0.5}, engine=engine) as instance:
             instance.add_dispatcher()
             instance.add_worker(LEVEE_TEST_TIMES="1", **(settings_on(on) if on else {}))
-            instance.wait_ready(limit=START_LIMIT_S)
+            instance.wait_ready(quiet_s=START_S)
             found = queued_jobs(instance, size) + idle_start(instance, size)
             found += idle_cost(instance, size)
             for name in ("spark", "dispatcher"):

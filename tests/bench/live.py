@@ -22,6 +22,7 @@ from console.supervisor.tools import PROJECT
 from tests.bench.document import DOCUMENT, put_into
 from tests.bench.web import wait_warm
 from tests.console import running
+from tests.patience import limit
 
 TITLE = "## The live DeltaTableV2"
 FIRST_BAR_S, AGAIN_BAR_MS = 2.0, 400
@@ -85,7 +86,7 @@ def call(up: running.Up, token: str, path: str, body: object = None) -> tuple[di
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = urllib.request.Request(f"http://127.0.0.1:{up.port}/api/v1{path}", data=data, headers=headers)
     began = time.perf_counter()
-    with urllib.request.urlopen(request, timeout=120) as response:
+    with urllib.request.urlopen(request, timeout=limit(30)) as response:
         answer = response.read()
     return json.loads(answer), time.perf_counter() - began
 

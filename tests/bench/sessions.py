@@ -28,12 +28,13 @@ from tests.bench import catalog
 from tests.bench.document import DOCUMENT, put_into
 from tests.bench.web import Browser, private_mb
 from tests.console import running
+from tests.patience import wait_for
 
 TITLE = "## Fifty sessions"
 BAR_MS = 200.0
 WEB_MB, LIGHT_MB = 150.0, 200.0
 PASSWORD = "a bench is not a person"
-READY_LIMIT_S = 120.0
+READY_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -181,11 +182,7 @@ def instance() -> Iterator[running.Up]:
     """One without Spark, whose light worker and dispatcher are at work."""
     without = {"LEVEE_UP_WITHOUT": "spark,interactive,streams"}
     with running.new_home() as home, running.running(home, running.free_port(), "--no-sample", **without) as up:
-        until = time.monotonic() + READY_LIMIT_S
-        while up.health()[1]["light"]["state"] != "ready":
-            if time.monotonic() > until:
-                sys.exit("the light worker didn't become ready")
-            time.sleep(0.5)
+        wait_for(lambda: up.health()[1]["light"]["state"] == "ready", "the light worker is ready", READY_S, every_s=0.5)
         yield up
 
 

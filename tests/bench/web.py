@@ -19,9 +19,10 @@ from console.supervisor.pids import group_members
 from console.supervisor.tools import PROJECT
 from tests.bench.document import DOCUMENT, put_into
 from tests.console import running
+from tests.patience import limit
 
 TITLE = "## Start and web process"
-WARM_LIMIT_S = 600.0
+WARM_S = 150.0
 WARM = ("interactive", "spark")
 
 
@@ -30,7 +31,7 @@ def api(up: running.Up, token: str, path: str, body: object = None) -> tuple[dic
     data = json.dumps(body).encode() if body is not None else None
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = urllib.request.Request(f"http://127.0.0.1:{up.port}/api/v1{path}", data=data, headers=headers)
-    with urllib.request.urlopen(request, timeout=120) as response:
+    with urllib.request.urlopen(request, timeout=limit(30)) as response:
         return json.loads(response.read()), server_ms(response.headers["Server-Timing"])
 
 
@@ -54,7 +55,7 @@ class Browser:
         self.post("/sign-in/", {"username": name, "password": password})
 
     def get(self, path: str) -> tuple[str, float]:
-        with self.opener.open(f"http://127.0.0.1:{self.up.port}{path}", timeout=60) as response:
+        with self.opener.open(f"http://127.0.0.1:{self.up.port}{path}", timeout=limit(15)) as response:
             timing = response.headers["Server-Timing"]  # none where passwords are checked
             return response.read().decode(), server_ms(timing) if timing else 0.0
 
@@ -62,7 +63,7 @@ class Browser:
         page, _ = self.get(path)
         token = found(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
         data = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": token}).encode()
-        self.opener.open(f"http://127.0.0.1:{self.up.port}{path}", data=data, timeout=60).close()
+        self.opener.open(f"http://127.0.0.1:{self.up.port}{path}", data=data, timeout=limit(15)).close()
 
 
 def add_person(up: running.Up) -> tuple[str, str]:
@@ -101,7 +102,8 @@ def private_mb(pid: int) -> float:
 def wait_warm(up: running.Up, parts: tuple[str, ...], since: float) -> dict[str, float]:
     """Seconds until each part was ready."""
     found: dict[str, float] = {}
-    while len(found) < len(parts) and time.monotonic() - since < WARM_LIMIT_S:
+    until = since + limit(WARM_S)
+    while len(found) < len(parts) and time.monotonic() < until:
         _, states = up.health()
         found |= {p: time.monotonic() - since for p in parts if p not in found and states[p]["state"] == "ready"}
         time.sleep(0.2)

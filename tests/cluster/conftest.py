@@ -8,7 +8,7 @@ import pytest
 
 from tests import s3
 from tests.cluster import standalone
-from tests.cluster.asked import LIMIT_S, TIMING, settings
+from tests.cluster.asked import QUIET_S, TIMING, settings
 from tests.jobs.instance import opened
 
 
@@ -32,7 +32,7 @@ def instance(folder, cluster):
     with opened(folder / "instance", TIMING, engine="spark") as made:
         made.add_dispatcher()
         made.add_worker(**settings(cluster))
-        made.wait_ready(limit=LIMIT_S)
+        made.wait_ready(quiet_s=QUIET_S)
         yield made
 
 

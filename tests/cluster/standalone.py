@@ -15,9 +15,9 @@ from console.supervisor import spark_daemons, tools
 from console.supervisor.leftovers import kill_group
 from console.supervisor.spark_daemons import MASTER, WORKER, Daemon
 from jobs.engine.config import Cluster
-from tests.jobs.instance import wait_for
+from tests.patience import limit, wait_for
 
-START_S = 300.0
+START_S = 75.0
 
 
 def free_port() -> int:
@@ -64,14 +64,17 @@ class Standalone:
                 start_new_session=True,
             )
         wait_for(
-            lambda: spark_daemons.page_answers(daemon.page), START_S, lambda: log.read_text(errors="replace")[-2000:]
+            lambda: spark_daemons.page_answers(daemon.page),
+            "the daemon's page answers",
+            START_S,
+            lambda: log.read_text(errors="replace")[-2000:],
         )
 
     def kill(self, name: str) -> None:
         """SIGKILL to the daemon and its executors."""
         process = self.running.pop(name)
         kill_group(process.pid)
-        process.wait(60)
+        process.wait(limit(15))
 
     def executors(self, worker: str) -> list[int]:
         """The processes of a worker's executors."""

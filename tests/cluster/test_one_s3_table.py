@@ -7,8 +7,9 @@ import pytest
 
 from console.supervisor.pids import start_ticks
 from jobs.lifecycle.fault_points import Point
-from tests.cluster.asked import LIMIT_S, append, ends, ids, orders, settings
-from tests.jobs.instance import Instance, wait_for
+from tests.cluster.asked import QUIET_S, append, ends, ids, orders, settings
+from tests.jobs.instance import Instance
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
 
@@ -22,7 +23,7 @@ from jobs_attempt a join jobs_job j on j.id = a.job_id where j.location = %s and
 def two(instance, cluster):
     """The instance with a second worker."""
     instance.add_worker("spark-2", **settings(cluster))
-    instance.wait_ready("spark-2", LIMIT_S)
+    instance.wait_ready("spark-2", QUIET_S)
     yield instance
     instance.remove("spark-2")
 
@@ -38,7 +39,7 @@ def one_at_a_time(instance: Instance, place: str) -> list[tuple]:
 def test_of_two_workers_one_writes_at_a_time_and_every_commit_is_there_once(two, store):
     place, beside = orders(two, store, "orders"), orders(two, store, "beside")
     jobs = [append(two, place, seconds=3)]
-    wait_for(lambda: two.job(jobs[0])["state"] == "running", LIMIT_S)
+    wait_for(lambda: two.job(jobs[0])["state"] == "running", "the first append runs", QUIET_S)
     jobs += two.ask("deletes", path=place, predicates=["id = 3", "id = 13"])["jobs"]
     jobs.append(append(two, place))
     ends(two, append(two, beside), "succeeded")
@@ -57,7 +58,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_afterwards(two, store):
     place = orders(two, store, "frozen")
     two.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "self"})
     first = append(two, place)
-    wait_for(lambda: two.fired, LIMIT_S)
+    two.wait_fired(QUIET_S)
     second = append(two, place)
     for job in (first, second):
         ends(two, job, "succeeded")

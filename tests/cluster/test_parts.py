@@ -31,7 +31,7 @@ from console.supervisor.processes import Supervisor
 from console.supervisor.programs import page_answers
 from console.supervisor.spark_daemons import Daemon
 from jobs.engine.config import Cluster, spark_conf
-from tests.jobs.instance import wait_for
+from tests.patience import wait_for
 
 ROOT = Path(__file__).parents[2]
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
@@ -154,7 +154,7 @@ def test_both_have_an_object_store_that_is_asked_whether_it_works():
     assert program.sign is not None
     with subprocess.Popen(program.command, env=program.environment, stderr=subprocess.DEVNULL) as server:
         try:
-            wait_for(lambda: program.ready(server.pid), 60)
+            wait_for(lambda: program.ready(server.pid), "the server answers", 15.0)
             assert page_answers(port, 2, f"/{object_store.BUCKET}", "HEAD")
             assert program.sign(server.pid)
         finally:
@@ -246,8 +246,10 @@ def test_redis_takes_no_command_without_its_password(home):
     program = cluster.redis_program(home, places)
     with subprocess.Popen(program.command, env=dict(program.environment), stdout=subprocess.DEVNULL) as server:
         try:
-            wait_for(lambda: listens(places.redis))  # before, its client would ask again with long pauses
-            wait_for(lambda: program.ready(server.pid))
+            wait_for(
+                lambda: listens(places.redis), "Redis listens"
+            )  # before, its client would ask again with long pauses
+            wait_for(lambda: program.ready(server.pid), "the server answers")
             with (
                 redis.Redis(port=places.redis, retry=Retry(NoBackoff(), 0)) as stranger,
                 pytest.raises(redis.exceptions.AuthenticationError),

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests import s3
-from tests.cluster.asked import LIMIT_S, ends, progress
+from tests.cluster.asked import QUIET_S, ends, progress
 from tests.cluster.standalone import Standalone
-from tests.jobs.instance import Instance, wait_for
+from tests.jobs.instance import Instance
+from tests.patience import limit, wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
 
@@ -41,7 +42,7 @@ class Holding:
                 waits = len(self._read) > self._most
                 self.held += waits
             if waits:
-                self._over.wait(LIMIT_S)
+                self._over.wait(limit(QUIET_S))
         return self._inside(environ, start_response)
 
     def go_on(self) -> None:
@@ -52,7 +53,7 @@ class Holding:
 def previewing(instance: Instance) -> Iterator[Instance]:
     """The instance with a worker that previews without a Spark of its own: the run reads the directory itself."""
     instance.add_worker("interactive", LEVEE_TEST_ENGINE="fake")
-    instance.wait_ready("interactive", LIMIT_S)
+    instance.wait_ready("interactive", QUIET_S)
     yield instance
     instance.remove("interactive")
 
@@ -90,11 +91,16 @@ def test_an_executor_that_dies_in_a_convert_costs_nothing(
     store.door.inside = holding
     try:
         job = previewing.ask("convert", path=place)["job"]
-        wait_for(lambda: holding.held, LIMIT_S, lambda: (previewing.story(job), previewing.error(job)))
-        wait_for(lambda: is_converting(previewing, job), LIMIT_S, lambda: progress(previewing, job))
+        wait_for(
+            lambda: holding.held,
+            "the conversion is held",
+            QUIET_S,
+            lambda: (previewing.story(job), previewing.error(job)),
+        )
+        wait_for(lambda: is_converting(previewing, job), "the job converts", QUIET_S, lambda: progress(previewing, job))
         before, executors = tasks_lost(previewing), cluster.executors("worker-1")
         assert cluster.kill_executors("worker-1") == 1
-        wait_for(lambda: tasks_lost(previewing) > before, LIMIT_S, previewing.tail)
+        wait_for(lambda: tasks_lost(previewing) > before, "Spark has lost the tasks", QUIET_S, previewing.tail)
         assert previewing.job(job)["state"] == "running"
         assert not [key for key in store.listed() if key.endswith(".json")], "it was in the middle"
     finally:

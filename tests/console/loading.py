@@ -17,9 +17,10 @@ from typing import Any
 from console.supervisor.tools import PROJECT
 from tests.console import running
 from tests.console.running import Up
+from tests.patience import limit
 
 PASSWORD = "a load is not a person"
-CLIENT_LIMIT_S = 120.0  # past it a request counts as never answered
+QUIET_S = 30.0  # past it, and past what a busy machine takes, a request counts as never answered
 
 
 def person(up: Up, name: str, role: str) -> str:
@@ -42,7 +43,7 @@ def ask(up: Up, token: str | None, method: str, path: str, body: object = None) 
     headers = {"Connection": "close", "Content-Type": "application/json"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
-    connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=CLIENT_LIMIT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=limit(QUIET_S))
     with contextlib.closing(connection):
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
@@ -57,13 +58,15 @@ def answer(up: Up, token: str, method: str, path: str, body: object = None) -> A
 
 
 @contextlib.contextmanager
-def half_open(up: Up, sent: bytes, count: int) -> Iterator[None]:
+def half_open(up: Up, sent: bytes, count: int) -> Iterator[list[socket.socket]]:
     """So many connections that send so much and no more."""
     with contextlib.ExitStack() as stack:
+        made = []
         for _ in range(count):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", up.port), 10))
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", up.port), limit(10)))
             connection.sendall(sent)
-        yield
+            made.append(connection)
+        yield made
 
 
 @dataclass
@@ -94,7 +97,7 @@ def under(acts: list[Callable[[], int]]) -> Iterator[Load]:
     finally:
         over.set()
         for thread in threads:
-            thread.join(CLIENT_LIMIT_S)
+            thread.join(limit(QUIET_S))
 
 
 def timed(act: Callable[[], tuple[int, bytes]]) -> tuple[float, int]:

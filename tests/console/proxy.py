@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.patience import limit
+
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "server", "date"}
 
 
@@ -45,7 +47,7 @@ def proxying(proxy: Proxy) -> Iterator[Proxy]:
                 proxy.elsewhere.append((self.path, self.headers.get("Cookie", "")))
                 self._answer(404, [], b"another application's")
                 return
-            connection = http.client.HTTPConnection("127.0.0.1", proxy.to, timeout=120)
+            connection = http.client.HTTPConnection("127.0.0.1", proxy.to, timeout=limit(30))
             with contextlib.closing(connection):
                 connection.request(self.command, path, body, dict(self.headers))
                 response = connection.getresponse()

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from console.supervisor.tools import PROJECT
+from tests.patience import limit
 from tests.processes import started_for
 
-START_LIMIT_S = 180.0  # generous: the machine may be busy with other tests
-STOP_LIMIT_S = 180.0
+START_S = STOP_S = 45.0
 GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 FIRST_PORT = 10_240
 
@@ -39,18 +39,18 @@ class Up:
     _lines: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
 
     def wait_for_line(self, start: str) -> str:
-        """The first line that begins so. Fails when the process ends before, or in three minutes."""
-        limit = time.monotonic() + START_LIMIT_S
+        """The first line that begins so. Fails when the process ends before, or takes too long."""
+        until = time.monotonic() + limit(START_S)
         while True:
-            line = self._lines.get(timeout=max(limit - time.monotonic(), 0.1))
+            line = self._lines.get(timeout=max(until - time.monotonic(), 0.1))
             assert line is not None, f"up ended with {self.process.wait()}; it printed {self.printed}"
             self.printed.append(line.rstrip("\n"))
             if line.startswith(start):
                 return self.printed[-1]
 
-    def health(self, patience: float = 30) -> tuple[int, dict[str, Any]]:
+    def health(self, quiet_s: float = 7.5) -> tuple[int, dict[str, Any]]:
         """Status and parts of /health/ready."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit(quiet_s))
         with contextlib.closing(connection):
             connection.request("GET", "/health/ready")
             response = connection.getresponse()
@@ -64,7 +64,7 @@ class Up:
     def stop(self, sig: signal.Signals = signal.SIGTERM) -> int:
         """The exit code."""
         self.process.send_signal(sig)
-        return self.process.wait(STOP_LIMIT_S)
+        return self.process.wait(limit(STOP_S))
 
     def _read(self) -> None:
         assert self.process.stdout is not None

@@ -15,10 +15,11 @@ from console.server.connections import MOST_BODY, MOST_HEAD, MOST_KEPT, Arriving
 from console.server.turns import MOST_EACH
 from console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from console.supervisor.tools import PROJECT
+from tests.patience import limit
 
 HEAD = b"POST /a HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\n"
-START_LIMIT_S = 120.0
-LIMIT_S = 15.0  # two threads that such a connection held would be gone for longer
+START_S = 30.0
+ANSWER_S = 4.0  # two threads that such a connection held would be gone for longer
 
 
 @pytest.fixture(scope="module")
@@ -43,20 +44,20 @@ def listening(threads: int) -> Iterator[int]:
         )
         try:
             port = listener.getsockname()[1]
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=START_LIMIT_S)) as first:
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=limit(START_S))) as first:
                 first.request("GET", "/")
                 assert first.getresponse().status == 200  # what it takes to start is none of the waits below
             yield port
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(limit(15))
 
 
 @contextlib.contextmanager
 def many(port: int, sent: bytes, count: int = 60) -> Iterator[list[socket.socket]]:
     """Connections that send so much and then nothing more, and read nothing."""
     with contextlib.ExitStack() as stack:
-        made = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(count)]
+        made = [stack.enter_context(socket.create_connection(("127.0.0.1", port), limit(10))) for _ in range(count)]
         for each in made:
             each.sendall(sent)
         yield made
@@ -65,7 +66,7 @@ def many(port: int, sent: bytes, count: int = 60) -> Iterator[list[socket.socket
 def answer(
     port: int, method: str = "GET", path: str = "/", body: bytes | None = None, **headers: str
 ) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=limit(ANSWER_S))
     with contextlib.closing(connection):
         connection.request(method, path, body, {"Connection": "close", **headers})
         response = connection.getresponse()
@@ -104,7 +105,7 @@ def test_whoever_asks_for_too_much_at_once_waits_for_their_own(tmp_path, head):
         assert answer(port, Authorization="Bearer b")[0] == 200
         go.touch()
         for sender in senders:
-            sender.settimeout(LIMIT_S)
+            sender.settimeout(limit(ANSWER_S))
             assert sender.recv(12) == b"HTTP/1.1 200"
 
 
@@ -122,7 +123,7 @@ def test_a_body_arrives_as_it_was_sent(port, length):
 
 @pytest.mark.servers
 def test_a_body_in_small_pieces_arrives(port):
-    with socket.create_connection(("127.0.0.1", port), LIMIT_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), limit(ANSWER_S)) as connection:
         for byte in HEAD.replace(b"POST", b"\r\nPOST") + b"0123456789":
             connection.sendall(bytes([byte]))
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -140,7 +141,7 @@ def test_a_body_that_is_too_long_is_refused_and_the_refusal_read(port):
 )
 def test_who_asks_before_it_sends_a_body_is_told(port, length, word):
     head = HEAD.replace(b"10", str(length).encode()).replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
-    with socket.create_connection(("127.0.0.1", port), LIMIT_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), limit(ANSWER_S)) as connection:
         connection.sendall(head)
         assert connection.recv(4096).split(b"\r\n")[0] == word
         if length == 10:
@@ -150,12 +151,12 @@ def test_who_asks_before_it_sends_a_body_is_told(port, length, word):
 
 @pytest.mark.servers
 def test_one_connection_serves_many_requests_also_those_sent_ahead(port):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=limit(ANSWER_S))
     with contextlib.closing(connection):
         for _ in range(5):
             connection.request("POST", "/", b"abc")
             assert connection.getresponse().read() == b"3"
-    with socket.create_connection(("127.0.0.1", port), LIMIT_S) as raw:
+    with socket.create_connection(("127.0.0.1", port), limit(ANSWER_S)) as raw:
         raw.sendall((HEAD + b"0123456789") * 3)
         found = b""
         while found.count(b"200 OK") < 3:
@@ -174,7 +175,7 @@ def test_what_is_refused_before_it_is_read_says_why(port):
         (b"GET / HTTP/1.1\r\nA: " + b"a" * MOST_HEAD, b"431"),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"411"),
     ):
-        with socket.create_connection(("127.0.0.1", port), LIMIT_S) as connection:
+        with socket.create_connection(("127.0.0.1", port), limit(ANSWER_S)) as connection:
             connection.sendall(sent)
             assert connection.recv(4096).split()[1] == status
 

@@ -19,17 +19,16 @@ from typing import Any
 import pytest
 
 from console.base.disks import FULL_BYTES
-from console.supervisor.leftovers import wait_until
 from console.supervisor.tools import PROJECT
 from tests import small_disks
 from tests.console import running
 from tests.console.running import Up
+from tests.patience import limit, wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("up")]
 
 Answer = tuple[int, dict[str, Any]]
 
-LIMIT_S = 180.0
 ROUNDS = 40 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 1
 DISK_MIB = 512  # PostgreSQL's data, its log, and the bound below which nothing new is taken
 
@@ -68,7 +67,7 @@ class Caller:
         self.up, self.token = up, token
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.up.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.up.port, timeout=limit(15))
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         try:
             connection.request(method, path, json.dumps(body) if body else None, headers)
@@ -103,13 +102,17 @@ def ready(up: Up, *names: str) -> bool:
 def test_a_full_home_is_named_refused_in_words_and_survived(disk):
     home = disk / "home"
     with running.running(home, running.free_port(), "--no-sample") as up:
-        assert wait_until(lambda: ready(up, "light", "dispatcher"), LIMIT_S), up.health()
+        wait_for(lambda: ready(up, "light", "dispatcher"), "the workers are ready", told=up.health)
         caller = Caller(up, token(up))
         assert caller.add("before")[0] == http.HTTPStatus.CREATED
         it_is_refused_before_the_end_is_reached(caller, disk)
         everything_dies_on_a_disk_without_space(up, caller, disk)
         small_disks.relieve(disk)
-        assert wait_until(lambda: ready(up, "database", "redis", "web", "light", "dispatcher"), LIMIT_S), up.health()
+        wait_for(
+            lambda: ready(up, "database", "redis", "web", "light", "dispatcher"),
+            "everything is ready again",
+            told=up.health,
+        )
         assert up.health()[0] == http.HTTPStatus.OK
         assert caller.add("after")[0] == http.HTTPStatus.CREATED
         assert {"before", "after"} <= caller.people()
@@ -124,15 +127,15 @@ def test_nothing_acknowledged_is_lost_while_the_disk_fills_up_under_load(disk):
     """Again and again, at whatever moment: what was answered 201 is there, and every refusal names the disk."""
     home = disk / "home"
     with running.running(home, running.free_port(), "--no-sample") as up:
-        assert wait_until(lambda: ready(up, "light", "dispatcher"), LIMIT_S), up.health()
+        wait_for(lambda: ready(up, "light", "dispatcher"), "the workers are ready", told=up.health)
         load = Load(Caller(up, token(up)))
         for _ in range(ROUNDS):
             with load.running():
-                assert wait_until(load.goes_on(), LIMIT_S), load.last
+                wait_for(load.goes_on(), "the load goes on", told=lambda: load.last)
                 small_disks.fill(disk)
-                assert wait_until(lambda: load.is_refused, LIMIT_S), load.last
+                wait_for(lambda: load.is_refused, "the load is refused", told=lambda: load.last)
                 small_disks.relieve(disk)
-                assert wait_until(load.goes_on(), LIMIT_S), load.last
+                wait_for(load.goes_on(), "the load goes on", told=lambda: load.last)
             assert load.odd == []
             assert load.acknowledged <= load.caller.people()
 
@@ -146,9 +149,9 @@ def test_a_full_temporary_directory_is_named_and_survived(home_beside, disk):
         assert (status, parts["disk"]["place"], parts["disk"]["state"]) == (200, "temporary", "full")
         assert caller.add("meanwhile")[0] == http.HTTPStatus.CREATED
         os.kill(up.pids()["postgres"], signal.SIGKILL)
-        assert wait_until(lambda: not ready(up, "database"), LIMIT_S)
+        wait_for(lambda: not ready(up, "database"), "the database is gone")
         small_disks.relieve(disk)
-        assert wait_until(lambda: ready(up, "database", "redis", "web"), LIMIT_S), up.health()
+        wait_for(lambda: ready(up, "database", "redis", "web"), "everything is ready again", told=up.health)
         assert caller.add("after")[0] == http.HTTPStatus.CREATED
         assert {"meanwhile", "after"} <= caller.people()
 
@@ -214,7 +217,7 @@ def everything_dies_on_a_disk_without_space(up: Up, caller: Caller, disk: Path) 
     small_disks.fill(disk)
     for name in ("light", "redis", "postgres", "web"):
         os.kill(up.pids()[name], signal.SIGKILL)
-    assert wait_until(lambda: says_that_the_disk_is_full(up), LIMIT_S)
+    wait_for(lambda: says_that_the_disk_is_full(up), "the full disk is told")
     status, problem = answered(partial(caller.add, "refused as well"))
     assert (status, problem["code"]) == (503, "disk_full"), problem
     assert up.process.poll() is None, up.printed
@@ -237,7 +240,7 @@ def answered(ask: Callable[[], Answer]) -> Answer:
             answers.append(ask())
         return bool(answers)
 
-    assert wait_until(asked, LIMIT_S), "no answer"
+    wait_for(asked, "the page answers")
     return answers[0]
 
 
@@ -248,7 +251,7 @@ def refused_in_one_line(home: Path) -> None:
         env=running.environment(home, running.free_port()),
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit(45),
         check=False,
     )
     assert done.returncode == 1

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from console.supervisor.leftovers import wait_until
 from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
 from tests.console import running
 from tests.console.running import Up
+from tests.patience import limit, wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("up")]
 
-LIMIT_S = 120.0
+QUIET_S = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_it_prints_the_address_and_the_first_password_and_nothing_else(up):
 
 
 def test_it_opens_a_page_that_asks_to_sign_in(up):
-    connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", up.port, timeout=limit(7.5))
     with contextlib.closing(connection):
         connection.request("GET", "/")
         response = connection.getresponse()
@@ -68,7 +68,7 @@ def test_it_opens_a_page_that_asks_to_sign_in(up):
 
 
 def test_health_names_every_part(up):
-    assert wait_until(lambda: all_ready(up, "light", "dispatcher"), LIMIT_S), up.health()
+    wait_for(lambda: all_ready(up, "light", "dispatcher"), "the workers are ready", QUIET_S, up.health)
     status, parts = up.health()
     assert status == http.HTTPStatus.OK
     assert set(parts) == {"database", "redis", "web", "light", "interactive", "spark", "dispatcher", "disk"}
@@ -93,7 +93,7 @@ def test_without_the_sample_no_lake_is_written(up):
 def test_a_second_home_runs_beside_it(up, home):
     with running.running(home, running.free_port(), "--no-sample") as other:
         assert other.health()[0] == up.health()[0] == http.HTTPStatus.OK
-        assert wait_until(lambda: other.pids().keys() == up.pids().keys(), LIMIT_S)
+        wait_for(lambda: other.pids().keys() == up.pids().keys(), "the other one has the same programs", QUIET_S)
     assert up.health()[0] == http.HTTPStatus.OK
 
 
@@ -115,7 +115,12 @@ def test_servers_given_by_address_are_used_and_none_started(up, home):
 @pytest.mark.parametrize("part", ["light", "redis", "postgres"])
 def test_a_killed_program_comes_back_and_is_named(up, part):
     name = "database" if part == "postgres" else part
-    assert wait_until(lambda: all_ready(up, "database", "redis", "light", "dispatcher"), LIMIT_S), up.health()
+    wait_for(
+        lambda: all_ready(up, "database", "redis", "light", "dispatcher"),
+        "everything is ready",
+        QUIET_S,
+        up.health,
+    )
     pid = up.pids()[part]
     os.kill(pid, signal.SIGKILL)
 
@@ -127,7 +132,7 @@ def test_a_killed_program_comes_back_and_is_named(up, part):
         came_back: bool = details["state"] == "ready" and details["restarts"] >= 1
         return came_back and up.pids().get(part, pid) != pid
 
-    assert wait_until(is_back, LIMIT_S), up.health()
+    wait_for(is_back, "the program is back", QUIET_S, up.health)
     assert up.health()[1][name]["last_exit"] == "killed by SIGKILL"
 
 
@@ -140,7 +145,7 @@ def manage(up_home: Path, port: int, *arguments: str) -> subprocess.CompletedPro
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit(QUIET_S),
         check=False,
     )
 
@@ -200,7 +205,7 @@ def test_without_one_a_command_says_so_in_one_sentence(home, name):
 def test_it_goes_on_where_it_stopped_and_stops_completely(home, sig):
     port = running.free_port()
     with running.running(home, port, "--no-sample") as up:
-        wait_until(lambda: all_ready(up, "light", "dispatcher"), LIMIT_S)
+        wait_for(lambda: all_ready(up, "light", "dispatcher"), "the workers are ready", QUIET_S)
         key = (home / "secret_key").read_text()
         assert up.stop(sig) == 0
     assert f"the instance of {home} isn't running" in manage(home, port, *COMMANDS["shell"]).stderr
@@ -214,7 +219,7 @@ def test_it_goes_on_where_it_stopped_and_stops_completely(home, sig):
 def test_after_its_own_sudden_death_the_next_start_ends_what_is_left(home):
     port = running.free_port()
     with running.running(home, port, "--no-sample") as up:
-        assert wait_until(lambda: "dispatcher" in up.pids(), LIMIT_S)
+        wait_for(lambda: "dispatcher" in up.pids(), "the dispatcher runs", QUIET_S)
         before = set(up.pids().values())
         up.stop(signal.SIGKILL)
     with running.running(home, port, "--no-sample") as again:
@@ -224,7 +229,9 @@ def test_after_its_own_sudden_death_the_next_start_ends_what_is_left(home):
 
 def test_stopping_it_before_it_is_ready_leaves_nothing(home):
     up = running.start(home, running.free_port(), "--no-sample")
-    assert wait_until(lambda: (home / "state" / "pids.json").exists() and "postgres" in up.pids(), LIMIT_S)
+    wait_for(
+        lambda: (home / "state" / "pids.json").exists() and "postgres" in up.pids(), "PostgreSQL is recorded", QUIET_S
+    )
     assert up.stop() == 0
     assert running.processes_of(home) == {}
 
@@ -288,7 +295,7 @@ def run_refused(environment: dict[str, str]) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=LIMIT_S,
+        timeout=limit(QUIET_S),
         check=False,
     )
     assert done.returncode == 1, done.stdout

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.containers.podman import Failed, say
+from tests.patience import limit
 
-READY_LIMIT_S = 1200.0
-JOB_LIMIT_S = 600.0
+READY_S = 300.0
+JOB_S = 150.0
 ROWS, GONE = 4000, 1000
 STORED = "s3://lake/sales/orders"
 FILES = f"""
@@ -73,7 +74,7 @@ class Console:
 
     def await_ready(self, parts: tuple[str, ...]) -> None:
         """/health/ready is 200, with every part ready."""
-        until, last = time.monotonic() + READY_LIMIT_S, "no answer"
+        until, last = time.monotonic() + limit(READY_S), "no answer"
         while time.monotonic() < until:
             try:
                 status, answer = self.ask("GET", "/health/ready")
@@ -94,7 +95,7 @@ class Console:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.address + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=150) as answer:
+            with urllib.request.urlopen(request, timeout=limit(40)) as answer:
                 return answer.status, json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read() or b"null")
@@ -108,7 +109,7 @@ class Console:
 
     def await_job(self, who: str, job: str, *states: str) -> Any:
         """The job once it is in one of the states; Failed when it ends in another."""
-        until = time.monotonic() + JOB_LIMIT_S
+        until = time.monotonic() + limit(JOB_S)
         while time.monotonic() < until:
             answer = self.api(who, "GET", f"/jobs/{job}?wait=30&until=state")
             if answer["state"] in states:
@@ -120,7 +121,7 @@ class Console:
     def rows(self, table: str, predicate: str) -> list[Any]:
         """Rows that Spark reads live; asked again where a cold cluster took longer than a read may."""
         question = {"predicate": predicate, "limit": 1000}
-        until = time.monotonic() + JOB_LIMIT_S
+        until = time.monotonic() + limit(JOB_S)
         ask: tuple[str, Any]
         place, ask = f"/tables/{table}/rows?wait=60", ("POST", question)
         while time.monotonic() < until:
@@ -144,7 +145,7 @@ def first_sign_in(console: Console, log: str) -> None:
     if len(found) != 1:
         raise Failed(f"prepare printed {len(found)} first passwords")
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-    page = browser.open(f"{console.address}/sign-in/", timeout=60).read().decode()
+    page = browser.open(f"{console.address}/sign-in/", timeout=limit(15)).read().decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
     names = re.findall(r'<input[^>]*name="(username|name|password)"', page)
     if token is None or "password" not in names:
@@ -152,12 +153,12 @@ def first_sign_in(console: Console, log: str) -> None:
     user = next(name for name in names if name != "password")
     form = urllib.parse.urlencode({user: "admin", "password": found[0], "csrfmiddlewaretoken": token[1]}).encode()
     request = urllib.request.Request(f"{console.address}/sign-in/", form, {"Referer": f"{console.address}/sign-in/"})
-    home = browser.open(request, timeout=60)
+    home = browser.open(request, timeout=limit(15))
     text = home.read().decode()
     if "/sign-in/" in home.url or "admin" not in text:
         raise Failed(f"signed in, and then at {home.url}")
     styles = re.search(r'href="(/static/[^"]+\.css)"', text)
-    if styles is None or browser.open(console.address + styles[1], timeout=60).status != 200:
+    if styles is None or browser.open(console.address + styles[1], timeout=limit(15)).status != 200:
         raise Failed("the page has no styles")
     say(f"the first person signed in, and is at {urllib.parse.urlsplit(home.url).path}")
 

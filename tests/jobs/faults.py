@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from console.supervisor.pids import start_ticks
 from jobs.lifecycle.fault_points import arm
+from tests.patience import limit
 
 if TYPE_CHECKING:
     from jobs.domain.engine import Engine
     from jobs.worker.host import EngineHost
 
-GONE_LIMIT_S = 10
+GONE_S = 2.5
 
 
 def folder() -> Path | None:
@@ -102,7 +103,7 @@ def _act(at: Path, act: dict) -> None:
         return
     ticks = start_ticks(pid)
     os.kill(pid, number)
-    until = time.monotonic() + GONE_LIMIT_S
+    until = time.monotonic() + limit(GONE_S)
     while kind == "kill" and start_ticks(pid) == ticks and ticks is not None and time.monotonic() < until:
         time.sleep(0.005)
 

@@ -23,6 +23,7 @@ from console.supervisor.home import Home, open_home
 from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
 from tests.jobs.faults import recalled, remember
+from tests.patience import USUAL_S, limit, stretch, wait_for
 
 SHORT = {
     "lease": 2.5,
@@ -35,20 +36,10 @@ SHORT = {
     "unproven": 2.0,
     "late_commit": 600,
 }
+# What a busy machine makes late: a worker that lives renews no lease in time, one that is told to stop doesn't come to it.
+GROWS = {"lease", "hung", "cancel_grace", "unproven", "no_executors"}
 # A commit must outlive the server's death, not the machine's.
 SERVER = ("fsync=off", "full_page_writes=off", "max_connections=100", "shared_buffers=64MB")
-LIMIT_S = 180.0  # generous: the machine may be busy with other tests
-
-
-def wait_for(what: Callable[[], Any], limit: float = LIMIT_S, told: Callable[[], object] = lambda: "") -> Any:
-    """What the condition gives once it is true. Fails after the limit, saying `told()`."""
-    until = time.monotonic() + limit
-    while True:
-        found = what()
-        if found:
-            return found
-        assert time.monotonic() < until, f"waited {limit} s in vain: {told()}"
-        time.sleep(0.04)
 
 
 @dataclass
@@ -93,7 +84,8 @@ class Instance:
         self.lake = folder / "lake"
         for path in (self.faults, self.lake):
             path.mkdir()
-        self.engine, self.timing = engine, timing
+        grown = {name: value * stretch() if name in GROWS else value for name, value in timing.items()}
+        self.engine, self.timing = engine, grown
         self.code = PROJECT  # of the parts that are started from now on
         self.parts: dict[str, Part] = {}
         self._lock = threading.RLock()
@@ -110,7 +102,7 @@ class Instance:
         server.options = {**popen_user(self.home.account), "umask": 0o077} if self.home.account else {"umask": 0o077}
         self.add(server)
         self.add(Part("redis", redis.command(self.home), dict(os.environ), {"umask": 0o077}, before=self._empty_redis))
-        wait_for(lambda: postgres.answers(self.home))
+        wait_for(lambda: postgres.answers(self.home), "PostgreSQL answers")
         provision.provision(self.home)
         migrate = [sys.executable, "manage.py", "migrate", "--database", "admin", "-v", "0"]
         subprocess.run(migrate, cwd=PROJECT, env=self.environment(), check=True)
@@ -139,7 +131,7 @@ class Instance:
         if part.process is not None and part.running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(part.process.pid, signal.SIGKILL)
-            part.process.wait(20)
+            part.process.wait(limit(5))
 
     def _keep(self) -> None:
         while not self._closing.wait(0.05):
@@ -180,11 +172,11 @@ class Instance:
             part = self.parts.pop(name)
         if part.process is not None and sig is not signal.SIGKILL:
             part.process.send_signal(sig)
-            part.process.wait(60)
+            part.process.wait(limit(15))
         self._end(part)
         if name == "spark":
             wait_for(
-                lambda: not self.victims()["child"]
+                lambda: not self.victims()["child"], "the worker is gone"
             )  # killed, but may be a while dying: it would pass for the next one's
 
     def add_dispatcher(self, name: str = "dispatcher", **more: str) -> None:
@@ -209,9 +201,9 @@ class Instance:
         ]
         self.add(Part(name, command, self.environment(LEVEE_PROCESS=name, **more), strange=more, code=self.code))
 
-    def wait_ready(self, name: str = "spark", limit: float = LIMIT_S) -> None:
+    def wait_ready(self, name: str = "spark", quiet_s: float = USUAL_S) -> None:
         """Until the worker of that name says that it is ready, and is a process that lives."""
-        wait_for(lambda: self._is_ready(name), limit, self.tail)
+        wait_for(lambda: self._is_ready(name), f"{name} is ready", quiet_s, self.tail)
 
     def _is_ready(self, name: str) -> bool:
         query = "select pid, start_ticks from jobs_worker where name like %s and condition = 'ready'"
@@ -246,7 +238,7 @@ class Instance:
         """Ends the process that plays the web, as a planned stop does between two requests; the next act starts another."""
         if self._requester is not None:
             self._requester.terminate()
-            self._requester.wait(20)
+            self._requester.wait(limit(5))
             self._requester = None
 
     def ask_until_taken(self, do: str, **values: Any) -> dict[str, Any]:
@@ -260,7 +252,7 @@ class Instance:
         assert self._requester.stdout is not None
         line = self._requester.stdout.readline()
         if not line:
-            raise EOFError(self._requester.wait(10))
+            raise EOFError(self._requester.wait(limit(5)))
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -275,6 +267,10 @@ class Instance:
     @property
     def fired(self) -> bool:
         return (self.faults / "fired.json").exists()
+
+    def wait_fired(self, quiet_s: float = USUAL_S) -> None:
+        """Until the armed fault has fired."""
+        wait_for(lambda: self.fired, "the armed fault fires", quiet_s, self.tail)
 
     @property
     def fired_at(self) -> float:
@@ -295,31 +291,34 @@ class Instance:
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database answers, however often its server dies meanwhile."""
-        until = time.monotonic() + LIMIT_S
-        while True:
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = postgres.connect(self.home)
-                return self._connection.execute(query.encode(), values).fetchall()
-            except psycopg.OperationalError:
-                if self._connection is not None:
-                    self._connection.close()
-                assert time.monotonic() < until, "the database didn't come back"
-                time.sleep(0.05)
+        answered: list[list[tuple[Any, ...]]] = wait_for(lambda: self._asked(query, values), "the database answers")
+        return answered[0]
+
+    def _asked(self, query: str, values: tuple[object, ...]) -> list[list[tuple[Any, ...]]]:
+        """Its answer in a list, which is empty while its server is away."""
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = postgres.connect(self.home)
+            return [self._connection.execute(query.encode(), values).fetchall()]
+        except psycopg.OperationalError:
+            if self._connection is not None:
+                self._connection.close()
+            return []
 
     def job(self, pk: str) -> dict[str, Any]:
         names = ("state", "version", "attempt", "no_op", "lease_until", "finished_at")
         (row,) = self.rows(f"select {', '.join(names)} from jobs_job where id = %s", pk)
         return dict(zip(names, row, strict=True))
 
-    def wait_state(self, pk: str, *states: str, limit: float = LIMIT_S) -> dict[str, Any]:
+    def wait_state(self, pk: str, *states: str, quiet_s: float = USUAL_S) -> dict[str, Any]:
         """The job once it is in one of the states; without any, once it has ended."""
 
         def there() -> dict[str, Any] | None:
             job = self.job(pk)
             return job if (job["state"] in states if states else job["finished_at"] is not None) else None
 
-        found: dict[str, Any] = wait_for(there, limit, lambda: (self.job(pk), self.story(pk), self.tail()))
+        what = f"the job is {' or '.join(states) or 'at its end'}"
+        found: dict[str, Any] = wait_for(there, what, quiet_s, lambda: (self.job(pk), self.story(pk), self.tail()))
         return found
 
     def story(self, pk: str) -> list[tuple[Any, ...]]:

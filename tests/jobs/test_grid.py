@@ -17,7 +17,8 @@ import pytest
 from console.supervisor.pids import start_ticks
 from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.servers
 
@@ -82,7 +83,7 @@ def test_one_death_costs_at_most_an_attempt(instance, table, point, victim):
     instance.arm(point, kill(victim))
     job = instance.ask("append", path=str(table))["job"]
     ended = ends(instance, job, "succeeded")
-    wait_for(lambda: instance.fired, told=lambda: f"{point} was never reached")
+    instance.wait_fired()
     assert ended["attempt"] <= 2
     assert fake_table.rows(table) == 1
 
@@ -93,7 +94,10 @@ def test_the_death_of_who_asks_before_the_commit_leaves_nothing(instance, table)
     instance.arm(Point.REQUEST_WRITTEN, kill("self"))
     with pytest.raises(EOFError):
         instance.ask("append", path=str(table))
-    wait_for(lambda: not instance.rows("select 1 from pg_stat_activity where state like 'idle in transaction%%'"))
+    wait_for(
+        lambda: not instance.rows("select 1 from pg_stat_activity where state like 'idle in transaction%%'"),
+        "PostgreSQL has ended the transaction",
+    )
     assert instance.rows("select count(*) from jobs_job") == before
 
 
@@ -111,7 +115,7 @@ def test_two_deaths_exhaust_the_attempts(instance, table):
         instance.wait_ready()
         instance.arm(Point.FILES_WRITTEN, kill("child"))
         job = job or str(instance.ask("append", path=str(table))["job"])
-        wait_for(lambda: instance.fired)
+        instance.wait_fired()
     ended = ends(instance, job, "failed")
     assert ended["attempt"] == 2
     assert fake_table.marks(table) == {}
@@ -142,12 +146,12 @@ def test_a_jvm_that_commits_after_its_worker_died_has_one_effect(instance, table
     disarm = threading.Timer(0, lambda: None)
     instance.arm("commit sent", kill("child"))
     job = instance.ask("append", path=str(table), commit_seconds=seconds)["job"]
-    wait_for(lambda: instance.fired)
+    instance.wait_fired()
     disarm.start()
     if attempt == 2:
         # The second attempt would take a minute as well: that it has begun is what this cell is about.
         instance.wait_state(job, "running", "queued")
-        wait_for(lambda: instance.job(job)["attempt"] == 2)
+        wait_for(lambda: instance.job(job)["attempt"] == 2, "the second attempt begins")
         assert not Path(f"/proc/{jvm}/exe").exists()
         instance.ask("cancel", job=job)
         ends(instance, job, "cancelled")
@@ -174,7 +178,7 @@ def test_a_worker_frozen_for_less_than_its_lease_goes_on(instance, table):
     child = instance.victims()["child"]
     instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
-    wait_for(lambda: instance.fired)
+    instance.wait_fired()
     os.kill(child, signal.SIGCONT)
     assert ends(instance, job, "succeeded")["attempt"] == 1
 
@@ -183,7 +187,7 @@ def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
     instance.wait_ready()
     instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "jvm"})
     job = instance.ask("append", path=str(table))["job"]
-    wait_for(lambda: instance.fired)
+    instance.wait_fired()
     instance.ask("cancel", job=job)
     ends(instance, job, "cancelled")
 
@@ -192,7 +196,7 @@ def test_a_frozen_worker_is_ended_when_its_job_is_cancelled(instance, table):
     instance.wait_ready()
     instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
-    wait_for(lambda: instance.fired)
+    instance.wait_fired()
     instance.ask("cancel", job=job)
     ends(instance, job, "cancelled")
 
@@ -212,7 +216,11 @@ def test_a_planned_stop_counts_as_no_attempt(instance, table):
     instance.wait_state(job, "running")
     assert instance.parts["spark"].process is not None
     instance.parts["spark"].process.send_signal(signal.SIGTERM)
-    wait_for(lambda: [s for s in instance.story(job) if s[1] == "released"], told=lambda: instance.story(job))
+    wait_for(
+        lambda: [s for s in instance.story(job) if s[1] == "released"],
+        "the job is released",
+        told=lambda: instance.story(job),
+    )
     assert ends(instance, job, "succeeded")["attempt"] == 1
 
 
@@ -226,7 +234,7 @@ def test_redis_killed_and_emptied_loses_no_request(instance, table, point):
     jobs = [instance.ask("append", path=str(table))["job"] for _ in range(3)]
     for job in jobs:
         ends(instance, job, "succeeded")
-    wait_for(lambda: instance.fired)  # one look may do all three: the others are received after it
+    instance.wait_fired()  # one look may do all three: the others are received after it
     assert fake_table.rows(table) == 3
 
 
@@ -240,7 +248,7 @@ def test_postgresql_killed_loses_no_job(instance, table, point):
         "job"
     ]  # an earlier request's wake-up may fire it before this one is written
     ended = ends(instance, job, "succeeded")
-    wait_for(lambda: instance.fired, told=lambda: f"{point} was never reached")
+    instance.wait_fired()
     if point is Point.COMMIT_VISIBLE:
         assert ended["attempt"] == 1, "committed, not yet recorded: retried, never guessed"
 
@@ -271,7 +279,7 @@ def test_without_a_dispatcher_work_goes_on_and_a_lost_job_waits_for_one(instance
         instance.arm(Point.FILES_WRITTEN, kill("child"))
         lost = instance.ask("append", path=str(table))["job"]
         lapsed = "select 1 from jobs_job where id = %s and state = 'running' and lease_until < now()"
-        wait_for(lambda: instance.rows(lapsed, lost))
+        wait_for(lambda: instance.rows(lapsed, lost), "the lease lapses")
     finally:
         instance.add_dispatcher()
     ends(instance, lost, "succeeded")
@@ -297,7 +305,7 @@ def test_three_dispatchers_do_no_more_than_one(instance, table):
 @pytest.mark.parametrize("hours", [2, -2])
 def test_a_workers_clock_means_nothing(instance, table, hours):
     replace_worker(instance, LEVEE_TEST_CLOCK=str(hours * 3600))
-    job = instance.ask("append", path=str(table), seconds=4)["job"]  # longer than a lease
+    job = instance.ask("append", path=str(table), seconds=1.6 * instance.timing["lease"])["job"]
     assert ends(instance, job, "succeeded")["attempt"] == 1
     near = "select 1 from jobs_job where id = %s and finished_at between now() - interval '1 min' and now()"
     assert instance.rows(near, job)
@@ -321,5 +329,5 @@ def test_a_frozen_worker_on_another_host_makes_its_job_stale_and_its_late_commit
     assert stale["version"] is None
     assert time.monotonic() - frozen_at > instance.timing["unproven"]
     os.kill(child, signal.SIGCONT)  # it wakes up after its job is over, and commits
-    wait_for(lambda: instance.job(job)["version"] == 0, told=lambda: instance.story(job))
+    wait_for(lambda: instance.job(job)["version"] == 0, "the late commit is known", told=lambda: instance.story(job))
     assert [s[1] for s in instance.story(job)][-1] == "late_commit"

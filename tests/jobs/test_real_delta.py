@@ -16,7 +16,8 @@ from console.supervisor.pids import start_ticks
 from jobs.lifecycle.fault_points import Point
 from tests.factories import lakes
 from tests.jobs import fake_table, truth
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(900)]
 
@@ -29,7 +30,7 @@ TIMING = {
     "cancel_grace": 4.0,
     "unproven": 3.0,
 }
-SPARK_LIMIT_S = 300.0  # a JVM's start on a machine that does other things as well
+SPARK_S = 75.0  # the start of a JVM, and what a job does on it
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +77,11 @@ def table(instance, request):
 
 
 def ready(instance: Instance) -> None:
-    instance.wait_ready(limit=SPARK_LIMIT_S)
+    instance.wait_ready(quiet_s=SPARK_S)
 
 
 def ends(instance: Instance, job: str, state: str):
-    ended = instance.wait_state(job, limit=SPARK_LIMIT_S)
+    ended = instance.wait_state(job, quiet_s=SPARK_S)
     why = instance.rows("select error from jobs_job where id = %s", job)
     assert ended["state"] == state, (why, instance.story(job))
     return ended
@@ -180,7 +181,10 @@ def test_a_cancel_stops_spark_and_the_jvm_stays(instance, table):
     ready(instance)
     jvm = instance.victims()["jvm"]
     job = append(instance, table, seconds=120)
-    wait_for(lambda: instance.rows("select 1 from jobs_job where id = %s and progress->>'total' is not null", job))
+    wait_for(
+        lambda: instance.rows("select 1 from jobs_job where id = %s and progress->>'total' is not null", job),
+        "Spark counts the job's tasks",
+    )
     instance.ask("cancel", job=job)
     ends(instance, job, "cancelled")
     ends(instance, append(instance, table), "succeeded")
@@ -191,7 +195,7 @@ def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
     ready(instance)
     instance.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "jvm"})
     job = append(instance, table)
-    wait_for(lambda: instance.fired)
+    instance.wait_fired()
     instance.ask("cancel", job=job)
     ends(instance, job, "cancelled")
 
@@ -219,7 +223,9 @@ def test_a_writer_that_wakes_up_on_another_host_is_told_as_a_late_commit(instanc
         job = append(instance, table)
         assert ends(instance, job, "stale")["version"] is None
         os.kill(child, signal.SIGCONT)
-        wait_for(lambda: instance.job(job)["version"] == 0, SPARK_LIMIT_S, lambda: instance.story(job))
+        wait_for(
+            lambda: instance.job(job)["version"] == 0, "the late commit is known", SPARK_S, lambda: instance.story(job)
+        )
         assert instance.story(job)[-1][1] == "late_commit"
     finally:
         instance.remove("spark")
@@ -237,8 +243,8 @@ def test_the_real_times_resolve_what_is_unknown_in_ninety_seconds(instance, tabl
         ready(instance)
         instance.arm(Point.COMMIT_VISIBLE, kill("child"))
         job = append(instance, table)
-        wait_for(lambda: instance.fired, SPARK_LIMIT_S)
-        instance.wait_state(job, limit=SPARK_LIMIT_S)
+        instance.wait_fired(SPARK_S)
+        instance.wait_state(job, quiet_s=SPARK_S)
         ((ended,),) = instance.rows("select extract(epoch from finished_at) from jobs_job where id = %s", job)
         assert instance.job(job)["state"] == "succeeded"
         assert float(ended) - instance.fired_at <= 90  # since it died; how long Spark took before is another matter

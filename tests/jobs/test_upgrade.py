@@ -19,18 +19,20 @@ from pathlib import Path
 import pytest
 
 from console.supervisor import command_lines
-from console.supervisor.programs import WEB_LIMIT_S, page_answers
+from console.supervisor.programs import page_answers
 from console.supervisor.tools import PROJECT
 from console.templatetags.formatting.looks import STATE_LOOKS
 from tests.console.running import free_port
 from tests.jobs import fake_table, truth
-from tests.jobs.instance import Instance, Part, opened, wait_for
+from tests.jobs.instance import Instance, Part, opened
+from tests.patience import limit, wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 
 ROOMS = ("console", "jobs", "tables", "frontend", "tests")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "node_modules")
 PASSWORD = "an upgrade is not a person"
+WEB_S = 60.0  # a first page, of a web process that has just been started
 PARTS = ("dispatcher", "spark", "web")
 RUNS = ("Append long", STATE_LOOKS["running"].word)
 NEWER = "9999_of_a_newer_version"
@@ -86,11 +88,11 @@ class Browser:
         assert token
         form = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
         data = urllib.parse.urlencode(form).encode()
-        self._opener.open(f"{self.address}/sign-in/", data=data, timeout=WEB_LIMIT_S).close()
+        self._opener.open(f"{self.address}/sign-in/", data=data, timeout=limit(WEB_S)).close()
 
     def page(self, path: str) -> str:
         """The page at the path. Fails where it leads to another, as to the sign-in."""
-        with self._opener.open(self.address + path, timeout=WEB_LIMIT_S) as response:
+        with self._opener.open(self.address + path, timeout=limit(WEB_S)) as response:
             assert response.url == self.address + path
             return str(response.read().decode())
 
@@ -108,7 +110,7 @@ def add_web(instance: Instance, port: int) -> None:
     more = {"LEVEE_PROCESS": "web", "LEVEE_PORT": str(port), **command_lines.WEB_ENVIRONMENT}
     command = command_lines.web(f"127.0.0.1:{port}")
     instance.add(Part("web", command, instance.environment(**more), code=instance.code))
-    wait_for(lambda: page_answers(port), WEB_LIMIT_S, instance.tail)
+    wait_for(lambda: page_answers(port), "the page answers", WEB_S, instance.tail)
 
 
 @pytest.fixture
@@ -126,14 +128,14 @@ def add_person(instance: Instance, name: str) -> None:
     command = (*("person", "add", name), *("--role", "operator", "--on", "everything", "--password-stdin"))
     subprocess.run(
         [sys.executable, "manage.py", *command],
-        cwd=PROJECT, env=instance.environment(), input=PASSWORD, text=True, check=True, timeout=120,
+        cwd=PROJECT, env=instance.environment(), input=PASSWORD, text=True, check=True, timeout=limit(30),
     )  # fmt: skip
 
 
 def migrate(instance: Instance, code: Path) -> None:
     command = [sys.executable, "manage.py", "migrate", "-v", "0"]
     environment = instance.environment(PYTHONPATH=str(code))
-    subprocess.run(command, cwd=code, env=environment, check=True, timeout=120)
+    subprocess.run(command, cwd=code, env=environment, check=True, timeout=limit(30))
 
 
 def asked(instance: Instance, name: str, count: int = 1, **values: float) -> list[str]:
@@ -172,7 +174,11 @@ def test_a_newer_version_takes_over_part_by_part_while_a_job_runs(
     assert instance.job(long[0])["state"] == "running", "the dispatcher's end touches no run"
 
     instance.remove("spark", signal.SIGTERM)
-    wait_for(lambda: any(kind == "released" for _, kind, *_ in instance.story(long[0])), told=instance.tail)
+    wait_for(
+        lambda: any(kind == "released" for _, kind, *_ in instance.story(long[0])),
+        "the long job is released",
+        told=instance.tail,
+    )
     jobs += asked(instance, "without_worker", 2)
     instance.add_worker()
     instance.wait_ready()
@@ -205,13 +211,21 @@ def test_each_part_reports_that_the_database_is_newer_or_older_than_its_code(ins
     instance.remove("dispatcher", signal.SIGTERM)
     instance.code = newer
     instance.add_dispatcher()
-    wait_for(lambda: logged(instance, "database_behind", "dispatcher"), told=instance.tail)
+    wait_for(
+        lambda: logged(instance, "database_behind", "dispatcher"),
+        "the dispatcher says that the database is behind",
+        told=instance.tail,
+    )
 
     migrate(instance, newer)
     instance.remove("spark", signal.SIGTERM)
     instance.code = PROJECT  # an older worker comes back, as after a rollback
     instance.add_worker()
     instance.wait_ready()
-    wait_for(lambda: logged(instance, "database_ahead", "spark"), told=instance.tail)
+    wait_for(
+        lambda: logged(instance, "database_ahead", "spark"),
+        "the worker says that the database is ahead",
+        told=instance.tail,
+    )
     (job,) = asked(instance, "older_code")
     assert instance.wait_state(job)["state"] == "succeeded", "older code goes on beside a migration that adds"

@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.chromium import QUIET_CHROMIUM, chromium
 from tests.journeys.sample_server import serving
+from tests.patience import limit_ms
 
 # Playwright's synchronous side runs an event loop in this thread; the database is used outside of it.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-PATIENCE_MS = 90_000  # what comes soon may be late on a busy machine
-expect.set_options(timeout=PATIENCE_MS)
+SOON_S = 22.5  # what comes at once, with room for a page's first rendering
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -32,6 +32,12 @@ REPORT_CSP = """document.addEventListener('securitypolicyviolation', (event) =>
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     return browser_type_launch_args | {"executable_path": chromium(), "args": QUIET_CHROMIUM}
+
+
+@pytest.fixture(autouse=True)
+def _patient() -> None:
+    """As the machine is now, not as it was when tests were collected."""
+    expect.set_options(timeout=limit_ms(SOON_S))
 
 
 @pytest.fixture(autouse=True)

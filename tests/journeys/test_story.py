@@ -16,8 +16,9 @@ from pytest_playwright import CreateContextCallback
 
 from console.supervisor.tools import PROJECT
 from tests.console import running
-from tests.journeys.conftest import PATIENCE_MS
+from tests.journeys.conftest import SOON_S
 from tests.journeys.hands import Hands, Tally
+from tests.patience import limit, limit_ms
 
 pytestmark = [
     pytest.mark.browser,
@@ -30,8 +31,8 @@ pytestmark = [
 ]
 
 PASSWORD = "correct horse battery staple"
-WARM_MS = 480_000  # two JVMs on two busy cores, of a slow machine
-JOB_MS = 360_000
+WARM_S = 120.0  # two JVMs on two busy cores, of a slow machine
+JOB_S = 90.0
 MOST_ACTS = 40
 
 
@@ -57,7 +58,7 @@ def call(up: running.Up, token: str, method: str, path: str, body: Any = None) -
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=90) as response:
+        with urllib.request.urlopen(request, timeout=limit(22.5)) as response:
             return response.status, json.loads(response.read())
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read())
@@ -65,8 +66,8 @@ def call(up: running.Up, token: str, method: str, path: str, body: Any = None) -
 
 def ended(up: running.Up, token: str, job_id: str) -> dict[str, Any]:
     """The job once it has ended."""
-    limit = time.monotonic() + JOB_MS / 1000
-    while time.monotonic() < limit:
+    until = time.monotonic() + limit(JOB_S)
+    while time.monotonic() < until:
         job: dict[str, Any] = call(up, token, "GET", f"/jobs/{job_id}?wait=30&until=ended")[1]
         if job["finished_at"]:
             return job
@@ -94,7 +95,7 @@ class Story:
         self.first = Hands(page, self.tally)
         self.ana, self.marc = (Hands(new_context().new_page(), self.tally) for _ in range(2))
         for whose in (self.first, self.ana, self.marc):
-            whose.page.set_default_timeout(PATIENCE_MS)
+            whose.page.set_default_timeout(limit_ms(SOON_S))
 
     def step(self, whose: Hands) -> Locator:
         """The title of the step at hand on somebody's home."""
@@ -120,7 +121,7 @@ class Story:
         expect(self.step(first)).to_have_text("Convert orders to a Delta table")
         first.click(page.get_by_role("link", name="Convert", exact=True))
         with self.tally.waiting():
-            expect(page.get_by_label("Type of day")).to_be_visible(timeout=WARM_MS)
+            expect(page.get_by_label("Type of day")).to_be_visible(timeout=limit_ms(WARM_S))
         assert page.get_by_label("Type of day").input_value() == "date"
         assert page.get_by_label("Type of country").input_value() == "string"
         expect(page.get_by_label("Reason")).to_have_value("First story: orders becomes a Delta table.")
@@ -128,7 +129,7 @@ class Story:
         first.click(page.get_by_role("button", name="Request conversion"))
         expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}/$"))
         with self.tally.waiting():
-            expect(page.get_by_role("link", name="Open the table")).to_be_visible(timeout=WARM_MS)
+            expect(page.get_by_role("link", name="Open the table")).to_be_visible(timeout=limit_ms(WARM_S))
         expect(page.get_by_text("Committed as version 0").first).to_be_visible()
         self.check(page)
 
@@ -188,7 +189,7 @@ class Story:
         self.ana.click(page.get_by_role("button", name=button))
         expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
         with self.tally.waiting():
-            expect(page.get_by_text("0 of 1 approvals").first).to_be_visible(timeout=JOB_MS)
+            expect(page.get_by_text("0 of 1 approvals").first).to_be_visible(timeout=limit_ms(JOB_S))
 
     def vouch(self) -> None:
         """The first person runs the command that home shows: the same admin has added both."""
@@ -200,7 +201,9 @@ class Story:
         assert command == ".venv/bin/python manage.py person vouch marc"
         self.tally.add("run the command")
         environment = running.environment(self.up.home, self.up.port)
-        subprocess.run([sys.executable, *command.split()[1:]], cwd=PROJECT, env=environment, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, *command.split()[1:]], cwd=PROJECT, env=environment, check=True, timeout=limit(30)
+        )
 
     def approve(self) -> None:
         """marc decides on what waits on his own home."""
@@ -216,14 +219,14 @@ class Story:
         expect(self.step(self.ana)).to_have_text("Undo it")
         undo = page.get_by_role("link", name="Undo the delete")
         with self.tally.waiting():
-            expect(undo).to_be_visible(timeout=JOB_MS)
+            expect(undo).to_be_visible(timeout=limit_ms(JOB_S))
         self.check(page)
         self.ana.click(undo)
         expect(page.get_by_label("Reason")).to_have_value("First story: the trial delete is undone.")
         self._ask("Request undo")
         self.approve()
         with self.tally.waiting():
-            expect(page.locator("#to-commit")).to_have_text("2", timeout=JOB_MS)
+            expect(page.locator("#to-commit")).to_have_text("2", timeout=limit_ms(JOB_S))
         self.check(page)
 
 
@@ -232,10 +235,10 @@ def look_at_the_live_table(page: Page, check: Callable[[Page], None]) -> None:
     page.get_by_role("link", name="Open the table").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("orders")
     live = page.locator("#live-table")
-    expect(live).to_contain_text("read live from Spark at version 0", timeout=WARM_MS)
+    expect(live).to_contain_text("read live from Spark at version 0", timeout=limit_ms(WARM_S))
     check(page)
     live.get_by_role("link", name="Properties, capabilities, any version").click()
-    expect(page.locator("#live-capabilities")).to_contain_text("ACCEPT_ANY_SCHEMA", timeout=WARM_MS)
+    expect(page.locator("#live-capabilities")).to_contain_text("ACCEPT_ANY_SCHEMA", timeout=limit_ms(WARM_S))
     expect(page.locator("#live-capabilities")).to_contain_text("delta.minReaderVersion")
     check(page)
 
@@ -294,7 +297,7 @@ def token(up: running.Up) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=limit(30),
     )
     return answer.stdout.split()[-1]
 

@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.console import loading, running
 from tests.console.proxy import Proxy, proxying
 from tests.console.running import Up
+from tests.patience import limit
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("up")]
 
@@ -67,7 +68,7 @@ class Visitor:
 
     def get(self, address: str) -> tuple[str, str]:
         """Where it ended, and the page."""
-        with self.opener.open(urllib.parse.urljoin(f"{self.public}/", address), timeout=60) as response:
+        with self.opener.open(urllib.parse.urljoin(f"{self.public}/", address), timeout=limit(15)) as response:
             return response.url, response.read().decode(errors="replace")
 
     def status(self, address: str) -> int:
@@ -83,7 +84,7 @@ class Visitor:
         url, page = self.get(first)
         fields = dict(re.findall(r'name="(csrfmiddlewaretoken|next)" value="([^"]*)"', page))
         data = urllib.parse.urlencode({**fields, "username": "vera", "password": loading.PASSWORD}).encode()
-        with self.opener.open(url, data=data, timeout=60) as response:
+        with self.opener.open(url, data=data, timeout=limit(15)) as response:
             return response.url, response.read().decode()
 
 
@@ -127,7 +128,7 @@ def answered(public: str, token: str | None, path: str, body: object = None) -> 
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
     request = urllib.request.Request(public + path, json.dumps(body).encode() if body else None, headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=limit(15)) as response:
             return response.status, response.headers, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read().decode()

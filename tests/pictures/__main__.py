@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.chromium import QUIET_CHROMIUM, chromium
 from tests.console import loading, running
 from tests.console.running import Up
+from tests.patience import limit_ms
 from tests.pictures import small, staleness
-from tests.pictures.preparation import LIMIT_S, PEOPLE, prepare, say
+from tests.pictures.preparation import PEOPLE, QUIET_S, prepare, say
 from tests.pictures.scenes import SCENES, THEMES, Scene
 
 WIDTH = 1280
@@ -70,7 +71,7 @@ def take(browser: Browser, up: Up, person: str, scenes: Sequence[Scene], names: 
         return
     address = f"http://127.0.0.1:{up.port}"
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")
-    page.set_default_timeout(LIMIT_S * 1000)
+    page.set_default_timeout(limit_ms(QUIET_S))
     page.goto(f"{address}/sign-in/")
     page.get_by_label("Name").fill(person)
     page.get_by_label("Password").fill(loading.PASSWORD)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.console import loading, running
 from tests.console.running import Up
+from tests.patience import InVain, wait_for
 from tests.pictures import staleness
 
-LIMIT_S = 300.0  # on a machine that does much else; alone it takes a fifth
-STREAM_S = 45.0
-RUN_S = 150.0  # of a schedule that is due within 75 s
+QUIET_S = 75.0
+STREAM_S = 15.0
+RUN_S = 90.0  # of a schedule that is due within 75 s
 ON_SPARK = {"home", "overview", "delete", "review", "rehearsal"}
 PEOPLE = {"ana": ("operator", "auditor", "admin"), "ben": ("approver",)}
 SCOPES = ("read", "request", "approve")
@@ -29,16 +29,15 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def until(look: Callable[[], Any], what: str, limit_s: float = LIMIT_S, must: bool = True) -> Any:
+def until(look: Callable[[], Any], what: str, quiet_s: float = QUIET_S, must: bool = True) -> Any:
     """The first true answer. What isn't a must is left out after its limit: its page is shown as it then is."""
-    limit = time.monotonic() + limit_s
-    while not (found := look()):
-        if time.monotonic() > limit:
-            if must:
-                raise TimeoutError(f"not in {limit_s:.0f} s: {what}")
-            say(f"not in {limit_s:.0f} s: {what}")
-            return None
-        time.sleep(0.5)
+    try:
+        found = wait_for(look, what, quiet_s, every_s=0.5)
+    except InVain as in_vain:
+        if must:
+            raise
+        say(str(in_vain))
+        return None
     say(what)
     return found
 

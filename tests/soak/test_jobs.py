@@ -17,8 +17,9 @@ from deltalake import DeltaTable
 from console.supervisor.leftovers import wait_until
 from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
 from tests.jobs.test_real_delta import TIMING, deletable, disjoint, ids_of
+from tests.patience import limit, wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(0)]
 
@@ -29,8 +30,8 @@ SPARE = KILLS // 2 + 2  # rounds more than kills: a step that a job never comes 
 DELETES = 100 if FULL else 2
 DOUBLED = 4
 VICTIMS = ("child", "child", "jvm", "jvm", "main", "postgres", "redis")
-LIMIT_S = 300.0
-FIRED_S = 2.0  # of a step that the job never comes to it is all in vain
+QUIET_S = 75.0
+FIRED_S = 0.5  # of a step that the job never comes to it is all in vain
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def instance_with(engine: str) -> Iterator[Instance]:
             for name in ("dispatcher", "dispatcher-2"):
                 made.add_dispatcher(name)
             made.add_worker()
-            made.wait_ready(limit=LIMIT_S)
+            made.wait_ready(quiet_s=QUIET_S)
             yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,9 +66,11 @@ def real_instance():
 
 
 def wait_all_ended(instance: Instance, count: int) -> None:
-    """Until so many jobs have ended: in five minutes and ten seconds each, for every tenth needs a new JVM."""
+    """Until so many jobs have ended: each has its seconds, for every tenth needs a new JVM."""
     query = "select count(*) from jobs_job where finished_at is not null"
-    wait_for(lambda: instance.rows(query)[0][0] >= count, LIMIT_S + 10 * count, instance.tail)
+    wait_for(
+        lambda: instance.rows(query)[0][0] >= count, f"{count} jobs have ended", QUIET_S + 2.5 * count, instance.tail
+    )
 
 
 def deliver_doubled(instance: Instance, chance: random.Random, count: int) -> None:
@@ -107,7 +110,7 @@ def test_f13_disjoint_deletes_at_once_on_one_table_land(real_instance):
     deletable(table, DELETES)
     jobs = real_instance.ask("deletes", path=str(table), predicates=disjoint(DELETES))["jobs"]
     for job in jobs:
-        assert real_instance.wait_state(job, limit=LIMIT_S + DELETES)["state"] == "succeeded"
+        assert real_instance.wait_state(job, quiet_s=QUIET_S + DELETES)["state"] == "succeeded"
     assert len(ids_of(table)) == DELETES * 9
     assert truth.mismatches(real_instance) == []
     told(real_instance, f"F13: {DELETES} deletes with real Delta")
@@ -119,14 +122,18 @@ def test_f2_job_state_is_table_truth_after_kills_at_every_step(instance, chance)
     for _ in range(KILLS + SPARE):
         if fired == KILLS:
             break
-        instance.wait_ready(limit=LIMIT_S)
+        instance.wait_ready(quiet_s=QUIET_S)
         victim = chance.choice(VICTIMS)
         instance.arm(chance.choice(list(Point)), {"do": "kill", "victim": victim})
         answer = instance.ask("append", path=str(table))
         if "refused" not in answer:  # the database died while it was asked: refused, and nothing acknowledged
-            instance.wait_state(answer["job"], limit=90 + LIMIT_S / 10)
-        fired += wait_until(lambda: instance.fired, FIRED_S)  # two of the steps come after the job's end
-    wait_for(lambda: instance.rows("select count(*) from jobs_job where finished_at is null") == [(0,)], LIMIT_S)
+            instance.wait_state(answer["job"], quiet_s=30)
+        fired += wait_until(lambda: instance.fired, limit(FIRED_S))  # two of the steps come after the job's end
+    wait_for(
+        lambda: instance.rows("select count(*) from jobs_job where finished_at is null") == [(0,)],
+        "no job is open",
+        QUIET_S,
+    )
     assert fired >= KILLS * 0.9
     assert truth.mismatches(instance) == []
     assert fake_table.rows(table) == truth.rows_of_succeeded(instance, table)
@@ -139,7 +146,7 @@ def test_f3_no_acknowledged_request_is_lost_with_redis(instance):
         instance.arm(Point.WAKE_SENT, {"do": "kill", "victim": "redis"})
         jobs = [instance.ask("append", path=str(table))["job"] for _ in range(3)]
         for job in jobs:
-            assert instance.wait_state(job, limit=60)["state"] == "succeeded"
+            assert instance.wait_state(job, quiet_s=15)["state"] == "succeeded"
     assert truth.mismatches(instance) == []
     told(instance, f"F3: Redis killed and emptied {EMPTIED} times, {EMPTIED * 3} requests")
 

@@ -20,17 +20,17 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from console.supervisor.leftovers import wait_until
 from console.supervisor.tools import PROJECT
 from tests.console import loading, running
 from tests.console.running import Up
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(0)]
 
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 SECONDS = 600.0 if FULL else 20.0
 WITHOUT = "" if FULL else "spark,interactive"
-WARM_LIMIT_S = 300.0
+WARM_S = 75.0
 PAGE_BAR_S, READ_BAR_S = 1.0, 90.0
 BOMB_ROWS = 50_000_000
 DEEP = [
@@ -65,7 +65,7 @@ def up(lake: Path) -> Iterator[Up]:
     home = lake.parent / "home"
     with running.running(home, running.free_port(), "--no-sample", LEVEE_UP_WITHOUT=WITHOUT) as made:
         parts = ("light", "interactive") if FULL else ("light",)
-        assert wait_until(lambda: all(made.health()[1][p]["state"] == "ready" for p in parts), WARM_LIMIT_S)
+        wait_for(lambda: all(made.health()[1][p]["state"] == "ready" for p in parts), "the parts are ready", WARM_S)
         yield made
 
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from console.supervisor.leftovers import wait_until
 from console.supervisor.pids import start_ticks
 from tests.console import running
 from tests.console.running import Up
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(0)]
 
 FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 ROUNDS = 60 if FULL else 3
 WITHOUT = "" if FULL else "spark,interactive"
-LIMIT_S = 300.0
+QUIET_S = 75.0
 VICTIMS = ("web", "light", "dispatcher", "redis", "postgres", *(("spark", "interactive") if FULL else ()))
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
@@ -64,11 +64,11 @@ def unchanged(home: Path, secret: str | None) -> str:
 
 def survives_the_loss_of(up: Up, victim: str) -> None:
     """The program is started anew, and everything is ready again."""
-    assert wait_until(lambda: all_ready(up), LIMIT_S), up.health()
+    wait_for(lambda: all_ready(up), "everything is ready", QUIET_S, up.health)
     pid = up.pids()[victim]
     os.kill(pid, signal.SIGKILL)
-    assert wait_until(lambda: up.pids().get(victim, pid) != pid, LIMIT_S), up.pids()
-    assert wait_until(lambda: all_ready(up), LIMIT_S), up.health()
+    wait_for(lambda: up.pids().get(victim, pid) != pid, f"{victim} is started again", QUIET_S, up.pids)
+    wait_for(lambda: all_ready(up), "everything is ready again", QUIET_S, up.health)
 
 
 def all_ready(up: Up) -> bool:

@@ -22,7 +22,8 @@ import pytest
 from deltalake import DeltaTable
 
 from console.supervisor.pids import start_ticks
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(0)]
 
@@ -30,7 +31,7 @@ FULL = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 KILLS = 50 if FULL else 1
 ROWS = 5  # of one file
 STREAMS, INTERVAL_S, LASTS_S = (10, 30, 3_600) if FULL else (3, 10, 25)
-LIMIT_S = 600.0 if FULL else 240.0  # a JVM that starts beside other work takes minutes
+QUIET_S = 150.0 if FULL else 60.0  # a round, with the start of its JVM
 TIMING = {
     "lease": 5.0, "heartbeat": 1.0, "watch": 0.2, "reconcile": 0.5, "wake": 0.5, "cancel_grace": 4.0, "unproven": 3.0,
     "run_limit": 600.0, "preview_limit": 600.0,
@@ -58,14 +59,15 @@ def test_a_stream_killed_at_random_loses_and_doubles_nothing(instance):
     written = drop(landing, 0, 4)
     made = instance.ask("stream", name="clicks", source=str(landing), target=str(target), interval="10s")
     for number in range(KILLS):
-        wait_for(lambda: go_on(instance, made["stream"]) or running(instance), LIMIT_S, instance.tail)
+        wait_for(lambda: go_on(instance, made["stream"]) or running(instance), "a round runs", QUIET_S, instance.tail)
         written = drop(landing, written, chance.randint(1, 4))
         time.sleep(chance.uniform(0, 6))
         killed = kill_one(instance, chance)
         print(f"kill {number + 1}: {killed}", flush=True)
     wait_for(
         lambda: go_on(instance, made["stream"]) or ids(target) == list(range(written)),
-        LIMIT_S,
+        "all rows have arrived",
+        QUIET_S,
         lambda: (told(target, written), story(instance)),
     )
     assert batches_are_the_logs(instance, target)
@@ -78,14 +80,19 @@ def test_one_worker_keeps_several_streams_at_their_interval(instance):
         drop(landing, 0, 1)
         asked = {"source": str(landing), "target": str(instance.lake / f"kept{number}"), "interval": f"{INTERVAL_S}s"}
         instance.ask("stream", name=f"kept{number}", **asked)
-    wait_for(lambda: all(ids(instance.lake / f"kept{n}") for n in range(STREAMS)), LIMIT_S, instance.tail)
+    wait_for(
+        lambda: all(ids(instance.lake / f"kept{n}") for n in range(STREAMS)),
+        "every stream has written its first rows",
+        QUIET_S,
+        instance.tail,
+    )
     until, written, late = time.monotonic() + LASTS_S, ROWS, []
     while time.monotonic() < until:
         for landing in places:
             drop(landing, written, 1)
         written, dropped = written + ROWS, time.monotonic()
         waiting = list(range(STREAMS))
-        wait_for(lambda: arrived(instance, written, waiting), LIMIT_S, instance.tail)  # noqa: B023 (called before the loop goes on)
+        wait_for(lambda: arrived(instance, written, waiting), "the new rows have arrived", QUIET_S, instance.tail)  # noqa: B023 (called before the loop goes on)
         late.append(time.monotonic() - dropped)
         time.sleep(max(0.0, dropped + INTERVAL_S - time.monotonic()))
     late.sort()
@@ -162,7 +169,10 @@ def story(instance: Instance) -> list[tuple[Any, ...]]:
 def batches_are_the_logs(instance: Instance, target: Path) -> bool:
     """Every version that the stream committed is a batch in its rows, once."""
     wait_for(
-        lambda: not instance.rows("select 1 from jobs_streamround where booked_at is null"), LIMIT_S, instance.tail
+        lambda: not instance.rows("select 1 from jobs_streamround where booked_at is null"),
+        "every round is booked",
+        QUIET_S,
+        instance.tail,
     )
     versions = [
         version for (version,) in instance.rows("select version from jobs_streambatch where version is not null")

@@ -12,7 +12,7 @@ from console.cli.exits import Exit
 from jobs.models import Job
 from tests.console.cli.reference import PAGE
 from tests.jobs import small_delta
-from tests.jobs.instance import wait_for
+from tests.patience import wait_for
 
 BIN = Path(__file__).parents[3] / ".venv" / "bin"
 Pipeline = Callable[..., "subprocess.Popen[str]"]
@@ -44,7 +44,7 @@ def pipeline(olga, sales: str, tmp_path: Path) -> Iterator[Pipeline]:
 
 def waiting_job() -> str:
     """The id of the job that the script has opened."""
-    return str(wait_for(lambda: Job.objects.filter(state="previewing").first()).pk)
+    return str(wait_for(lambda: Job.objects.filter(state="previewing").first(), "a job is being previewed").pk)
 
 
 def test_it_ends_well_once_the_delete_was_approved_and_has_run(pipeline, anna, sales, worker):

@@ -35,6 +35,7 @@ from tests.console import running
 from tests.console.audit.making import sealed
 from tests.factories import lakes
 from tests.jobs import small_delta
+from tests.patience import limit
 
 pytestmark = [pytest.mark.servers, pytest.mark.django_db(transaction=True)]
 QUERY = "3f1f2f6e-0000-4000-8000-000000000001"
@@ -59,7 +60,7 @@ def manage(elsewhere, *arguments):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=limit(75),
     )
 
 

@@ -32,6 +32,7 @@ from jobs.models import Attempt, Job, JobEvent, TableLease
 from jobs.worker.claims import Holder, claim_run
 from tests import factories
 from tests.jobs import fake_table
+from tests.patience import limit
 
 
 @pytest.fixture(autouse=True)
@@ -380,7 +381,7 @@ def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
     assert worker.poll() is None
     Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now() - timedelta(seconds=120))
     assert reconcile() == 1
-    assert worker.wait(60) == -signal.SIGKILL
+    assert worker.wait(limit(15)) == -signal.SIGKILL
     reconcile()
     assert Job.objects.get().state == State.CANCELLED
 
@@ -410,7 +411,7 @@ def test_three_dispatchers_do_no_more_than_one(lake, olga):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(limit(15))
     assert [Job.objects.get(pk=j.pk).state for j in jobs] == [State.SUCCEEDED] * 3 + [State.QUEUED] * 3
     for job in jobs:
         assert JobEvent.objects.filter(job=job).exclude(kind="running").count() == 2

@@ -26,10 +26,10 @@ from tables.models import Table
 from tests import factories
 from tests.factories import lakes
 from tests.jobs.dispatcher.test_reconcile import commit_for, dead_holder, lost
-from tests.jobs.instance import wait_for
 from tests.jobs.schedules.conftest import YEARLY, make_due, outcomes
 from tests.jobs.streams.test_silent_sources import Impatient
 from tests.jobs.test_late import failed
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_wakes")]
 
@@ -83,7 +83,7 @@ def stores():
     made = Stores()
     made.looks = Impatient(2, 60.0)
     yield made
-    wait_for(lambda: not under_way(made))
+    wait_for(lambda: not under_way(made), "nobody asks the stores")
 
 
 @pytest.fixture(params=[silent_store, hung_mount])
@@ -103,7 +103,7 @@ def under_way(stores):
 def speaks_again(away, stores):
     assert under_way(stores)
     away.speaks.set()
-    wait_for(lambda: not under_way(stores))
+    wait_for(lambda: not under_way(stores), "nobody asks the stores")
 
 
 def row(job):

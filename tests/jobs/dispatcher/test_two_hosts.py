@@ -12,7 +12,8 @@ import pytest
 
 from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
-from tests.jobs.instance import Instance, opened, wait_for
+from tests.jobs.instance import Instance, opened
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.servers
 
@@ -32,7 +33,7 @@ def instance():
             for host in HOSTS:
                 made.add_worker(f"spark-{host}", around=(*ALONE, "sh", "-c", 'hostname "$0" && exec "$@"', host))
             for host in HOSTS:
-                wait_for(partial(is_ready, made, host), told=made.tail)
+                wait_for(partial(is_ready, made, host), "the host's worker is ready", told=made.tail)
             yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -71,20 +72,22 @@ def test_a_frozen_host_is_not_taken_for_dead_and_its_commit_is_found(instance):
     table = instance.table("frozen")
     instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "self"})
     job = instance.ask("append", path=str(table))["job"]
-    wait_for(lambda: instance.fired, told=lambda: instance.story(job))
+    instance.wait_fired()
     host = host_of(instance, job)
     after = instance.ask("append", path=str(table))["job"]
     assert instance.wait_state(job)["state"] == "stale", instance.story(job)
     instance.wait_state(after, "succeeded")
     assert list(fake_table.marks(table)) == [after]
     os.killpg(group_of(instance, host), signal.SIGCONT)
-    wait_for(lambda: instance.job(job)["version"] is not None, told=lambda: instance.story(job))
+    wait_for(lambda: instance.job(job)["version"] is not None, "the commit is known", told=lambda: instance.story(job))
     (other,) = set(HOSTS) - {host}
     assert attempts(instance, job) == [(host, True)]
     assert attempts(instance, after) == [(other, True)]
     assert instance.job(job)["state"] == "stale", "who comes back has nothing to say of it any more"
     assert fake_table.rows(table) == 2
-    wait_for(lambda: truth.mismatches(instance) == [], told=lambda: truth.mismatches(instance))
+    wait_for(
+        lambda: truth.mismatches(instance) == [], "job rows and table agree", told=lambda: truth.mismatches(instance)
+    )
 
 
 def test_a_host_that_dies_unseen_leaves_its_job_stale_and_the_other_host_at_work(instance):

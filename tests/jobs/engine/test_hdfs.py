@@ -36,6 +36,7 @@ from tables.deltalog.rules.schema import parse_schema
 from tables.sync import log_access
 from tests.hdfs import Directory
 from tests.jobs.engine.test_s3 import parquet
+from tests.patience import limit
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 STRUCT = {"type": "struct", "fields": [
@@ -206,7 +207,7 @@ class Hung:
         wakes = self.wakes if self.made <= self.silent else None
 
         def told(path: str) -> str:
-            assert wakes is None or wakes.wait(60)
+            assert wakes is None or wakes.wait(limit(15))
             return path
 
         return SimpleNamespace(get_file_info=told)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import limit
+
 
 def ports_of(pid: int) -> list[int]:
     """The TCP ports that a process listens on."""
@@ -25,8 +27,8 @@ def asked_by_a_stranger(port: int) -> bytes:
     """What comes back for a request of Spark's own protocol, by somebody without the secret."""
     body = b"\x01\x02 a question of a stranger"
     frame = struct.pack(">bqi", 3, 7, len(body)) + body
-    with socket.create_connection(("127.0.0.1", port), 10) as stranger:
-        stranger.settimeout(10)
+    with socket.create_connection(("127.0.0.1", port), limit(2.5)) as stranger:
+        stranger.settimeout(limit(2.5))
         stranger.sendall(struct.pack(">q", len(frame) + 8) + frame)
         try:
             return stranger.recv(65536)

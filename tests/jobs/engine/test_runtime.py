@@ -10,6 +10,7 @@ import pytest
 
 from jobs.engine.processes import identify, start_ticks
 from jobs.engine.runtime import Runtime
+from tests.patience import limit
 
 spark = [pytest.mark.spark]
 ROOT = Path(__file__).parents[3]
@@ -39,7 +40,7 @@ def run(tmp_path, body):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=limit(75),
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-import time
 
 import pytest
 from delta.tables import DeltaTable
@@ -16,6 +15,7 @@ from jobs.engine.runtime import DROPPED_FUNCTIONS
 from jobs.engine.session import TXN_APP_ID, USER_METADATA, job_session
 from tests.factories import lakes
 from tests.jobs.engine.fixtures import MEMORY_BYTES
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -67,13 +67,6 @@ def test_functions_that_call_java_are_gone(sql, name):
     assert caught.value.failure.condition == "UNRESOLVED_ROUTINE"
 
 
-def wait_until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition was not met in time"
-        threading.Event().wait(0.05)
-
-
 def test_cancel_ends_one_tag_and_spares_the_others(engine, runtime):
     ours, other = Marks("cancel-ours", 1, None), Marks("cancel-other", 1, None)
     outcome = {}
@@ -89,11 +82,11 @@ def test_cancel_ends_one_tag_and_spares_the_others(engine, runtime):
     for thread in threads.values():
         thread.start()
     try:
-        wait_until(lambda: engine.progress(ours.tag) and engine.progress(other.tag))
+        wait_for(lambda: engine.progress(ours.tag) and engine.progress(other.tag), "both jobs have tasks", 15.0)
         done, total = engine.progress(ours.tag)
         assert 0 <= done <= total
         engine.cancel(ours.tag)
-        wait_until(lambda: not threads[ours.job].is_alive())
+        wait_for(lambda: not threads[ours.job].is_alive(), "the cancelled job's thread ends", 15.0)
         assert isinstance(outcome[ours.job], EngineCancelled)
         assert threads[other.job].is_alive()
     finally:
@@ -136,13 +129,13 @@ def test_tasks_that_go_on_after_a_cancel_are_seen_until_they_end(engine, runtime
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: engine.busy(marks.tag) and searches(runtime))
+    wait_for(lambda: engine.busy(marks.tag) and searches(runtime), "both search", 15.0)
     while thread.is_alive():
         engine.cancel(marks.tag)
         thread.join(0.1)
     assert outcome
     assert engine.busy(marks.tag)
-    wait_until(lambda: not engine.busy(marks.tag), 240)
+    wait_for(lambda: not engine.busy(marks.tag), "the tasks have ended", 60.0)
 
 
 def test_the_heap_holds_the_logs_of_a_bounded_number_of_tables(runtime, tmp_path):

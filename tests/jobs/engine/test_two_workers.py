@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.engine.deltas import FEED, ids, make
+from tests.patience import limit
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]
 
@@ -31,7 +32,7 @@ def other(tmp_path):
 
     yield start
     for process in started:
-        process.communicate("\n\n", timeout=300)
+        process.communicate("\n\n", timeout=limit(75))
 
 
 def heard(process):

@@ -27,7 +27,7 @@ from tables.sync import log_access
 from tests import factories
 from tests.jobs import fake_table, scripted
 from tests.jobs.append import inspection
-from tests.jobs.instance import wait_for
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -196,7 +196,7 @@ def test_nobody_is_told_that_nothing_is_committed_while_it_is(orders, olga, engi
 
     def after(report):
         report.point(Point.COMMIT_VISIBLE)
-        wait_for(lambda: "committed" in Job.objects.get(pk=job.pk).progress)
+        wait_for(lambda: "committed" in Job.objects.get(pk=job.pk).progress, "the commit is reported")
         tell(job)
         cancel_while_it_runs(job)
 
@@ -398,11 +398,11 @@ def test_missing_executors_are_said_once_and_taken_back_when_they_come(orders, o
         shown.append((row.progress.get("stage"), queries.state_sentence(row)))
 
     def waits(report):
-        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"))
+        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"), "the job says what it waits for")
         show()
         threading.Event().wait(0.3)  # it isn't said again
         engine.executors = True
-        wait_for(lambda: "waiting" not in Job.objects.get(pk=job.pk).progress)
+        wait_for(lambda: "waiting" not in Job.objects.get(pk=job.pk).progress, "it waits no more")
         show()
 
     engine.before = waits
@@ -425,7 +425,7 @@ def test_a_cancel_ends_a_run_that_waits_for_executors(orders, olga, engine, quic
     job = factories.job_on(orders, olga)
 
     def cancelled(report):
-        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"))
+        wait_for(lambda: Job.objects.get(pk=job.pk).progress.get("waiting"), "the job says what it waits for")
         cancel_while_it_runs(Job.objects.get(pk=job.pk))
         engine.wait_for_cancel(report)
 
@@ -483,7 +483,7 @@ def test_the_lease_is_kept_until_the_end_is_recorded(orders, olga, engine, quick
 
     def slow(table):
         before = lease_until(job)
-        wait_for(lambda: lease_until(job) > before)
+        wait_for(lambda: lease_until(job) > before, "the lease is renewed")
         seen.append(True)
 
     monkeypatch.setattr(log_access, "sync", slow)
@@ -597,7 +597,9 @@ def test_progress_names_the_stages(orders, olga, engine, quick):
     seen = []
 
     def looks(report):
-        seen.append(wait_for(lambda: (progress := Job.objects.get().progress).get("total") and progress))
+        seen.append(
+            wait_for(lambda: (progress := Job.objects.get().progress).get("total") and progress, "progress is written")
+        )
 
     engine.before = looks
     factories.job_on(orders, olga)

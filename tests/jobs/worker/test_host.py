@@ -16,7 +16,7 @@ from jobs.worker.claims import claim_run
 from jobs.worker.host import WorkerProcess
 from tests import factories
 from tests.jobs import scripted
-from tests.jobs.instance import wait_for
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,7 +61,7 @@ def begun(timing, no_wakes, monkeypatch):
     yield begin
     for process in made:
         process.stop()
-        wait_for(partial(down, process.name), 20)
+        wait_for(partial(down, process.name), "the worker is down", 5.0)
 
 
 def down(name):
@@ -89,14 +89,14 @@ def test_it_runs_what_waits_in_the_queue_of_its_kind(orders, olga, begun, monkey
 
 def test_a_drained_worker_claims_nothing_until_it_may_again(orders, olga, begun):
     process = begun(Host(scripted.ScriptedEngine()))
-    wait_for(ready)
+    wait_for(ready, "the worker is ready")
     Worker.objects.update(drain_requested_at="2000-01-01T00:00:00Z")
-    wait_for(process.draining.is_set)
+    wait_for(process.draining.is_set, "it drains")
     job = factories.job_on(orders, olga)
     process.drain_queue()
     assert Job.objects.get(pk=job.pk).state == State.QUEUED
     Worker.objects.update(drain_requested_at=None)
-    wait_for(lambda: not process.draining.is_set())
+    wait_for(lambda: not process.draining.is_set(), "it drains no more")
     process.drain_queue()
     assert Job.objects.get(pk=job.pk).state == State.SUCCEEDED
 
@@ -113,7 +113,7 @@ def test_a_worker_that_begins_without_a_database_is_known_when_it_is_back(begun,
 
     monkeypatch.setattr(WorkerProcess, "_write_row", away)
     begun(Host(scripted.ScriptedEngine()))
-    wait_for(ready)
+    wait_for(ready, "the worker is ready")
     assert len(tries) == 3
 
 
@@ -131,7 +131,7 @@ def test_an_engine_that_does_not_start_says_why_and_ends_the_worker(begun):
     host = Broken(scripted.ScriptedEngine())
     begun(host)
     assert host.ended.wait(20)
-    wait_for(lambda: Worker.objects.filter(text="no Java here").exists())
+    wait_for(lambda: Worker.objects.filter(text="no Java here").exists(), "the worker's row says why")
     assert not ready()
 
 
@@ -146,7 +146,9 @@ def test_an_engine_whose_files_cannot_be_written_ends_the_worker_too(begun):
     host = OnAFullDisk(scripted.ScriptedEngine())
     begun(host)
     assert host.ended.wait(20)
-    wait_for(lambda: Worker.objects.filter(text__contains="No space left on device").exists())
+    wait_for(
+        lambda: Worker.objects.filter(text__contains="No space left on device").exists(), "the worker's row says why"
+    )
     assert not ready()
 
 
@@ -166,7 +168,7 @@ def test_a_read_that_breaks_ends_neither_the_worker_nor_the_waiting(olga, begun,
 def test_what_it_does_is_said_even_while_the_database_blinks(orders, olga, begun, monkeypatch):
     """The word on the workers' page must not cost the job its run."""
     process = begun(Host(scripted.ScriptedEngine()))
-    wait_for(ready)
+    wait_for(ready, "the worker is ready")
 
     def away(self):
         raise OperationalError("gone")

@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from deltalake import DeltaTable
 from tests.factories import lakes
 from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
 from tests.jobs.commands.vacuum.generated import PLAIN
-from tests.jobs.instance import Instance, opened, wait_for
-from tests.jobs.test_real_delta import SPARK_LIMIT_S, TIMING
+from tests.jobs.instance import Instance, opened
+from tests.jobs.test_real_delta import SPARK_S, TIMING
+from tests.patience import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(600)]
 HOURS = 48
@@ -35,7 +36,7 @@ def instance():
         with opened(folder, TIMING, engine="spark") as made:
             made.add_worker()
             made.add_dispatcher()
-            made.wait_ready(limit=SPARK_LIMIT_S)
+            made.wait_ready(quiet_s=SPARK_S)
             yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -117,19 +118,21 @@ _METADATA: dict[str, Any] = {
 _PROTOCOL = (PLAIN, {"metaData": _METADATA})
 
 
+def seen_of(instance: Instance, job: str) -> object:
+    return instance.story(job), instance.error(job), instance.tail()
+
+
 def killed_half_way(instance: Instance) -> tuple[OldTable, str]:
     """A table of which a vacuum has deleted some files, and its job, which has ended."""
     for files in SIZES:
         table = OldTable(instance.lake / f"files_{files}", files)
-        instance.wait_ready(limit=SPARK_LIMIT_S)
+        instance.wait_ready(quiet_s=SPARK_S)
         jvm = instance.victims()["jvm"]
         job = instance.ask("vacuum", path=str(table.path), hours=HOURS)["job"]
-        until = time.monotonic() + SPARK_LIMIT_S
-        while not table.is_being_deleted():
-            time.sleep(0.0005)
-            assert time.monotonic() < until, (instance.story(job), instance.error(job), instance.tail())
+        told = partial(seen_of, instance, job)
+        wait_for(table.is_being_deleted, "the vacuum deletes files", SPARK_S, told, every_s=0.0005)
         os.kill(jvm, signal.SIGKILL)
-        instance.wait_state(job, limit=SPARK_LIMIT_S)
+        instance.wait_state(job, quiet_s=SPARK_S)
         if table.left() and table.operations() == ["VACUUM START"]:
             return table, job
     raise AssertionError(f"no kill came before the end of a vacuum of {SIZES} files")
@@ -163,9 +166,14 @@ def test_a_jvm_killed_between_start_and_end_leaves_a_job_that_says_what_is_gone_
 
 def finish(instance: Instance, table: OldTable, left: int) -> None:
     """A second vacuum deletes what is left."""
-    instance.wait_ready(limit=SPARK_LIMIT_S)
+    instance.wait_ready(quiet_s=SPARK_S)
     job = instance.ask("vacuum", path=str(table.path), hours=HOURS)["job"]
-    wait_for(lambda: instance.job(job)["finished_at"], SPARK_LIMIT_S, lambda: (instance.story(job), instance.tail()))
+    wait_for(
+        lambda: instance.job(job)["finished_at"],
+        "the job has ended",
+        SPARK_S,
+        lambda: (instance.story(job), instance.tail()),
+    )
     details = result_of(instance, job)["details"]
     assert (instance.job(job)["state"], details["files"], details["remaining"]) == ("succeeded", left, 0)
     assert table.left() == []
