@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,7 +168,6 @@ def test_a_silent_name_node_is_waited_for_once_and_left_alone_for_a_while(
     scans.scan_root(root.pk)
     addition = bulk_additions.request(admin, root)
     with on_hdfs.cluster.silent():
-        begin = time.monotonic()
         assert "the name node doesn’t answer" in failed(admin, on_hdfs.uri)
         assert not bulk_additions.work_next()
         assert Finding.objects.filter(addition=addition, refusal="").count() == 1
@@ -177,7 +175,6 @@ def test_a_silent_name_node_is_waited_for_once_and_left_alone_for_a_while(
             with pytest.raises(StorageError, match="doesn’t answer, a moment ago"):
                 HdfsStorage(place)
         assert "the name node doesn’t answer" in str(scans.scan_root(root.pk)["stopped"])
-        assert time.monotonic() - begin < 10
     table = additions.add_table(admin, place).table
     assert (table.sync_error, table.version) == ("", 0)
 
