@@ -12,7 +12,7 @@ PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates
 	tests/jobs/commands/restore/test_spark.py tests/jobs/engine/test_swaps.py \
 	tests/console/test_full_disk.py
 # Guards that read files alone: a second each, so they are asked first.
-GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses clocks docs pictures readers rooms settings templates tracked_files))
+GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses clocks docs patience pictures readers rooms settings templates tracked_files))
 
 .DEFAULT_GOAL := help
 .PHONY: help run cluster setup test test-all ready test-fast check bench soak docs format lock compose-secrets audit-dependencies sbom clean
