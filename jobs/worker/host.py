@@ -58,6 +58,8 @@ class WorkerProcess:
         self.draining = threading.Event()
         self._ready = threading.Event()
         self._failed: str = ""
+        self._saying = threading.Lock()  # one thread's word at a time, and none after "down"
+        self._is_down = False
         self._engine: Engine | None = None
         self._doing: dict[int, str] = {}
         self._answered = time.monotonic()  # when the engine last answered
@@ -171,6 +173,11 @@ class WorkerProcess:
             connection.close()
 
     def _say_condition(self) -> None:
+        with self._saying:
+            if not self._is_down:
+                self._write_condition()
+
+    def _write_condition(self) -> None:
         identity = self.host.identity() if self.host else None
         Worker.objects.filter(name=self.name, pid=os.getpid()).update(
             condition=self._condition(),
@@ -197,9 +204,11 @@ class WorkerProcess:
 
     def _say_down(self) -> None:
         try:
-            Worker.objects.filter(name=self.name, pid=os.getpid()).update(
-                condition=Worker.Condition.DOWN, text="stopped"
-            )
+            with self._saying:
+                self._is_down = True
+                Worker.objects.filter(name=self.name, pid=os.getpid()).update(
+                    condition=Worker.Condition.DOWN, text="stopped"
+                )
         except (OperationalError, InterfaceError) as error:
             log.warning("stop_not_recorded", worker=self.name, error=str(error).split("\n")[0])
         connection.close()

@@ -123,6 +123,15 @@ def test_a_jvm_that_died_in_idle_costs_no_attempt(orders, olga, begun):
     assert host.ended.wait(20), "a worker without its JVM is of no use: it ends itself"
 
 
+def test_a_word_that_comes_late_leaves_the_worker_down(begun):
+    """As from the thread that starts the engine, when the worker is stopped meanwhile."""
+    process = begun(Host(scripted.ScriptedEngine()))
+    process.stop()
+    wait_for(partial(down, process.name), "the worker is down")
+    process._try_to_say_condition()
+    assert down(process.name)
+
+
 def test_an_engine_that_does_not_start_says_why_and_ends_the_worker(begun):
     class Broken(Host):
         def start(self):
