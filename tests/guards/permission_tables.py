@@ -1,14 +1,16 @@
-"""docs/permissions.md, from the code: `.venv/bin/python -m tests.guards.permission_tables > docs/permissions.md`."""
+"""docs/permissions.md, from the code: `make pages` writes it."""
 
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
+
+from console.supervisor.tools import PROJECT
 
 if TYPE_CHECKING:
     from tests.guards.routes import Route
 
+PAGE = PROJECT / "docs" / "permissions.md"
 HEAD = """# Permissions
 
 Nobody bypasses these tables: there is no superuser. A role is granted on a scope (everything, a root, a table) and
@@ -72,4 +74,4 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     django.setup()
-    sys.stdout.write(render())
+    PAGE.write_text(render())

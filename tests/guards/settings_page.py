@@ -1,11 +1,11 @@
-"""docs/settings.md, from the code: `.venv/bin/python -m tests.guards.settings_page > docs/settings.md`."""
+"""docs/settings.md, from the code: `make pages` writes it."""
 
 from __future__ import annotations
 
-import sys
-
 from console.base.known_settings import SETTINGS, Setting
+from console.supervisor.tools import PROJECT
 
+PAGE = PROJECT / "docs" / "settings.md"
 HEAD = """# Settings
 
 Levee reads its settings from the environment, once, when a process starts. An empty value is an unset one. If a setting can't be used,
@@ -36,4 +36,4 @@ def _row(setting: Setting) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    PAGE.write_text(render())

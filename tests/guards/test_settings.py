@@ -1,20 +1,13 @@
-"""Each setting stands in the one table, and docs/settings.md is that table."""
+"""Each setting stands in the one table; test_generated_pages.py says that docs/settings.md is that table."""
 
 import re
 from pathlib import Path
 
 from console.base.known_settings import NAMES, OF_TESTS, OF_THE_COMMAND_LINE, SETTINGS
-from tests.guards.settings_page import render
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "settings.md"
 TABLE = ROOT / "console" / "base" / "known_settings.py"
 READ = re.compile(r"""(?:given\[|values\.get\(|environ(?:\.get\(|\[)|= )"(LEVEE_\w+)\"""")
-
-
-def test_the_page_of_settings_says_what_the_table_says():
-    again = ".venv/bin/python -m tests.guards.settings_page > docs/settings.md"
-    assert render() == PAGE.read_text(), f"after a look at the difference: {again}"
 
 
 def read_by_code():
