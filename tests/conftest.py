@@ -14,6 +14,8 @@ import pytest
 import redis
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from hypothesis import HealthCheck, settings
+from whitenoise import WhiteNoise
+from whitenoise.responders import StaticFile
 
 from console.supervisor.home import Home
 from tests import servers
@@ -55,6 +57,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     is_heavy = any(item.get_closest_marker(name) for name in HEAVY)
     for name, value in (DEAR if is_heavy else CHEAP).items():
         setattr(Argon2PasswordHasher, name, value)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_once() -> Iterator[None]:
+    """Each client of a test loads the middlewares anew, and WhiteNoise would make up the headers of two hundred files each time."""
+    make = WhiteNoise.get_static_file
+    known: dict[tuple[Any, ...], StaticFile] = {}
+
+    def made(self: WhiteNoise, path: str, url: str, stat_cache: dict[str, os.stat_result] | None = None) -> StaticFile:
+        changed = stat_cache[path].st_mtime_ns if stat_cache else None
+        asked = (path, url, changed, self.max_age, self.allow_all_origins, self.charset)
+        if changed is None or asked not in known:
+            known[asked] = make(self, path, url, stat_cache)
+        return known[asked]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoise, "get_static_file", made)
+        yield
 
 
 @pytest.fixture(scope="session")

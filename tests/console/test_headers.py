@@ -122,7 +122,14 @@ def test_links_lead_to_the_public_address_by_whatever_name_one_came(viewer, sett
     assert answer.json()["next"].startswith(f"{PUBLIC}{API}/tables?")
 
 
-@pytest.mark.parametrize(("public", "warnings"), [("", 4), (PUBLIC, 0), (f"{PUBLIC}/levee", 0)])
+@pytest.mark.parametrize(
+    ("public", "warnings"),
+    [
+        pytest.param("", 4, marks=pytest.mark.dear),
+        (PUBLIC, 0),
+        pytest.param(f"{PUBLIC}/levee", 0, marks=pytest.mark.dear),
+    ],
+)
 def test_djangos_check_of_a_deployment_finds_nothing_once_the_address_is_known(public, warnings):
     done = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy"],

@@ -1,6 +1,7 @@
 """Requests that nobody would write, against every operation of the OpenAPI document: no server error, no undocumented answer (F12)."""
 
 import json
+import os
 import re
 from urllib.parse import quote, urlencode
 
@@ -18,6 +19,7 @@ from tests.clients import Caller, browser, caller
 
 pytestmark = pytest.mark.django_db
 
+EXAMPLES = 100 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 20  # of each operation
 TEXTS = st.one_of(
     st.text(max_size=30),
     st.sampled_from(
@@ -134,7 +136,7 @@ def test_it_answers_anything_as_documented(document, path, method, operation, la
     addresses = {filled(path, known) for known in (ids, ids | {"root_id": bucket().pk})}
     documented = set(operation["responses"])
 
-    @settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(["all", "all", *ROLES]), st.sampled_from(sorted(addresses)), request_of(document, operation))
     def answers(role, address, asked):
         client, (query, body) = clients[role], asked

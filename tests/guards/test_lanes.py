@@ -23,6 +23,7 @@ def test_heavy(number):
 WALK = "tests/jobs/engine/test_log_witness.py::test_a_random_walk_of_spark_is_read_alike"
 
 
+@pytest.mark.dear
 def test_the_heavy_tests_of_a_file_share_a_process(tmp_path: Path) -> None:
     log = tmp_path / "processes"
     (tmp_path / "test_heavy.py").write_text(HEAVY.format(log=str(log)))
@@ -40,6 +41,7 @@ def test_the_heavy_tests_of_a_file_share_a_process(tmp_path: Path) -> None:
     assert len(set(processes)) == 1
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("size", "is_there"), [("", False), ("full", True)])
 def test_a_long_test_is_collected_at_full_size_only(size: str, is_there: bool) -> None:
     listed = subprocess.run(

@@ -1,5 +1,6 @@
 """Jobs against a small pure model: whatever order people, workers, deaths and dispatchers come in, the two agree."""
 
+import os
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from tests import factories
 
 TABLES = 2
 PLACE = Path("/nowhere")
+EXAMPLES = 300 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 30  # of up to 50 steps
 steps = 0
 
 
@@ -301,7 +303,11 @@ def test_jobs_do_what_the_model_says(tmp_path, monkeypatch, no_wakes):
     monkeypatch.setattr(endings, "committed", committed)
     monkeypatch.setattr(rounds, "proven_dead", dead)
     quick = settings(
-        max_examples=60, stateful_step_count=50, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES,
+        stateful_step_count=50,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(Jobs, settings=quick)
-    assert steps >= 2_000, steps
+    assert steps >= EXAMPLES * 33, steps

@@ -36,7 +36,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-STEPS = 20_000 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 2_000
+STEPS = 20_000 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 1_000
 NAMES = ["olga", "otto", "anna", "ben", "cora", "dora"]
 numbers = itertools.count(1)
 done = 0

@@ -295,6 +295,17 @@ HUGE = {
 }
 
 
+# The rest of each kind, which takes seconds to read.
+DEAR = (
+    "half a million unknown actions", "half a million domains", "a million bad lines", "paths of 7 MB", "domains with texts of 7 MB",
+    "parsed statistics", "paths",
+)  # fmt: skip
+
+
+def named(cases):
+    return [pytest.param(name, marks=pytest.mark.dear if name in DEAR else ()) for name in cases]
+
+
 SOUND = ("8 MB of wide characters", "paths of 7 MB", "partition values of 7 MB")
 
 
@@ -339,7 +350,7 @@ UNFOLDING: dict[str, Callable[[], pa.Table]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNFOLDING)
+@pytest.mark.parametrize("name", named(UNFOLDING))
 def test_a_checkpoint_that_unfolds_takes_less_than_200_mb(writer, target, name):
     writer.create(add("a"))
     writer.commit(1, info(), add("good"))
@@ -398,7 +409,7 @@ def sync_apart(writer, target):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", HUGE)
+@pytest.mark.parametrize("name", named(HUGE))
 def test_a_huge_commit_takes_less_than_200_mb(writer, target, name):
     writer.create(add("a"))
     HUGE[name](writer.file(1))

@@ -86,7 +86,7 @@ def by_spark(spark, path):
         pytest.param("id < 13", NAMES, id="names"),
     ],
 )
-def test_rows_come_back_and_are_proven(spark, delete, restore, tmp_path, predicate, properties):
+def test_rows_come_back_and_are_proven(spark, delete, restore, marks, tmp_path, predicate, properties):
     path = make(spark, tmp_path / "t", properties)
     delete(path, predicate)
     assert by_spark(spark, path) != list(range(40))
@@ -96,12 +96,6 @@ def test_rows_come_back_and_are_proven(spark, delete, restore, tmp_path, predica
     assert (result.details["proven"], result.details["rows"]) == (True, 40)
     assert result.operation_parameters["version"] == "0"
     assert "numRestoredFiles" in result.operation_metrics
-
-
-def test_the_commit_carries_the_mark(spark, delete, restore, marks, tmp_path):
-    path = make(spark, tmp_path / "t")
-    delete(path, "id = 3")
-    restore(path, 0)
     assert marks.job in actions(path, "commitInfo")[-1]["userMetadata"]
 
 
