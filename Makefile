@@ -8,14 +8,15 @@ SETUP := $(PYTHON) -m console.setup --for
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Tests that prove the same as every day, at full size.
-PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
+PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/test_machine.py tests/guards/test_generated_requests.py \
+	tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
 	tests/jobs/commands/restore/test_spark.py tests/jobs/engine/test_swaps.py \
 	tests/console/test_full_disk.py
 # Guards that read files alone: a second each, so they are asked first.
-GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses clocks docs patience pictures readers rooms settings templates tracked_files))
+GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses clocks docs generated_pages patience pictures readers rooms settings templates tracked_files))
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster setup test test-all ready test-fast check bench soak docs format lock compose-secrets audit-dependencies sbom clean
+.PHONY: help run cluster setup test test-all ready weights test-fast check bench soak docs pages format lock compose-secrets audit-dependencies sbom clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,21 +32,24 @@ cluster: ## Start the parts of docker-compose.yml on this machine, a Spark clust
 setup: ## Find or install everything that running and testing need, and start nothing
 	@$(SETUP) test
 
-test: ## Run the gate: every light test, then the heavy ones that hold a promise (half an hour on two cores)
+test: ## Run the gate: every light test, then the heavy ones that hold a promise (20 minutes on two cores)
 	@$(SETUP) test
 	@$(BIN)/python -m tests.gate --workers $(WORKERS)
 
-test-all: ## Run all tests: Spark, browser, whole processes, clusters, HDFS, soaks and benches at their tiny size
+test-all: ## Run all tests, clusters, HDFS, soaks and benches at their tiny size too; goes on where it was stopped
 	@$(SETUP) test
-	@$(PYTEST) -n $(WORKERS)
+	@$(BIN)/python -m tests.gate.whole
 
 ready: ## Run .ci/run on HEAD in a clean clone beside two busy processes; keeps its test-results/gate.json
 	@$(SETUP) test
 	@$(BIN)/python -m tests.gate.ready
 
+weights: ## Balance the two halves of the light tests by what the last `make test` has measured
+	@$(BIN)/python -m tests.gate.weights
+
 test-fast: ## Run the tests that need neither Spark nor a browser nor whole processes
 	@$(SETUP) test
-	@$(PYTEST) -n $(WORKERS) -m "not spark and not browser and not servers"
+	@$(PYTEST) -n $(WORKERS) -m "not spark and not browser and not servers and not dear"
 
 check: ## Check style, types, known holes, borders between the parts, guards that read files alone, and that no migration is missing
 	@$(SETUP) check
@@ -72,6 +76,11 @@ docs: ## Build the help and take the pictures of docs/ that are out of date; PIC
 	@$(SETUP) test
 	@$(BIN)/python -m tests.pictures $(PICTURES)
 	@$(SETUP) test
+
+pages: ## Write the pages of docs/ that are made from code: permissions and settings
+	@$(SETUP) check
+	@$(BIN)/python -m tests.guards.permission_tables
+	@$(BIN)/python -m tests.guards.settings_page
 
 format: ## Put Python files into the house style
 	@$(SETUP) check

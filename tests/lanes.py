@@ -28,6 +28,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(item.location[0]))
 
 
+def lane_of(item: pytest.Item) -> str:
+    """The name that a heavy test's file shares with others, or its file."""
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else item.location[0]
+
+
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> object:
     """A test may take as much longer as its waits may."""

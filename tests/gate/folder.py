@@ -18,9 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from console.supervisor.pids import start_ticks
+from console.supervisor.tools import PROJECT
 from tests.processes import started_for
 
 PREFIX = "lvg-"
+RESULTS = PROJECT / "test-results"
 LOCK = "lock"
 GONE_LIMIT_S = 20.0
 MOUNTS = Path("/proc/self/mounts")

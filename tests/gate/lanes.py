@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from console.supervisor.tools import PROJECT
 from tests.gate import folder, record
@@ -31,7 +32,10 @@ class Lane:
 
 @dataclass(slots=True)
 class Result:
-    """What became of a lane. `failed` and `unfinished` (never ran, or its process died in it) go by test id; `code` is pytest's."""
+    """What became of a lane. `failed` and `unfinished` (never ran, or its process died in it) go by test id; `code` is pytest's.
+
+    `took` has the seconds of each file.
+    """
 
     lane: Lane
     code: int
@@ -41,6 +45,7 @@ class Result:
     failed: dict[str, str] = field(default_factory=dict)
     unfinished: list[str] = field(default_factory=list)
     died_in: str | None = None
+    took: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_green(self) -> bool:
@@ -87,6 +92,8 @@ def result_of(lane: Lane, code: int, seconds: float, written: Path) -> Result:
         if "ended" in line:
             ended.add(line["ended"])
             _count(found, line)
+            file = line["ended"].partition("::")[0]
+            found.took[file] = found.took.get(file, 0.0) + line["seconds"]
     left = [test for test in planned if test not in ended]
     found.died_in = next((test for test in left if test in began), None)
     if len(found.failed) < ENOUGH:  # else it stopped by itself
@@ -94,7 +101,7 @@ def result_of(lane: Lane, code: int, seconds: float, written: Path) -> Result:
     return found
 
 
-def _count(found: Result, line: dict[str, str]) -> None:
+def _count(found: Result, line: dict[str, Any]) -> None:
     match line["outcome"]:
         case "passed":
             found.passed += 1

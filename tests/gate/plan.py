@@ -8,7 +8,7 @@ from tests.gate.lanes import Lane
 
 # Of figures, long lives, other machines and pictures: none of their tests is in the gate but by name (tests/gate/promises.py).
 BEYOND = ("tests/bench", "tests/cluster", "tests/containers", "tests/pictures", "tests/soak")
-IS_LIGHT = "not spark and not browser and not servers"
+IS_LIGHT = "not spark and not browser and not servers and not dear"
 LIGHT_MINUTES = 10.0
 ENOUGH_OF_LIGHT = 5
 

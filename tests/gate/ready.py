@@ -58,10 +58,10 @@ def _busy() -> Iterator[None]:
 
 def _keep(results: Path) -> None:
     """The clone's verdict, where the working tree's own lies; its second tries with those of before."""
-    verdict.RESULTS.mkdir(exist_ok=True)
+    folder.RESULTS.mkdir(exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
-        shutil.copy(results / "gate.json", verdict.RESULTS)
-        with open(verdict.RESULTS / "second-tries.jsonl", "a") as kept:
+        shutil.copy(results / "gate.json", folder.RESULTS)
+        with open(folder.RESULTS / "second-tries.jsonl", "a") as kept:
             kept.write((results / "second-tries.jsonl").read_text())
 
 

@@ -5,10 +5,11 @@ A plugin of pytest: `-p tests.gate.share --share 1/2`.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import pytest
+
+from tests.gate import weights
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,18 +22,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     asked = config.getoption("--share")
     if asked:
         number, of = map(int, asked.split("/"))
-        mine = files_of((item.location[0] for item in items), number, of)
+        files = weights.of_files((item.location[0] for item in items), weights.kept())
+        mine = files_of(files, number, of)
         left_out = [item for item in items if item.location[0] not in mine]
         items[:] = [item for item in items if item.location[0] in mine]
         config.hook.pytest_deselected(items=left_out)
 
 
-def files_of(tests: Iterable[str], number: int, of: int) -> set[str]:
-    """The files of one share, given the file of each test: the largest first, each to the share that has the fewest tests so far."""
+def files_of(files: Mapping[str, float], number: int, of: int) -> set[str]:
+    """The files of one share, given how long each takes: the longest first, each to the share that has least to do so far."""
     shares: list[set[str]] = [set() for _ in range(of)]
-    sizes = [0] * of
-    for file, count in sorted(Counter(tests).items(), key=lambda each: (-each[1], each[0])):
+    sizes = [0.0] * of
+    for file, seconds in sorted(files.items(), key=lambda each: (-each[1], each[0])):
         least = sizes.index(min(sizes))
         shares[least].add(file)
-        sizes[least] += count
+        sizes[least] += seconds
     return shares[number - 1]

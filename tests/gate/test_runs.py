@@ -15,7 +15,7 @@ import pytest
 from console.supervisor.leftovers import wait_until
 from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
-from tests.gate import folder, lanes, share, verdict
+from tests.gate import folder, lanes, share, verdict, weights
 from tests.gate.lanes import Lane, Result
 from tests.gate.verdict import Verdict
 
@@ -126,13 +126,29 @@ def test_a_light_test_that_takes_its_process_with_it_is_named(suite: Suite) -> N
     assert list(suite.judged().lost) == ["light_cases.py::test_fails_once_a"]
 
 
-def test_shares_have_every_file_once_and_are_of_a_size() -> None:
-    tests = [f"file{number % 7}" for number in range(60)] + ["large"] * 30
-    shares = [share.files_of(tests, number, 2) for number in (1, 2)]
-    assert shares[0] | shares[1] == set(tests)
+def test_shares_have_every_file_once_and_take_as_long_as_each_other() -> None:
+    tests = [f"file{number % 7}" for number in range(700)] + ["long"] * 3
+    files = weights.of_files(tests, {"long": 9.0, "gone": 100.0})
+    assert files == dict.fromkeys([f"file{number}" for number in range(7)], 2.0) | {"long": 9.0}
+    shares = [share.files_of(files, number, 2) for number in (1, 2)]
+    assert shares[0] | shares[1] == set(files)
     assert shares[0] & shares[1] == set()
-    assert abs(sum(test in shares[0] for test in tests) - 45) <= 9
-    assert shares == [share.files_of(reversed(tests), number, 2) for number in (1, 2)]
+    assert shares[0] == {"long", "file5"}
+    assert shares == [share.files_of(dict(reversed(files.items())), number, 2) for number in (1, 2)]
+
+
+def test_a_run_of_tests_removes_no_verdict(pytestconfig: pytest.Config) -> None:
+    """The browser's plugin empties the folder of its output as it starts."""
+    assert (PROJECT / pytestconfig.getoption("--output")).resolve() != folder.RESULTS
+
+
+def test_how_long_files_take_is_what_their_tests_took(tmp_path: Path) -> None:
+    ended = [
+        {"ended": f"{test}", "seconds": s, "outcome": "passed"}
+        for test, s in (("a::x", 1.5), ("a::y[::]", 1), ("b::x", 2))
+    ]
+    (tmp_path / "one.jsonl").write_text("\n".join(map(json.dumps, ended)))
+    assert lanes.result_of(LIGHT, 0, 5.0, tmp_path / "one.jsonl").took == {"a": 2.5, "b": 2}
 
 
 def test_a_light_file_that_cannot_be_read_fails_the_run(suite: Suite) -> None:

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from console.supervisor.tools import PROJECT
+from tests.gate.folder import RESULTS
 from tests.gate.lanes import Lane, Result
 from tests.gate.plan import by_file
 
-RESULTS = PROJECT / "test-results"
 MOST_SECOND_TRIES = 5
 NEVER_RAN = "it never ran, because its process ended before"
 
@@ -40,8 +40,7 @@ class Verdict:
 def judged(light: Sequence[Lane], heavy: Sequence[Lane], run: Callable[[Lane], Result]) -> Verdict:
     """Runs the light lanes side by side; if they pass the heavy ones, one after another; then second tries."""
     verdict = Verdict()
-    with ThreadPoolExecutor(len(light)) as side_by_side:
-        verdict.results += side_by_side.map(run, light)
+    verdict.results += side_by_side(light, run)
     for result in verdict.results:
         verdict.lost |= _light_losses(result)
     if verdict.lost:
@@ -51,6 +50,12 @@ def judged(light: Sequence[Lane], heavy: Sequence[Lane], run: Callable[[Lane], R
     verdict.results += results
     _try_again(verdict, results, run)
     return verdict
+
+
+def side_by_side(lanes: Sequence[Lane], run: Callable[[Lane], Result]) -> list[Result]:
+    """The results in the lanes' order."""
+    with ThreadPoolExecutor(max(1, len(lanes))) as pool:
+        return list(pool.map(run, lanes))
 
 
 def _light_losses(result: Result) -> dict[str, str]:
@@ -95,6 +100,11 @@ def keep(verdict: Verdict, seconds: float, of_tree: str | None, results: Path = 
         "second_tries": len(verdict.second),
     }
     (results / "gate.json").write_text(json.dumps(told) + "\n")
+    keep_second_tries(verdict, of_tree, results)
+
+
+def keep_second_tries(verdict: Verdict, of_tree: str | None, results: Path = RESULTS) -> None:
+    """A line for each test that needed one, with its first error."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     with open(results / "second-tries.jsonl", "a") as file:
         for test, text in verdict.second.items():

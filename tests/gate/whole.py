@@ -1,0 +1,172 @@
+"""`make test-all`: runs every test, heavy files by themselves or with those that share something, and goes on where it was stopped.
+
+`test-results/all.json` has a result per file and part (light, heavy), with the tree of HEAD: what passed on this tree isn't run again.
+While the working tree differs from HEAD nothing is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from console.supervisor.tools import PROJECT
+from tests.gate import folder, lanes, plan, share, verdict, weights
+from tests.gate.lanes import Lane, Result
+from tests.gate.verdict import NEVER_RAN, Verdict
+
+KEPT = folder.RESULTS / "all.json"
+LIGHT, HEAVY = "light", "heavy"
+SHARES = 2
+CHOSEN = {LIGHT: "not spark and not browser and not servers", HEAVY: "spark or browser or servers"}
+LONGEST_S = 480.0  # of files that share a process
+UNKNOWN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Tests of each file with light ones, and the lane of each file with heavy ones."""
+
+    light: dict[str, int]
+    heavy: dict[str, str]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What passed and what failed, by part and file. `tree` is that of this run, None when it's no commit's."""
+
+    place: Path
+    tree: str | None
+    results: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def has_passed(self, part: str, file: str) -> bool:
+        found = self.results.get(part, {}).get(file, {})
+        return self.tree is not None and found.get("tree") == self.tree and found.get("passed") is True
+
+    def seconds(self, part: str, file: str, otherwise: float) -> float:
+        """How long it took when it ran last, on whatever tree."""
+        return float(self.results.get(part, {}).get(file, {}).get("seconds", otherwise))
+
+    def note(
+        self, part: str, files: Iterable[str], bad: Mapping[str, str], took: Mapping[str, float], second: bool = False
+    ) -> None:
+        """The files have run; `bad` has why each test that failed or never ran did so, by its id."""
+        lost = {test.partition("::")[0] for test in bad}
+        for file in files:
+            seconds = self.seconds(part, file, 0.0) if second else round(took.get(file, 0.0), 1)
+            said = {"tree": self.tree, "passed": file not in lost, "second_try": second, "seconds": seconds}
+            self.results.setdefault(part, {})[file] = said
+        self.place.parent.mkdir(exist_ok=True)
+        self.place.write_text(json.dumps(self.results, indent=1, sort_keys=True) + "\n")
+
+
+def kept(tree: str | None, place: Path = KEPT) -> Kept:
+    return Kept(place, tree, json.loads(place.read_text()) if place.is_file() else {})
+
+
+def surveyed(place: Path) -> Survey:
+    """What pytest collects. Raises CalledProcessError, with pytest's words printed, where a file can't be read."""
+    written = place / "survey.json"
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--collect-only", "-p", "no:cacheprovider"]
+    plugin = ["-p", "tests.gate.survey", f"--survey={written}", f"--rootdir={PROJECT}"]
+    done = subprocess.run([*command, *plugin], cwd=PROJECT, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stdout[-4000:], done.stderr[-4000:], flush=True)
+        done.check_returncode()
+    return Survey(**json.loads(written.read_text()))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A lane, its part, and the files that it runs."""
+
+    part: str
+    files: tuple[str, ...]
+    lane: Lane
+
+
+def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
+    """Light and heavy work that hasn't passed on this tree."""
+    known, tests = weights.kept(), {file: n for file, n in survey.light.items() if not done.has_passed(LIGHT, file)}
+    left = {file: done.seconds(LIGHT, file, known.get(file, n * weights.OF_A_TEST_S)) for file, n in tests.items()}
+    shares = [sorted(share.files_of(left, number, SHARES)) for number in range(1, SHARES + 1)]
+    light = [_work(LIGHT, number, files, left) for number, files in enumerate(shares, 1) if files]
+    by_lane: dict[str, dict[str, float]] = {}
+    for file, lane in survey.heavy.items():
+        if not done.has_passed(HEAVY, file):
+            by_lane.setdefault(lane, {})[file] = done.seconds(HEAVY, file, UNKNOWN_S)
+    together = [part for files in by_lane.values() for part in parts_of(files)]
+    return light, [_work(HEAVY, number, list(files), files) for number, files in enumerate(together, 1)]
+
+
+def parts_of(files: Mapping[str, float]) -> list[dict[str, float]]:
+    """The files in order, in as few processes as keep each to its time; a file that takes longer has one of its own."""
+    parts: list[dict[str, float]] = []
+    for file, seconds in files.items():
+        if not parts or sum(parts[-1].values()) + seconds > LONGEST_S:
+            parts.append({})
+        parts[-1][file] = seconds
+    return parts
+
+
+def _work(part: str, number: int, files: Sequence[str], known: Mapping[str, float]) -> Work:
+    minutes = round(sum(known[file] for file in files) / 60, 1)
+    options = ("-n", "0", "-m", CHOSEN[part])
+    return Work(part, tuple(files), Lane(f"{part[0]}{number}", tuple(files), minutes, options))
+
+
+def judged(light: Sequence[Work], heavy: Sequence[Work], run: Callable[[Lane], Result], done: Kept) -> Verdict:
+    """Runs everything, whatever fails meanwhile, and gives each heavy test that failed or never ran a second try."""
+    found, bad = Verdict(), dict[str, str]()
+    for work, result in zip(light, verdict.side_by_side([work.lane for work in light], run), strict=True):
+        found.results.append(result)
+        lost = why(result)
+        found.lost |= lost
+        done.note(work.part, work.files, lost, result.took)
+    for work in heavy:
+        result = run(work.lane)
+        found.results.append(result)
+        bad |= (lost := why(result))
+        done.note(work.part, work.files, lost, result.took)
+    for lane in plan.by_file(bad):
+        result = run(lane)
+        found.results.append(result)
+        lost = why(result)
+        found.lost |= lost
+        done.note(HEAVY, {test.partition("::")[0] for test in lane.arguments}, lost, {}, second=True)
+    found.second = bad
+    return found
+
+
+def why(result: Result) -> dict[str, str]:
+    """Why each test of it has not passed, by id; under the lane's files where none is known."""
+    died = {result.died_in: "its process died in it"} if result.died_in else {}
+    bad = dict.fromkeys(result.unfinished, NEVER_RAN) | died | result.failed
+    silent = dict.fromkeys(result.lane.arguments, f"its process ended with {result.code}")
+    return bad if bad or result.is_green else silent
+
+
+def main() -> int:
+    """0 when every test has passed on this tree, now or before."""
+    began, done = time.monotonic(), kept(verdict.tree())
+    with folder.opened() as place:
+
+        def run(lane: Lane) -> Result:
+            print(f"\n==== {lane.name}, about {lane.minutes:g} min: {', '.join(lane.arguments)[:300]} ====", flush=True)
+            return lanes.run(lane, place)
+
+        light, heavy = work_of(surveyed(place), done)
+        found = judged(light, heavy, run, done)
+    seconds = time.monotonic() - began
+    verdict.keep_second_tries(found, done.tree)
+    print("\n".join(["", *verdict.told(found, seconds)]), flush=True)
+    return 0 if not found.lost else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
