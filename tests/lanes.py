@@ -14,6 +14,7 @@ import pytest_timeout
 from tests.patience import stretch
 
 HEAVY = ("spark", "servers", "browser")
+IS_HEAVY = " or ".join(HEAVY)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -24,6 +24,7 @@ def main() -> int:
         found = verdict.judged(plan.light_lanes(asked.workers), promises.heavy_lanes(), run)
     seconds = time.monotonic() - began
     verdict.keep(found, seconds, of_tree if of_tree == verdict.tree() else None)
+    # The light ones come first.
     weights.remember({file: s for result in found.results[: asked.workers] for file, s in result.took.items()})
     print("\n".join(["", *verdict.told(found, seconds)]), flush=True)
     return 0 if found.passed else 1

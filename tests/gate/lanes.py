@@ -96,7 +96,7 @@ def result_of(lane: Lane, code: int, seconds: float, written: Path) -> Result:
             found.took[file] = found.took.get(file, 0.0) + line["seconds"]
     left = [test for test in planned if test not in ended]
     found.died_in = next((test for test in left if test in began), None)
-    if len(found.failed) < ENOUGH:  # else it stopped by itself
+    if len(found.failed) < ENOUGH or "--maxfail" not in lane.options:  # else it stopped by itself
         found.unfinished = left if planned else list(lane.arguments)
     return found
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.gate.lanes import Lane
+from tests.lanes import IS_HEAVY
 
 # Of figures, long lives, other machines and pictures: none of their tests is in the gate but by name (tests/gate/promises.py).
 BEYOND = ("tests/bench", "tests/cluster", "tests/containers", "tests/pictures", "tests/soak")
-IS_LIGHT = "not spark and not browser and not servers and not dear"
-LIGHT_MINUTES = 10.0
+IS_LIGHT = f"not ({IS_HEAVY}) and not dear"
+LIGHT_MINUTES = 8.0
 ENOUGH_OF_LIGHT = 5
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,16 @@ def test_shares_have_every_file_once_and_take_as_long_as_each_other() -> None:
     assert shares[0] & shares[1] == set()
     assert shares[0] == {"long", "file5"}
     assert shares == [share.files_of(dict(reversed(files.items())), number, 2) for number in (1, 2)]
+
+
+def test_what_never_ran_is_told_however_many_failed_before(tmp_path: Path) -> None:
+    """Unless the process was to stop after so many."""
+    lines: list[dict[str, Any]] = [{"planned": [f"a::{n}" for n in range(8)]}]
+    lines += [{"ended": f"a::{n}", "seconds": 1, "outcome": "failed", "text": ""} for n in range(6)]
+    (tmp_path / "one.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    endless = Lane("all", ("a",), 1.0, ("-n", "0"))
+    assert lanes.result_of(endless, -9, 5.0, tmp_path / "one.jsonl").unfinished == ["a::6", "a::7"]
+    assert lanes.result_of(HEAVY, 1, 5.0, tmp_path / "one.jsonl").unfinished == []
 
 
 def test_a_run_of_tests_removes_no_verdict(pytestconfig: pytest.Config) -> None:

@@ -37,7 +37,7 @@ def answers(**bad: dict[str, str]) -> Answer:
 
 def played(place: Path, tree: str | None, run: Answer) -> tuple[list[str], Verdict]:
     """The files of what there was to do, and the verdict."""
-    done = whole.kept(tree, place)
+    done = whole.kept(lambda: tree, place)
     light, heavy = whole.work_of(SURVEY, done)
     found = whole.judged(light, heavy, run, done)
     return sorted(f"{work.part} {file}" for work in [*light, *heavy] for file in work.files), found
@@ -62,7 +62,17 @@ def test_a_run_that_was_stopped_goes_on_with_the_rest(place: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         played(place, "one", stopped)
+    assert whole.left(SURVEY, whole.kept(lambda: "one", place)) == ["heavy: s1", "heavy: s2", "heavy: s3"]
     assert played(place, "one", answers())[0] == ["heavy s1", "heavy s2", "heavy s3"]
+
+
+def test_what_ran_while_the_tree_changed_has_passed_on_neither(place: Path) -> None:
+    trees = iter(["one", "one", "two", "two", "two", "two"])
+    done = whole.kept(lambda: next(trees), place)
+    done.note(LIGHT, ["a"], {}, {})
+    done.note(LIGHT, ["b"], {}, {})
+    assert [done.has_passed(LIGHT, file) for file in ("a", "b")] == [True, False]
+    assert {said["tree"] for said in done.results[LIGHT].values()} == {"one", None}
 
 
 def test_a_heavy_test_that_passes_the_second_time_is_noted_and_done(place: Path) -> None:
@@ -87,14 +97,14 @@ def test_a_process_that_ends_without_a_word_has_passed_nothing(place: Path) -> N
 
 
 def test_files_that_share_something_share_a_process_for_some_minutes(place: Path) -> None:
-    done = whole.kept("one", place)
+    done = whole.kept(lambda: "one", place)
     done.note(
         HEAVY, ["s1", "s2", "s3"], {"s1::x": "", "s2::x": "", "s3::x": ""}, {"s1": 300.0, "s2": 170.0, "s3": 900.0}
     )
     _, heavy = whole.work_of(SURVEY, done)
     assert [work.files for work in heavy] == [("b",), ("s1", "s2"), ("s3",)]
     assert [work.lane.minutes for work in heavy] == [1.0, 7.8, 15.0]
-    light, _ = whole.work_of(SURVEY, whole.kept("one", place))
+    light, _ = whole.work_of(SURVEY, whole.kept(lambda: "one", place))
     assert sorted(light[0].files + light[1].files) == ["a", "b"]
     assert (light[0].part, light[0].lane.options[-1]) == (LIGHT, whole.CHOSEN[LIGHT])
 

@@ -19,11 +19,12 @@ from console.supervisor.tools import PROJECT
 from tests.gate import folder, lanes, plan, share, verdict, weights
 from tests.gate.lanes import Lane, Result
 from tests.gate.verdict import NEVER_RAN, Verdict
+from tests.lanes import IS_HEAVY
 
 KEPT = folder.RESULTS / "all.json"
 LIGHT, HEAVY = "light", "heavy"
 SHARES = 2
-CHOSEN = {LIGHT: "not spark and not browser and not servers", HEAVY: "spark or browser or servers"}
+CHOSEN = {LIGHT: f"not ({IS_HEAVY})", HEAVY: IS_HEAVY}
 LONGEST_S = 480.0  # of files that share a process
 UNKNOWN_S = 60.0
 
@@ -38,10 +39,14 @@ class Survey:
 
 @dataclass(slots=True)
 class Kept:
-    """What passed and what failed, by part and file. `tree` is that of this run, None when it's no commit's."""
+    """What passed and what failed, by part and file. `tree` is that of this run, None when it's no commit's.
+
+    `now` tells the tree again: what ran while somebody changed it is no tree's result.
+    """
 
     place: Path
     tree: str | None
+    now: Callable[[], str | None]
     results: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     def has_passed(self, part: str, file: str) -> bool:
@@ -57,16 +62,18 @@ class Kept:
     ) -> None:
         """The files have run; `bad` has why each test that failed or never ran did so, by its id."""
         lost = {test.partition("::")[0] for test in bad}
+        tree = self.tree if self.now() == self.tree else None
         for file in files:
             seconds = self.seconds(part, file, 0.0) if second else round(took.get(file, 0.0), 1)
-            said = {"tree": self.tree, "passed": file not in lost, "second_try": second, "seconds": seconds}
+            said = {"tree": tree, "passed": file not in lost, "second_try": second, "seconds": seconds}
             self.results.setdefault(part, {})[file] = said
         self.place.parent.mkdir(exist_ok=True)
         self.place.write_text(json.dumps(self.results, indent=1, sort_keys=True) + "\n")
 
 
-def kept(tree: str | None, place: Path = KEPT) -> Kept:
-    return Kept(place, tree, json.loads(place.read_text()) if place.is_file() else {})
+def kept(now: Callable[[], str | None] = verdict.tree, place: Path = KEPT) -> Kept:
+    """What earlier runs have left."""
+    return Kept(place, now(), now, json.loads(place.read_text()) if place.is_file() else {})
 
 
 def surveyed(place: Path) -> Survey:
@@ -102,6 +109,12 @@ def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
             by_lane.setdefault(lane, {})[file] = done.seconds(HEAVY, file, UNKNOWN_S)
     together = [part for files in by_lane.values() for part in parts_of(files)]
     return light, [_work(HEAVY, number, list(files), files) for number, files in enumerate(together, 1)]
+
+
+def left(survey: Survey, done: Kept) -> list[str]:
+    """What has not passed on this tree, by part and file."""
+    files = [(LIGHT, file) for file in survey.light] + [(HEAVY, file) for file in survey.heavy]
+    return [f"{part}: {file}" for part, file in files if not done.has_passed(part, file)]
 
 
 def parts_of(files: Mapping[str, float]) -> list[dict[str, float]]:
@@ -153,15 +166,20 @@ def why(result: Result) -> dict[str, str]:
 
 def main() -> int:
     """0 when every test has passed on this tree, now or before."""
-    began, done = time.monotonic(), kept(verdict.tree())
+    began, done = time.monotonic(), kept()
     with folder.opened() as place:
 
         def run(lane: Lane) -> Result:
             print(f"\n==== {lane.name}, about {lane.minutes:g} min: {', '.join(lane.arguments)[:300]} ====", flush=True)
             return lanes.run(lane, place)
 
-        light, heavy = work_of(surveyed(place), done)
-        found = judged(light, heavy, run, done)
+        survey = surveyed(place)
+        light, heavy = work_of(survey, done)
+        try:
+            found = judged(light, heavy, run, done)
+        except KeyboardInterrupt:
+            print("\n".join(["", *(f"not passed yet: {each}" for each in left(survey, done))]), flush=True)
+            return 130
     seconds = time.monotonic() - began
     verdict.keep_second_tries(found, done.tree)
     print("\n".join(["", *verdict.told(found, seconds)]), flush=True)

@@ -13,23 +13,24 @@ HEAVY = re.compile(r"\bmark\.(?:spark|browser|servers)\b")
 PAUSE_S = 0.5  # what waits no longer looks again, or sees that something still lasts
 # Where a call says how long it waits, unless it names it.
 PLACES = {
-    **{
-        "wait": 0,
-        "join": 0,
-        "result": 0,
-        "settimeout": 0,
-        "set_default_timeout": 0,
-        "set_default_navigation_timeout": 0,
-    },
-    **{"wait_until": 1, "create_connection": 1},
+    "wait": 0,
+    "join": 0,
+    "result": 0,
+    "settimeout": 0,
+    "set_default_timeout": 0,
+    "set_default_navigation_timeout": 0,
+    "wait_until": 1,
+    "create_connection": 1,
 }
 CLOCKS = {"monotonic", "perf_counter"}
 OTHERS = (
     "tests/gate/",  # runs tests, within limits of its own
     "tests/patience.py",
 )
-# The end of a load that a test puts on, not of a wait.
-LOADS = {
+# The end of a load that a test puts on, not of a wait; and what is promised of the shipped times, which full size alone proves.
+EXCEPTIONS = {
+    ("tests/jobs/engine/test_predicates.py", "time.monotonic() - started < PROMISED_S"),
+    ("tests/soak/test_hung.py", "time.monotonic() - stopped < PROMISED_S"),
     ("tests/soak/test_one_reader.py", "time.monotonic() + SECONDS"),
     ("tests/soak/test_streams.py", "time.monotonic() + LASTS_S"),
 }
@@ -167,5 +168,5 @@ def test_heavy_tests_and_what_they_import_wait_by_patience():
         "tests/console/running.py",
     } <= files.keys()
     found = {(name, deadline) for name, code in files.items() for deadline in deadlines(code)}
-    assert found - LOADS == set()
-    assert found >= LOADS, "an exception that nothing needs"
+    assert found - EXCEPTIONS == set()
+    assert found >= EXCEPTIONS, "an exception that nothing needs"
