@@ -534,7 +534,7 @@ def test_tables_are_found_narrowed_and_ordered(ines: APIClient, admin: Actor, ro
     assert names("q=orders") == ["orders", "orders_by_day", "shop/preorders"]
     assert names("q=ORDERS%20day") == ["orders_by_day"]
     assert names("q=untr") == ["orders", "orders_by_day", "returns", "shop/preorders"]
-    assert names("q=zz") == []
+    assert names("q=no_such_table") == []
     assert names("order=-size")[0] == "orders_by_day"
     assert names("format=parquet") == []
     assert names("root=lake&format=delta&format=parquet") == names("")

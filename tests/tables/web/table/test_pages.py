@@ -353,7 +353,7 @@ def read_by_and_by(ines: Client) -> None:
 
 def test_the_list_narrows_and_swaps(ines: Client, orders: Table) -> None:
     assert "orders" in page(ines, "/tables/?q=ord")
-    assert "No matching tables" in page(ines, "/tables/?q=zzz")
+    assert "No matching tables" in page(ines, "/tables/?q=no_such_table")
     assert "orders" in page(ines, f"/tables/?format=delta&root={orders.root_id}&order=-size&stale=")
     part = ines.get("/tables/?q=ord", headers={"HX-Request": "true", "HX-Target": "found"}).content.decode()
     assert part.lstrip().startswith('<div id="found"')
