@@ -18,7 +18,8 @@ from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 C = TypeVar("C", bound=Command)
@@ -186,7 +187,7 @@ def rewrite_drift(job: Job, subject: Subject) -> Drift:
 def rewrite_look(job: Job) -> Drift:
     """The same for pages: MOVED where the table can't be read."""
     try:
-        return rewrite_drift(job, subject_of(job.table_id))
+        return rewrite_drift(job, subject_to_change(job.table_id))
     except CommandRefused as refused:
         return Drift(Verdict.MOVED, None, str(refused))
 
@@ -209,6 +210,6 @@ def definition_drift(job: Job, subject: Subject) -> Drift:
 def definition_look(job: Job) -> Drift:
     """The same for pages: MOVED where the table can't be read."""
     try:
-        return definition_drift(job, subject_of(job.table_id))
+        return definition_drift(job, subject_to_change(job.table_id))
     except CommandRefused as refused:
         return Drift(Verdict.MOVED, None, str(refused))

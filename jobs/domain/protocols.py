@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.domain.errors import EngineFailure
+
 FEATURES_READER, FEATURES_WRITER = 3, 7  # the versions that list features
 
 
@@ -191,6 +193,18 @@ def irreversible(before: Protocol, after: Protocol) -> list[str]:
     if removable:
         texts.append(f"Only DROP FEATURE removes {_named(removable)} again, in several commits.")
     return texts
+
+
+def unwritable(protocol: Protocol) -> EngineFailure | None:
+    """How Delta 4.4 refuses any write to a table of this protocol: by its versions, or by the writer features that it doesn't know."""
+    if protocol.min_writer > FEATURES_WRITER or protocol.min_reader > FEATURES_READER:
+        text = f"The table asks for {versions(protocol)}; Delta 4.4 knows reader {FEATURES_READER} and writer {FEATURES_WRITER}."
+        return EngineFailure("DELTA_INVALID_PROTOCOL_VERSION", "KD004", text)
+    unknown = sorted(name for name in protocol.listed if name not in FEATURES)
+    if not unknown:
+        return None
+    text = f"The table asks its writers for {_named(unknown)}, which Delta 4.4 doesn’t know."
+    return EngineFailure("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", "56038", text)
 
 
 def versions(protocol: Protocol) -> str:

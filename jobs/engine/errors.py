@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -88,8 +88,8 @@ def _translated(error: PySparkException | Py4JError) -> EngineFailed | EngineCan
         chain = list(_causes(error))
         failure = as_failure(error)
     except (Py4JError, ConnectionError) as gone:
-        # The JVM died before it could report its failure.
-        return _lost(gone)
+        # The JVM died before it could report its failure; or it answered, and what it said can't be told.
+        return _lost(gone) if _gateway_gone(gone) else EngineFailed(_from_text(gone))
     if any(link["condition"] == CANCELLED or CANCELLED in (link["message"] or "") for link in chain):
         return EngineCancelled(failure.message)
     if any(link["java_class"] in LOST_CLASSES for link in chain) or _gateway_gone(error):
@@ -115,6 +115,7 @@ def _lost(error: BaseException) -> EngineLost:
 
 
 Link = dict[str, Any]
+T = TypeVar("T")
 
 
 def _causes(error: BaseException) -> Iterator[Link]:
@@ -138,9 +139,9 @@ def _throwable(error: BaseException) -> Any:
 def _link_of_python(error: PySparkException) -> Link:
     captured = isinstance(error, CapturedException)
     return {
-        "condition": error.getCondition(),
-        "sqlstate": error.getSqlState(),
-        "parameters": error.getMessageParameters() or {},
+        "condition": _said(error.getCondition),
+        "sqlstate": _said(error.getSqlState),
+        "parameters": _said(error.getMessageParameters) or {},
         "message": (error._desc if captured else None) or str(error),
         "java_class": None,
     }
@@ -153,14 +154,27 @@ def _link_of_java(throwable: Any) -> Link:
         "condition": None,
         "sqlstate": None,
         "parameters": {},
-        "message": throwable.getMessage(),
+        "message": _said(throwable.getMessage),
         "java_class": name,
     }
     if _is_spark_throwable(throwable):
-        link["condition"] = throwable.getCondition()
-        link["sqlstate"] = throwable.getSqlState()
-        link["parameters"] = dict(throwable.getMessageParameters() or {})
+        link["condition"] = _said(throwable.getCondition)
+        link["sqlstate"] = _said(throwable.getSqlState)
+        link["parameters"] = _said(lambda: dict(throwable.getMessageParameters() or {})) or {}
     return link
+
+
+def _said(ask: Callable[[], T]) -> T | None:
+    """What an exception says of itself; None where its own code fails, as that of Delta's protocol exceptions does for some parameters.
+
+    An error that came from the JVM is the answer of one that lives. Raises py4j's errors if it's gone.
+    """
+    try:
+        return ask()
+    except Py4JError as error:
+        if _gateway_gone(error):
+            raise
+        return None
 
 
 def _is_spark_throwable(throwable: Any) -> bool:

@@ -21,7 +21,8 @@ from jobs.streams.faults import invalid
 from jobs.streams.prediction.values import Target
 from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from tables.catalog.additions import enter, refuse_inside_table
 from tables.models import Root, Table
 from tables.rules import discovery, folders
@@ -212,7 +213,7 @@ def target_subject(table: Table | None) -> Subject | None:
     """The target as its log has it; None while it is no table. Raises CommandRefused `unreadable`."""
     if table is None or not (table.is_delta or _is_delta_by_now(table.path)):
         return None
-    return subject_of(table.pk)
+    return subject_to_change(table.pk)
 
 
 def _is_delta_by_now(path: str) -> bool:

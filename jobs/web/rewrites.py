@@ -21,7 +21,8 @@ from jobs.predicates.reading import MAX_LENGTH
 from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused, problem_of_rewrite
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from tables.models import Table
 
@@ -62,7 +63,7 @@ class RewritePage:
         """What Delta would rewrite; with the request's button, the job."""
         table = table_to_change(Actor.of(request), table_id)
         try:
-            subject = subject_of(table.pk)
+            subject = subject_to_change(table.pk)
         except CommandRefused as refused:
             problem = problem_of_refused(refused)
             context = {"table": table, "table_name": name_of(table), "problem": problem}

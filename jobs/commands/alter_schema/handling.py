@@ -21,7 +21,8 @@ from jobs.models import Job, Stream
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 
 MOVED = "The table’s schema, properties or protocol have changed since the preview."
 REMEDY = "Look at the table’s schema as it is now, and request the changes that are left."
@@ -52,25 +53,25 @@ class AlterSchemaHandling(Handling[AlterSchema]):
         """Raises Http404; Problem 403 `forbidden`, 400 (`predicate_refused`, `invalid` with Delta's condition), 422."""
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_of(table.pk)
+            subject = seen or subject_to_change(table.pk)
             written, preview = previewed(subject, command)
         except CommandRefused as refused:
             raise problem_of(refused) from None
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        command, subject = stored(AlterSchema, job), subject_of(job.table_id)
+        command, subject = stored(AlterSchema, job), subject_to_change(job.table_id)
         _, values = previewed(subject, command)
         if values["constraints"]:
             values = with_counts(values, _violating(measured, subject.version).rows)
         return Found(values, subject.version, refusals=violations(values, subject.table.path))
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return _by_log(job, subject_of(job.table_id))
+        return _by_log(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         try:
-            return _by_log(job, subject_of(job.table_id))
+            return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
 

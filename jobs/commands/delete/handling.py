@@ -22,7 +22,8 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
-from jobs.targets.subject import Subject, reread, subject_of
+from jobs.targets.subject import Subject, reread
+from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 NOTHING = "No row matches: Levee deleted nothing and committed nothing."
@@ -48,7 +49,7 @@ class DeleteHandling(Handling[Delete]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        subject = subject_of(job.table_id)
+        subject = subject_to_change(job.table_id)
         log = from_log(subject, reread(subject, tree_of(job)))
         if log.values["branch"] == "nothing":
             exact = log.values | {"rows_matched": 0, "rows_matched_exact": True}
@@ -59,17 +60,17 @@ class DeleteHandling(Handling[Delete]):
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
-        subject = subject_of(job.table_id)
+        subject = subject_to_change(job.table_id)
         return Found(uncounted(_from_log(subject, reread(subject, tree_of(job))), seconds), subject.version)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        subject = subject_of(job.table_id)
+        subject = subject_to_change(job.table_id)
         drift = _by_log(job, subject)
         return drift if drift is not None else _by_rows(job, subject.version, measured)
 
     def look(self, job: Job) -> Drift | None:
         try:
-            subject = subject_of(job.table_id)
+            subject = subject_to_change(job.table_id)
             drift = _by_log(job, subject)
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
@@ -91,7 +92,7 @@ class DeleteHandling(Handling[Delete]):
 def _written(table: Table, predicate: str | None, seen: Subject | None) -> tuple[Delete, dict[str, Any]]:
     """The command and its preview from the log."""
     try:
-        subject = seen or subject_of(table.pk)
+        subject = seen or subject_to_change(table.pk)
         node = None if predicate is None else subject.read(predicate)
         preview = _from_log(subject, node).values
     except CommandRefused as refused:

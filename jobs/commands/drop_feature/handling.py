@@ -16,7 +16,8 @@ from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 
 
 class DropFeatureHandling(Handling[DropFeature]):
@@ -38,7 +39,7 @@ class DropFeatureHandling(Handling[DropFeature]):
         """Raises Http404; Problem 403 `forbidden`, 400 (`invalid` with Delta's condition), 422."""
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_of(table.pk)
+            subject = seen or subject_to_change(table.pk)
             written = written_for(subject, command)
             preview = preview_of(subject, written)
         except CommandRefused as refused:
@@ -46,11 +47,11 @@ class DropFeatureHandling(Handling[DropFeature]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        subject = subject_of(job.table_id)
+        subject = subject_to_change(job.table_id)
         return Found(preview_of(subject, stored(DropFeature, job)), subject.version)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return definition_drift(job, subject_of(job.table_id))
+        return definition_drift(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         return definition_look(job)

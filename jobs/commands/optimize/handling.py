@@ -20,7 +20,8 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.past_runs import with_past
 from jobs.targets.problems import problem_of_rewrite
-from jobs.targets.subject import Subject, reread, subject_of
+from jobs.targets.subject import Subject, reread
+from jobs.targets.writable import subject_to_change
 
 MOST_COLUMNS = 32
 
@@ -49,7 +50,7 @@ class OptimizeHandling(Handling[Optimize]):
         """Raises Http404; Problem 403 `forbidden`, 400 (`predicate_refused`, `invalid` with Delta's condition), 422."""
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_of(table.pk)
+            subject = seen or subject_to_change(table.pk)
             written, node = written_for(subject, command)
             preview = with_past(table, Optimize.kind, from_log(subject, written, node))
         except CommandRefused as refused:
@@ -57,13 +58,13 @@ class OptimizeHandling(Handling[Optimize]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        command, subject = stored(Optimize, job), subject_of(job.table_id)
+        command, subject = stored(Optimize, job), subject_to_change(job.table_id)
         values = with_past(subject.table, Optimize.kind, from_log(subject, command, reread(subject, tree_of(command))))
         nothing = NOTHING[values["mode"]] if values["nothing_to_do"] else None
         return Found(values, subject.version, nothing_to_do=nothing)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return rewrite_drift(job, subject_of(job.table_id))
+        return rewrite_drift(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         return rewrite_look(job)

@@ -19,7 +19,8 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.past_runs import with_past
 from jobs.targets.problems import problem_of_rewrite
-from jobs.targets.subject import Subject, reread, subject_of
+from jobs.targets.subject import Subject, reread
+from jobs.targets.writable import subject_to_change
 
 
 class ReorgHandling(Handling[Reorg]):
@@ -34,7 +35,7 @@ class ReorgHandling(Handling[Reorg]):
         """Raises Http404; Problem 403 `forbidden`, 400 (`predicate_refused`, `invalid` with Delta's condition), 422."""
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
-            subject = seen or subject_of(table.pk)
+            subject = seen or subject_to_change(table.pk)
             written, node = written_for(subject, command)
             preview = with_past(table, Reorg.kind, from_log(subject, written, node))
         except CommandRefused as refused:
@@ -42,12 +43,12 @@ class ReorgHandling(Handling[Reorg]):
         return Prepared(written, table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        command, subject = stored(Reorg, job), subject_of(job.table_id)
+        command, subject = stored(Reorg, job), subject_to_change(job.table_id)
         values = with_past(subject.table, Reorg.kind, from_log(subject, command, reread(subject, tree_of(command))))
         return Found(values, subject.version, nothing_to_do=NOTHING if values["nothing_to_do"] else None)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return rewrite_drift(job, subject_of(job.table_id))
+        return rewrite_drift(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         return rewrite_look(job)

@@ -19,7 +19,8 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from tables.deltalog.rules.schema_changes import Change as SchemaChange
 from tables.models import Table
 
@@ -44,7 +45,7 @@ class RestoreHandling(Handling[Restore]):
         return Prepared(placed, table.path, lambda: table, undoes=undoes)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        version, subject = version_of(job), subject_of(job.table_id)
+        version, subject = version_of(job), subject_to_change(job.table_id)
         log = from_log(subject, version)
         values = with_readers(log, subject, _change(log))
         if version == subject.version:
@@ -56,11 +57,11 @@ class RestoreHandling(Handling[Restore]):
         return Found(with_measure(values, restorable), subject.version, refusals=refusals)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return _by_log(job, subject_of(job.table_id))
+        return _by_log(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         try:
-            return _by_log(job, subject_of(job.table_id))
+            return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
 
@@ -78,7 +79,7 @@ def version_of(job: Job) -> int:
 
 def _check_version(table: Table, version: int) -> None:
     try:
-        head = subject_of(table.pk).version
+        head = subject_to_change(table.pk).version
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     if not 0 <= version <= head:

@@ -21,7 +21,8 @@ from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 NESTED = "Move it out of this directory, or vacuum by the log alone (lite)."
@@ -51,14 +52,14 @@ class VacuumHandling(Handling[Vacuum]):
         table = table_to_change(actor, uuid.UUID(command.table))
         try:
             refuse_parquet(table)
-            subject = seen or subject_of(table.pk)
+            subject = seen or subject_to_change(table.pk)
             preview = from_log(subject, command)
         except CommandRefused as refused:
             raise problem_of_rewrite(refused) from None
         return Prepared(replace(command, path=table.path), table.path, lambda: table, preview)
 
     def preview(self, job: Job, measured: Measured) -> Found:
-        command, subject = stored(Vacuum, job), subject_of(job.table_id)
+        command, subject = stored(Vacuum, job), subject_to_change(job.table_id)
         from_log(subject, command)  # refuses what Delta refuses by now
         measure = measured(subject.version)
         if not isinstance(measure, Deletable):
@@ -68,11 +69,11 @@ class VacuumHandling(Handling[Vacuum]):
         return Found(with_measure(subject, command, measure), subject.version, nothing, refusals)
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
-        return _by_log(job, subject_of(job.table_id))
+        return _by_log(job, subject_to_change(job.table_id))
 
     def look(self, job: Job) -> Drift | None:
         try:
-            return _by_log(job, subject_of(job.table_id))
+            return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
 

@@ -5,6 +5,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, EngineLost, Refusal
 from jobs.engine.errors import translate
+from tests.jobs import small_delta
 
 spark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -73,6 +74,30 @@ class TestOnSpark:
         (target / "_delta_log" / "00000000000000000000.json").write_text("garbage\n")
         assert failure(stream).condition != "STREAM_FAILED"
 
+    @pytest.mark.parametrize(
+        ("protocol", "condition"),
+        [
+            ({"minReaderVersion": 1, "minWriterVersion": 8}, "DELTA_INVALID_PROTOCOL_VERSION"),
+            ({"minReaderVersion": 9, "minWriterVersion": 9}, "DELTA_INVALID_PROTOCOL_VERSION"),
+            (
+                {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["appendOnly", "somethingNew"]},
+                "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            ),
+        ],
+        ids=["writer 8", "reader 9", "an unknown feature"],
+    )
+    def test_a_protocol_that_delta_does_not_know_is_its_refusal_and_no_lost_jvm(
+        self, runtime, tmp_path, protocol, condition
+    ):
+        from delta.tables import DeltaTable
+
+        small_delta.create(tmp_path / "t", [{"id": 1, "p": "x"}])
+        small_delta.commit(tmp_path / "t", "UPGRADE PROTOCOL", [{"protocol": protocol}])
+        session = runtime.new_session()
+        found = failure(lambda: DeltaTable.forPath(session, str(tmp_path / "t")).delete("id = 1"))
+        assert found.condition == condition
+        assert found.message
+
 
 def _lose_a_race(session, log, path):
     """A delete that read version 0 commits after another delete removed the same file."""
@@ -90,6 +115,49 @@ def test_a_lost_connection_is_a_lost_engine():
         with pytest.raises(EngineLost) as caught, translate():
             raise error
         assert caught.value.failure.retryable is True
+
+
+class Speechless:
+    """An exception of the JVM whose own code fails as it is read; `gone` says that the JVM ended meanwhile."""
+
+    def __init__(self, gone):
+        self.gone = gone
+
+    def getClass(self):
+        return self
+
+    def getName(self):
+        return "org.apache.spark.SparkThrowable"
+
+    def getInterfaces(self):
+        return [self]
+
+    def getMessage(self):
+        return "[DELTA_SOMETHING] It is so. SQLSTATE: KD004"
+
+    def getCause(self):
+        return None
+
+    def getCondition(self):
+        raise (
+            Py4JNetworkError("Answer from Java side is empty")
+            if self.gone
+            else Py4JError("Method getCondition([]) does not exist")
+        )
+
+    getSqlState = getMessageParameters = getCondition
+
+
+def test_an_exception_that_can_not_be_read_whole_is_told_as_far_as_it_can(monkeypatch):
+    error = Py4JError("An error occurred while calling o1.delete")
+    monkeypatch.setattr("jobs.engine.errors._throwable", lambda error: Speechless(gone=False))
+    with pytest.raises(EngineFailed) as caught, translate():
+        raise error
+    found = caught.value.failure
+    assert (found.condition, found.sqlstate, found.message) == ("DELTA_SOMETHING", "KD004", "It is so.")
+    monkeypatch.setattr("jobs.engine.errors._throwable", lambda error: Speechless(gone=True))
+    with pytest.raises(EngineLost), translate():
+        raise error
 
 
 def test_a_name_that_a_dead_jvm_no_longer_knows_is_a_lost_engine():

@@ -28,7 +28,8 @@ from jobs.policy.needs import needs_of
 from jobs.requests import asking
 from jobs.targets.access import job_for, table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm, added, asked_in
 from jobs.web.parts import Parts
@@ -47,7 +48,7 @@ def alter_schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """The changes and what comes of them; with the request's button, the job."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject = subject_of(table.pk)
+        subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         problem = problem_of_refused(refused)
         context = {"table": table, "table_name": name_of(table), "problem": problem}

@@ -20,7 +20,8 @@ from jobs.models import Read, Worker
 from jobs.reads import queue
 from jobs.reads.rows import table_with_rows
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
+from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 MATCHED = "matched"
@@ -94,7 +95,7 @@ def answered(read: Read) -> dict[str, Any]:
 
 def _asked(table: Table, text: str | None) -> tuple[Subject, Node | None]:
     try:
-        subject = subject_of(table.pk)
+        subject = subject_to_change(table.pk)
         return subject, None if text is None else subject.read(text)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None

@@ -26,8 +26,9 @@ from jobs.reads import queue
 from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
+from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.edit import edit_form
@@ -44,7 +45,7 @@ def delete(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Condition and preview; with the request's button, the job."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject = subject_of(table.pk)
+        subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         return _impossible(request, table, problem_of_refused(refused))
     asked = asked_in(request)
@@ -60,7 +61,7 @@ def delete_preview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """The parts of the page that follow what is typed: the other side, the preview, what it will need."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        context = _context(request, subject_of(table.pk), asked_in(request))
+        context = _context(request, subject_to_change(table.pk), asked_in(request))
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     return render(request, "jobs/delete/_answer.html", context)
@@ -72,7 +73,7 @@ def delete_count(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Spark's count beside the log's answer: asks for it."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject, asked = subject_of(table.pk), asked_in(request)
+        subject, asked = subject_to_change(table.pk), asked_in(request)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     condition = condition_of(asked, subject.schema)

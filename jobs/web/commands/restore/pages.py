@@ -25,8 +25,9 @@ from jobs.policy.needs import needs_of
 from jobs.requests import asking, rehearsals
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.subject import Subject, subject_of
+from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
+from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts
 from tables.history.reachability import Reach
@@ -43,7 +44,7 @@ def restore(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Without a version, which there are; with one, what going back to it means; posted, the job."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject = subject_of(table.pk)
+        subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         return _impossible(request, table, problem_of_refused(refused))
     version = _version(request)
