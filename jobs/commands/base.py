@@ -18,6 +18,7 @@ from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from tables.models import Table
@@ -131,6 +132,13 @@ class Handling(ABC, Generic[C]):
 
     def look(self, job: Job) -> Drift | None:
         """The same from the log alone, for pages: MOVED where only Spark could tell."""
+        return None
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        """The files that Spark reads or writes again for it, by the log as it is now; None for a command that reads none.
+
+        They are looked at before its preview and before its run.
+        """
         return None
 
     def sample(self, job: Job) -> Mapping[str, Any] | None:

@@ -11,7 +11,7 @@ from jobs.commands.alter_schema import comparison as alter_schema_comparison
 from jobs.commands.alter_schema import wording as alter_schema_wording
 from jobs.commands.alter_schema.handling import AlterSchemaHandling
 from jobs.commands.alter_schema.rules import AlterSchema
-from jobs.commands.base import Drift, Edited, Handling
+from jobs.commands.base import Drift, Edited, Handling, Verdict
 from jobs.commands.clone import comparison as clone_comparison
 from jobs.commands.clone import wording as clone_wording
 from jobs.commands.clone.handling import CloneHandling
@@ -51,7 +51,7 @@ from jobs.commands.vacuum import wording as vacuum_wording
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command
-from jobs.domain.comparison import Line, Preview, Unit
+from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.wording import Figure, Wording
 from jobs.models import Job
@@ -352,6 +352,20 @@ def compared(job: Job, result: Result) -> list[Line]:
     if row is None or result.no_op or result.version is None:
         return []
     return list(row.compare(job.preview or {}, result))
+
+
+def contradicted(job: Job, result: Result) -> list[Line]:
+    """The metrics of its run that are not what it predicted, and people approved, and that no other commit explains.
+
+    Where it ran on a newer version, the matching rows were the same by then and only their number stands; where another commit came
+    between the check and its own, nothing does.
+    """
+    if result.drifted:
+        return []
+    moved = has_moved(job.preview or {}, result)
+    if moved and (job.drift or {}).get("verdict") not in (Verdict.SAME_FILES, Verdict.SAME_ROWS):
+        return []
+    return contradictions(compared(job, result), rows_alone=moved)
 
 
 def rehearsed(job: Job) -> list[Figure]:

@@ -17,11 +17,14 @@ from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
-from jobs.commands.registry import commits_several
+from jobs.commands.registry import commits_several, contradicted
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.turns import Turns
+from jobs.domain.comparison import in_words
+from jobs.domain.results import Result
 from jobs.domain.states import OPEN
 from jobs.lifecycle.timeouts import timing
+from jobs.lifecycle.transitions import note
 from jobs.models import Decision, Job, StreamBatch, StreamRound
 from jobs.schedules.queries import approvers_of_run
 from tables.history.destructive_effects import words_of
@@ -92,6 +95,8 @@ def _judge(explanation: Explanation) -> bool:
             return False  # another dispatcher was first
         if judged.verdict in Explanation.UNEXPLAINED:
             _say(explanation, commit, judged)
+        if judged.verdict is Verdict.CONTRADICTS and commit.job is not None:
+            note(Job.objects.get(pk=commit.job), WHO, "note", judged.why, f"Committed as version {commit.version:,}.")
     return True
 
 
@@ -109,7 +114,7 @@ def judgement(commit: Commit) -> Judgement:
     if digest_in(commit.user_metadata) != job.digest:
         return Judgement(Verdict.FORGED, f"It names the job {job.pk} with a digest that isn't that job's.")
     if commit.version in job.versions or _is_of_a_batch(job, commit) or _is_of_several(job, commit):
-        return _approved(job)
+        return _as_predicted(job, commit, _approved(job))
     if _is_booked_later(job):
         return Judgement(Verdict.WAITING, "")
     return _approved(job) if _is_of_a_round(job, commit) else _of_no_version(job, commit)
@@ -161,6 +166,16 @@ def _of_no_version(job: Job, commit: Commit) -> Judgement:
     return Judgement(Verdict.FORGED, f"It names the job {job.pk}, which {which}.{lost}")
 
 
+def _as_predicted(job: Job, commit: Commit, judged: Judgement) -> Judgement:
+    """The verdict of a commit whose job explains it, unless Delta recorded other numbers for the job than its preview said."""
+    if commit.version != job.version or not job.result or judged.verdict not in (Verdict.APPROVED, Verdict.NEEDED_NONE):
+        return judged
+    wrong = contradicted(job, Result.from_json(job.result))
+    if not wrong:
+        return judged
+    return Judgement(Verdict.CONTRADICTS, f"Its job’s preview said otherwise. {' '.join(map(in_words, wrong))}")
+
+
 def _approved(job: Job) -> Judgement:
     required = int(job.policy.get("required_approvals") or 0)
     if standing := (job.preview or {}).get("approved_by_job"):
@@ -192,7 +207,7 @@ def _say(explanation: Explanation, commit: Commit, judged: Judgement) -> None:
     done = words_of(explanation.effects) or "names a job of Levee's"
     record(
         Actor.system(WHO), Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, explanation.table_id, explanation.table.name,
-        outcome=Outcome.FAILED if judged.verdict is Verdict.FORGED else Outcome.ALLOWED,
+        outcome=Outcome.FAILED if judged.verdict in (Verdict.FORGED, Verdict.CONTRADICTS) else Outcome.ALLOWED,
         reason=f"Version {commit.version:,} {done}, by {who}. {judged.why}",
         after={"verdict": judged.verdict.value, "operation": commit.operation, "effects": explanation.effects},
         job=_job_of(commit), table_version=commit.version,

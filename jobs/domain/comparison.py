@@ -58,9 +58,34 @@ NOT_RECORDED = "Delta left it out of the log."
 OUT_OF_LOG = "Delta measures it, but keeps it out of the log."
 
 
+ROWS_DELETED = "num_affected_rows"
+
+
+def contradictions(lines: list[Line], *, rows_alone: bool = False) -> list[Line]:
+    """The lines whose number is another than the predicted one, or beyond its bound; with `rows_alone` only that of the rows deleted.
+
+    A method other than the predicted one is a difference, but loses nothing.
+    """
+    wrong = [line for line in lines if line.verdict is Verdict.DIFFERENT and line.unit is not Unit.WORD]
+    return [line for line in wrong if line.name == ROWS_DELETED] if rows_alone else wrong
+
+
 def differ(lines: list[Line]) -> list[Line]:
     """The lines whose prediction didn't hold."""
     return [line for line in lines if line.verdict is Verdict.DIFFERENT]
+
+
+def in_words(line: Line) -> str:
+    """A line that differs as a sentence: `Rows deleted: predicted 1, recorded 2,000.`"""
+    expected = line.expected
+    bounds = [("at least ", expected.least), ("at most ", expected.most)]
+    said = [("", expected.value)] if expected.value is not None else [pair for pair in bounds if pair[1] is not None]
+    predicted = " and ".join(f"{word}{_number(value)}" for word, value in said)
+    return f"{line.label}: predicted {predicted}, recorded {_number(line.actual)}."
+
+
+def _number(value: int | str | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def has_moved(preview: Preview, result: Result) -> bool:

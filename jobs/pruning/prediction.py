@@ -74,9 +74,14 @@ def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -
     its files. Raises CommandRefused (`append_only`).
     """
     refuse_append_only(snapshot)
-    files = files_of(snapshot, struct, schema)
-    outcome = everything(files) if node is None else match(node, files)
+    files, outcome = matched(snapshot, struct, schema, node)
     return _summed(snapshot, files, outcome, node), files.table.filter(outcome.true)
+
+
+def matched(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Files, Outcome]:
+    """The live files, and which of them may match the predicate (None: all)."""
+    files = files_of(snapshot, struct, schema)
+    return files, everything(files) if node is None else match(node, files)
 
 
 def refuse_append_only(snapshot: Snapshot) -> None:

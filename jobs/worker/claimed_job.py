@@ -20,6 +20,7 @@ from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt
+from jobs.targets.stored_files import refuse_unlike
 from jobs.worker.border import border
 from jobs.worker.claims import Claim
 from jobs.worker.run_log import RunReport
@@ -52,6 +53,14 @@ class ClaimedJob(ABC):
 
     def _measured(self, version: int | None) -> Measure:
         return self.engine.preview(self.command, version, self.marks, self.report)
+
+    def _look_at_files(self) -> None:
+        """Looks in storage at the files that Spark will read, before it does. Raises CommandRefused."""
+        read = self.handling.files_read(self.job)
+        if read is not None:
+            self.report.stage("looking at files")
+            count = refuse_unlike(read)
+            self.report.log(f"Storage has {count:,} {'file' if count == 1 else 'files'} as the log says.")
 
     def _sync(self) -> None:
         """Syncs the catalog before the job becomes `succeeded`; if the sync fails, the job still records its true outcome."""

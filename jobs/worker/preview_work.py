@@ -36,6 +36,7 @@ class PreviewWork(ClaimedJob):
             try:
                 places.check_claimed(self.job.location)
                 with watch.engine_runs():
+                    self._look_at_files()
                     outcome = self._rehearsed(self.handling.preview(self.job, self._measured))
             except CommandRefused as refused:
                 self._end(State.FAILED, error=endings.refused(refused.refusals))

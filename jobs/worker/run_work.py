@@ -83,6 +83,7 @@ class RunWork(ClaimedJob):
         places.check_claimed(self.job.location)
         with watch.engine_runs():
             checked = self._checked()
+            self._look_at_files()
             refusals.check_before_run(self.job, lambda: self.handling.preview(self.job, self._measured).preview)
             return self.engine.run(self.command, self.job.preview or {}, checked, self.marks, self.report)
 

@@ -1,4 +1,4 @@
-"""Unapproved commits: which await acknowledgement, and acknowledging them."""
+"""Commits without an approved job, or unlike what it predicted: which await acknowledgement, and acknowledging them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN = ("incarnation", "version", "effects", "verdict", "why", "found_at", "tab
 
 
 def open_ones(person: Person) -> QuerySet[Explanation]:
-    """Unapproved commits that await acknowledgement, on tables that the person sees, newest first."""
+    """Such commits that await acknowledgement, on tables that the person sees, newest first."""
     explanations = Explanation.objects.filter(verdict__in=Explanation.UNEXPLAINED, acknowledged_at=None)
     return explanations.filter(table__in=visible_to(person)).select_related("table")
 
@@ -72,7 +72,7 @@ def count_open(table: Table) -> dict[int, int]:
 
 
 def acknowledge(actor: Actor, table: Table, version: int, reason: str, incarnation: int | None = None) -> Explanation:
-    """Acknowledges an unapproved commit of the current table or of an earlier one.
+    """Acknowledges such a commit of the current table or of an earlier one.
 
     Raises Problem: 400 `invalid` (no reason), 403 `forbidden`, 409 `wrong_state`; Http404 for a version without an open question.
     """

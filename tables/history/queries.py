@@ -22,7 +22,7 @@ NEWEST = (Key("version", descending=True),)
 OLDEST = (Key("version"),)
 STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
-GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "Not approved"}
+GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "To acknowledge"}
 SERIES_DAYS = 90
 SCHEMA_COMMITS = 10_000  # the newest changes of a schema that are listed
 ID_DIGITS = 32  # of a job's id, without its hyphens

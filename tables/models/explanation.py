@@ -24,8 +24,9 @@ class Explanation(models.Model):
         NOBODY = "nobody"
         UNAPPROVED = "unapproved"  # a job that lacked approvals
         FORGED = "forged"  # it names a job that isn't its job
+        CONTRADICTS = "contradicts"  # its job predicted, and people approved, something else than Delta recorded
 
-    UNEXPLAINED = (Verdict.NOBODY, Verdict.UNAPPROVED, Verdict.FORGED)
+    UNEXPLAINED = (Verdict.NOBODY, Verdict.UNAPPROVED, Verdict.FORGED, Verdict.CONTRADICTS)
 
     table = models.ForeignKey(Table, on_delete=models.PROTECT, related_name="explanations")
     incarnation = models.PositiveIntegerField()
@@ -55,7 +56,7 @@ class Explanation(models.Model):
             models.Index(
                 fields=["-found_at", "-id"],
                 name="explanation_open",
-                condition=models.Q(verdict__in=["nobody", "unapproved", "forged"], acknowledged_at=None),
+                condition=models.Q(verdict__in=["nobody", "unapproved", "forged", "contradicts"], acknowledged_at=None),
             ),
         ]
 
@@ -64,5 +65,5 @@ class Explanation(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """No approved job explains it, and no person has acknowledged it."""
+        """No approved job explains it, or its job said otherwise, and no person has acknowledged it."""
         return self.verdict in self.UNEXPLAINED and self.acknowledged_at is None

@@ -60,7 +60,7 @@ def test_a_commit_that_nobody_approved_is_followed_acknowledged_and_on_record(
     page.get_by_role("button", name="Acknowledge").click()
     page.get_by_text("acknowledged it").wait_for()
     page.goto(server)
-    assert page.get_by_text("Unapproved commits").count() == 0
+    assert page.get_by_text("Commits to acknowledge").count() == 0
     page.get_by_role("link", name="Audit").first.click()
     page.get_by_label("Words of the reason").fill("nightly clean-up")
     page.get_by_role("button", name="Filter").click()

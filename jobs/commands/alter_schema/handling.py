@@ -21,6 +21,7 @@ from jobs.models import Job, Stream
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 
@@ -28,6 +29,7 @@ MOVED = "The table’s schema, properties or protocol have changed since the pre
 REMEDY = "Look at the table’s schema as it is now, and request the changes that are left."
 RESHAPING = frozenset({"add", "rename", "drop", "widen", "nullable"})
 BREAKING = frozenset({"rename", "drop", "widen", "add_constraint"})
+CHECKING = frozenset({"add_constraint"})
 MOST_STREAMS = 20
 
 
@@ -74,6 +76,14 @@ class AlterSchemaHandling(Handling[AlterSchema]):
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        """All, where Delta reads the rows to see that none violates what the changes ask for."""
+        kinds = {opened(change)[0] for change in stored(AlterSchema, job).changes}
+        if not CHECKING & kinds:
+            return None
+        subject = subject_to_change(job.table_id)
+        return FilesRead(subject.table.path, subject.snapshot.files())
 
     def sample(self, job: Job) -> Mapping[str, Any] | None:
         """Rows that violate the first new constraint that any violates, at the previewed version."""

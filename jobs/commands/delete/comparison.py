@@ -11,6 +11,7 @@ from jobs.commands.delete.rules import branch_of
 from jobs.domain.comparison import (
     NOT_RECORDED,
     OUT_OF_LOG,
+    ROWS_DELETED,
     Expected,
     Line,
     Preview,
@@ -49,7 +50,7 @@ def compare(preview: Preview, result: Result) -> Iterator[Line]:
     branch = branch_of(metrics)
     yield _branch_line(preview, branch, moved)
     rows = result.num_affected_rows
-    yield line("num_affected_rows", "Rows deleted", Unit.COUNT, _rows(preview), rows, moved, NO_COUNTS)
+    yield line(ROWS_DELETED, "Rows deleted", Unit.COUNT, _rows(preview), rows, moved, NO_COUNTS)
     touched = _sum(number_of(metrics, "numRemovedFiles"), number_of(metrics, "numDeletionVectorsAdded"), branch)
     yield line("files touched", "Files touched", Unit.COUNT, _files(preview), touched, moved)
     for name, (label, unit, expect) in _DELETE.items():

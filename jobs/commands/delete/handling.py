@@ -22,6 +22,7 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, reread
 from jobs.targets.writable import subject_to_change
 from tables.models import Table
@@ -75,6 +76,12 @@ class DeleteHandling(Handling[Delete]):
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
         return drift or Drift(Verdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        """Those that may hold matching rows; none where Delta removes whole files by the log alone."""
+        subject = subject_to_change(job.table_id)
+        log = from_log(subject, reread(subject, tree_of(job)))
+        return None if log.values["branch"] == "metadata_only" else FilesRead(subject.table.path, log.files)
 
     def sample(self, job: Job) -> Mapping[str, Any] | None:
         """Its predicate, at the previewed version."""

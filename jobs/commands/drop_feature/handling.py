@@ -10,12 +10,13 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, definition_drift, definition_look, stored
 from jobs.commands.drop_feature.log import preview_of, written_for
-from jobs.commands.drop_feature.rules import DropFeature, is_done, operations_in
+from jobs.commands.drop_feature.rules import REWRITING, DropFeature, is_done, operations_in
 from jobs.domain.errors import CommandRefused
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 
@@ -55,6 +56,13 @@ class DropFeatureHandling(Handling[DropFeature]):
 
     def look(self, job: Job) -> Drift | None:
         return definition_look(job)
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        """All, where Delta writes files again before it can do without the feature."""
+        if stored(DropFeature, job).feature not in REWRITING:
+            return None
+        subject = subject_to_change(job.table_id)
+        return FilesRead(subject.table.path, subject.snapshot.files())
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         if result.no_op or result.details.get("ask_again_after") or is_done(operations_in(result.details)):

@@ -35,6 +35,7 @@ _BEFORE: Mapping[str, str] = {
     "v2Checkpoint": "Delta writes a classic checkpoint.",
     "inCommitTimestamp": "History uses the files’ times again.",
 }
+REWRITING = frozenset({"columnMapping", "deletionVectors", "typeWidening", "typeWidening-preview"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
-from jobs.commands.optimize.log import NOTHING, from_log, sorted_by
+from jobs.commands.optimize.log import NOTHING, files_rewritten, from_log, sorted_by
 from jobs.commands.optimize.rules import Optimize, written_name
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
@@ -20,6 +20,7 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.past_runs import with_past
 from jobs.targets.problems import problem_of_rewrite
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, reread
 from jobs.targets.writable import subject_to_change
 
@@ -65,6 +66,10 @@ class OptimizeHandling(Handling[Optimize]):
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return rewrite_drift(job, subject_to_change(job.table_id))
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        command, subject = stored(Optimize, job), subject_to_change(job.table_id)
+        return FilesRead(subject.table.path, files_rewritten(subject, command, reread(subject, tree_of(command))))
 
     def look(self, job: Job) -> Drift | None:
         return rewrite_look(job)

@@ -14,10 +14,9 @@ from jobs.commands.optimize.rules import Mode, Optimize, consequences_of, name_p
 from jobs.domain.packing import MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node
-from jobs.pruning.matching import everything, match
 from jobs.pruning.packing import Group, packed, sorted_whole
 from jobs.pruning.partition_predicates import refuse_data_columns, refused, refused_on_clustered
-from jobs.pruning.prediction import files_of
+from jobs.pruning.prediction import matched
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import deleted_file_retention
 
@@ -47,8 +46,7 @@ def from_log(subject: Subject, command: Optimize, node: Node | None) -> dict[str
     """
     mode = mode_of(subject, command)
     _refuse(subject, command, node)
-    files = files_of(subject.snapshot, subject.struct, subject.schema)
-    outcome = everything(files) if node is None else match(node, files)
+    files, outcome = matched(subject.snapshot, subject.struct, subject.schema, node)
     chosen = files.table.filter(outcome.true)
     sure = bool(pc.all(pc.or_(pc.invert(outcome.true), outcome.must)).as_py())
     work = _work(mode, chosen, sure)
@@ -73,6 +71,12 @@ def from_log(subject: Subject, command: Optimize, node: Node | None) -> dict[str
             vectors=work.vectors or 0,
         ),
     }
+
+
+def files_rewritten(subject: Subject, command: Optimize, node: Node | None) -> pa.Table:
+    """The live files that Delta may rewrite."""
+    files, outcome = matched(subject.snapshot, subject.struct, subject.schema, node)
+    return _candidates(mode_of(subject, command), files.table.filter(outcome.true))
 
 
 def mode_of(subject: Subject, command: Optimize) -> Mode:
@@ -145,7 +149,11 @@ def _work(mode: Mode, files: pa.Table, sure: bool) -> _Work:
 
 
 def _groups(mode: Mode, files: pa.Table) -> Iterator[Group]:
-    return sorted_whole(files) if mode == "zorder" else packed(files.filter(_is_candidate(files)))
+    return sorted_whole(files) if mode == "zorder" else packed(_candidates(mode, files))
+
+
+def _candidates(mode: Mode, files: pa.Table) -> pa.Table:
+    return files.filter(_is_candidate(files)) if mode == "compaction" else files
 
 
 def _is_candidate(files: pa.Table) -> pa.Array:

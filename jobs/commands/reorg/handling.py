@@ -9,7 +9,7 @@ from typing import Any
 
 from console.audit.actor import Actor
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewrite_drift, rewrite_look, stored
-from jobs.commands.reorg.log import NOTHING, from_log
+from jobs.commands.reorg.log import NOTHING, files_rewritten, from_log
 from jobs.commands.reorg.rules import Reorg
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
@@ -19,6 +19,7 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.past_runs import with_past
 from jobs.targets.problems import problem_of_rewrite
+from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, reread
 from jobs.targets.writable import subject_to_change
 
@@ -49,6 +50,10 @@ class ReorgHandling(Handling[Reorg]):
 
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return rewrite_drift(job, subject_to_change(job.table_id))
+
+    def files_read(self, job: Job) -> FilesRead | None:
+        command, subject = stored(Reorg, job), subject_to_change(job.table_id)
+        return FilesRead(subject.table.path, files_rewritten(subject, reread(subject, tree_of(command))))
 
     def look(self, job: Job) -> Drift | None:
         return rewrite_look(job)

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 
 from jobs.commands.reorg.rules import Reorg, consequences_of
 from jobs.domain.predicates.tree import Node
-from jobs.pruning.matching import everything, match
 from jobs.pruning.packing import Group, packed
 from jobs.pruning.partition_predicates import refuse_data_columns, refused_on_clustered
-from jobs.pruning.prediction import files_of
+from jobs.pruning.prediction import matched
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import HIGHEST_ID, Column, Struct, highest_id, walk
@@ -33,12 +32,11 @@ def from_log(subject: Subject, command: Reorg, node: Node | None) -> dict[str, A
     if clustered and node is not None:
         raise refused_on_clustered()
     refuse_data_columns(node, {name.lower(): name for name in subject.metadata.partition_columns})
-    files = files_of(subject.snapshot, subject.struct, subject.schema)
-    outcome = everything(files) if node is None else match(node, files)
+    files, outcome = matched(subject.snapshot, subject.struct, subject.schema, node)
     sure = bool(pc.all(pc.or_(pc.invert(outcome.true), outcome.must)).as_py())
-    matched, dropped = files.table.filter(outcome.true), may_hold_dropped(subject.struct, subject.configuration)
-    worn = matched.filter(_has_deleted_rows(matched))
-    chosen = matched if dropped else worn
+    asked, dropped = files.table.filter(outcome.true), may_hold_dropped(subject.struct, subject.configuration)
+    worn = asked.filter(_has_deleted_rows(asked))
+    chosen = asked if dropped else worn
     groups = list(packed(chosen, alone=True))
     return {
         "class": "ordinary",
@@ -57,6 +55,14 @@ def from_log(subject: Subject, command: Reorg, node: Node | None) -> dict[str, A
             retention=deleted_file_retention(subject.configuration), rows=_rows_hidden(worn), dropped=dropped
         ),
     }
+
+
+def files_rewritten(subject: Subject, node: Node | None) -> pa.Table:
+    """The live files that Delta may rewrite, or in whose footers it looks for dropped columns."""
+    files, outcome = matched(subject.snapshot, subject.struct, subject.schema, node)
+    asked = files.table.filter(outcome.true)
+    whole = may_hold_dropped(subject.struct, subject.configuration)
+    return asked if whole else asked.filter(_has_deleted_rows(asked))
 
 
 def may_hold_dropped(struct: Struct, configuration: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.levee import duration, number, size
-from jobs.commands.registry import compared, not_undone
+from jobs.commands.registry import compared, contradicted, not_undone
 from jobs.domain import comparison
 from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
@@ -49,6 +49,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "counted": figures.outcome_of(job, result) if result else [],
         "lines": [shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
+        "contradictions": [comparison.in_words(line) for line in contradicted(job, result)] if result else [],
         "differing": len(comparison.differ(lines)),
         "may_undo": job.version is not None and not not_undone(job) and _may_ask(person, job),
         "not_undone": not_undone(job) if job.version is not None else "",

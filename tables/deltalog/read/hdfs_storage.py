@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
 from tables.deltalog.read import name_nodes
 from tables.deltalog.read.hdfs import File, Refused
 from tables.deltalog.read.name_nodes import as_storage_error
-from tables.deltalog.read.storage import CHUNK, Entry, StorageError
+from tables.deltalog.read.storage import CHUNK, Entry, StorageError, asked_at_once
 
 
 class HdfsStorage:
@@ -48,6 +48,9 @@ class HdfsStorage:
                 return self._node.open(self._place(path))
         except FileNotFoundError:
             raise StorageError("the file is missing", missing=True) from None
+
+    def each(self, paths: Iterable[str]) -> Iterator[Entry | None]:
+        return asked_at_once(self, paths)
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         with as_storage_error("the file can't be read"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Self, cast
 
 import obstore
@@ -11,7 +11,7 @@ from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import ObjectStore, from_url
 
 from tables.deltalog.read import object_stores
-from tables.deltalog.read.storage import CHUNK, Entry, StorageError
+from tables.deltalog.read.storage import CHUNK, Entry, StorageError, asked_at_once
 from tables.deltalog.read.store_errors import turning_panics
 
 
@@ -71,6 +71,9 @@ class ObjectStorage:
             return None
         except BaseError as error:
             raise StorageError(f"the object can't be asked for: {object_stores.refused(self._store, error)}") from None
+
+    def each(self, paths: Iterable[str]) -> Iterator[Entry | None]:
+        return asked_at_once(self, paths)
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         try:

@@ -207,23 +207,25 @@ def _version(name: str) -> int | None:
 
 
 def open_log(location: str, storage: Storage | None = None) -> DeltaLog:
-    """The log of the table at an absolute path, `file:` and an absolute path, or a URI of an object store or of HDFS.
+    """The log of the table at a location, as `storage_at` reads it; with a `storage` that is open already it is not looked at."""
+    return DeltaLog(storage_at(location) if storage is None else storage)
 
-    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path. With a `storage` (`ObjectStorage.of` for an
-    obstore store that is open already) the location is not looked at.
+
+def storage_at(location: str) -> Storage:
+    """The directory at an absolute path, `file:` and an absolute path, or a URI of an object store or of HDFS.
+
+    Paths are literal; only `scheme://` makes a URI. Raises ValueError for a relative path, StorageError.
     """
-    if storage is not None:
-        return DeltaLog(storage)
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
     if location.startswith("/"):
-        return DeltaLog(LocalStorage(location))
+        return LocalStorage(location)
     if location.startswith("hdfs://"):
         from tables.deltalog.read.hdfs_storage import HdfsStorage
 
-        return DeltaLog(HdfsStorage(location))
+        return HdfsStorage(location)
     if _URI.match(location):
         from tables.deltalog.read.object_storage import ObjectStorage
 
-        return DeltaLog(ObjectStorage(location))
+        return ObjectStorage(location)
     raise ValueError(f"{location!r} is neither an absolute path nor a URI")

@@ -80,9 +80,7 @@ def _filter(kind: str, day: date | None, today: date) -> Filter:
 
 
 def _heading(kind: str, day: date | None, today: date) -> str:
-    name = {DESTRUCTIVE: "Destructive commits", UNAPPROVED: "Unapproved commits awaiting acknowledgement"}.get(
-        kind, "Commits"
-    )
+    name = {DESTRUCTIVE: "Destructive commits", UNAPPROVED: "Commits awaiting acknowledgement"}.get(kind, "Commits")
     if day is None and kind == DESTRUCTIVE:
         return f"{name}, last 7 days"
     if day is None and kind == UNAPPROVED:
@@ -92,7 +90,7 @@ def _heading(kind: str, day: date | None, today: date) -> str:
 
 def _kinds(chosen: str, day: date | None) -> list[dict[str, Any]]:
     named = {kind.value: text for kind, text in TEXTS.items()}
-    texts = {"": "All", **named, DESTRUCTIVE: "Destructive", UNAPPROVED: "Unapproved"}
+    texts = {"": "All", **named, DESTRUCTIVE: "Destructive", UNAPPROVED: "To acknowledge"}
     chosen = chosen if chosen in texts else ""
     return [{"text": t, "url": _at(kind, day), "is_current": kind == chosen} for kind, t in texts.items()]
 

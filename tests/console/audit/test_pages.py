@@ -147,8 +147,8 @@ def test_a_commit_that_nobody_approved_is_on_home_and_on_its_table():
         table=table, incarnation=0, version=3, effects=["delete"], verdict="nobody", why="It names no job."
     )
     client = browser(factories.person_with("operator"))
-    assert "Unapproved commits" in text_of(client, "/")
-    assert "1 unapproved commit" in text_of(client, f"/tables/{table.pk}/")
+    assert "Commits to acknowledge" in text_of(client, "/")
+    assert "1 commit to acknowledge" in text_of(client, f"/tables/{table.pk}/")
     assert "orders v3" not in text_of(browser(factories.person_with("viewer", table=factories.TableFactory())), "/")
 
 
@@ -158,4 +158,4 @@ def test_it_is_acknowledged_on_its_page():
     client = browser(factories.person_with("operator"))
     answer = client.post(f"/tables/{table.pk}/commits/3/acknowledge/", {"reason": "known"})
     assert answer.status_code == 302
-    assert "Unapproved commits" not in text_of(client, "/")
+    assert "Commits to acknowledge" not in text_of(client, "/")

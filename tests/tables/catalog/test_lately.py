@@ -254,11 +254,11 @@ def test_every_unapproved_commit_that_awaits_acknowledgement_is_listed_across_ta
     client = browser(person)
     home = client.get("/").content.decode()
     assert home.count('href="/tables/commits/?kind=unapproved"') == 2
-    assert ">9 unapproved commits</a>" in home
+    assert ">9 commits to acknowledge</a>" in home
     page = client.get("/tables/commits/?kind=unapproved")
     assert [row["commit"].version for row in page.context["rows"]] == list(range(9, 0, -1)), "the last found first"
     text = page.content.decode()
-    assert "<h1>Unapproved commits awaiting acknowledgement</h1>" in text
+    assert "<h1>Commits awaiting acknowledgement</h1>" in text
     assert "They await acknowledgement. Open one to see why, and to acknowledge it." in text
     assert "concepts/#unapproved-commits" in text
     assert "They await acknowledgement" not in client.get("/tables/commits/").content.decode()

@@ -1,0 +1,79 @@
+"""Whether storage holds the files that a job reads or writes again as the log says, asked before Spark opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import pyarrow as pa
+
+from jobs.domain.errors import CommandRefused, Refusal
+from tables.deltalog.read.data_files import Unlike, unlike
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.replay.log import storage_at
+
+# A disk answers for a hundred thousand files in a second, an object store for a thousand.
+MOST = 200_000
+MOST_REMOTE = 20_000
+NAMED = 3
+SIZE_REMEDY = (
+    "Find out who replaced the file, or which writer noted a wrong size. Put the file back, or have that writer write its rows again,"
+    " then request this again."
+)
+GONE_REMEDY = "Restore the table to a version that doesn’t need the file, or delete its rows by a condition on partition columns alone."
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """Live files of the table at `location`: a table of Arrow as `livefiles` describes it."""
+
+    location: str
+    files: pa.Table
+
+
+def refuse_unlike(read: FilesRead) -> int:
+    """Looks at each file in storage, at most MOST of them, evenly spread. Returns how many.
+
+    Raises CommandRefused: `file_sizes_differ` where a size isn't the log's, `files_missing` where no regular file is, `unreadable` if
+    storage doesn't answer.
+    """
+    chosen = _spread(read.files, MOST_REMOTE if "://" in read.location else MOST)
+    pairs = zip(chosen.column("path").to_pylist(), chosen.column("size").to_pylist(), strict=True)
+    try:
+        found = list(unlike(storage_at(read.location), read.location, pairs))
+    except StorageError as error:
+        raise CommandRefused(Refusal("unreadable", f"The table’s files can’t be looked at: {error}.")) from None
+    if found:
+        raise CommandRefused(*_refusals(read.location, found))
+    return int(chosen.num_rows)
+
+
+def _spread(files: pa.Table, most: int) -> pa.Table:
+    step = -(-files.num_rows // most)
+    return files if step <= 1 else files.take(list(range(0, files.num_rows, step)))
+
+
+def _refusals(location: str, found: Sequence[Unlike]) -> Iterator[Refusal]:
+    sizes = [each for each in found if each.stored is not None]
+    gone = [each for each in found if each.stored is None]
+    for code, each, say, why, remedy in (
+        ("file_sizes_differ", sizes, _size, SHORT, SIZE_REMEDY),
+        ("files_missing", gone, _missing, NOT_READ, GONE_REMEDY),
+    ):
+        if each:
+            more = f" ({len(each) - NAMED:,} more files likewise.)" if len(each) > NAMED else ""
+            text = f"{' '.join(map(say, islice(each, NAMED)))}{more} {why}"
+            yield Refusal(code, text, place=f"{location.rstrip('/')}/{each[0].path}", remedy=remedy)
+
+
+SHORT = "Spark reads a file only as far as the log’s size: rows behind it would be left out, and lost by writing the rest again."
+NOT_READ = "Spark can’t read what isn’t there."
+
+
+def _size(each: Unlike) -> str:
+    return f"{each.path} has {each.stored:,} bytes, and the log says {each.logged:,}."
+
+
+def _missing(each: Unlike) -> str:
+    return f"There is no regular file {each.path}, which the log names."

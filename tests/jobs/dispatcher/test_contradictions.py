@@ -1,0 +1,170 @@
+"""A result that isn't what was predicted is an alarm on job, table, home page and in the audit, until somebody looks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.accounts.models import Person
+from console.accounts.roles import Role
+from console.audit.actions import Action
+from console.audit.actor import Actor
+from console.audit.models import Event
+from jobs.approvals import decisions
+from jobs.commands.registry import contradicted
+from jobs.dispatcher.attribution import explain_commits
+from jobs.domain.comparison import Expected, Line, Unit, contradictions, in_words, line
+from jobs.domain.results import Result
+from jobs.domain.states import State
+from jobs.models import Job
+from jobs.worker.claims import claim_preview, claim_run
+from jobs.worker.execution import Execution, work
+from tables.catalog import attributions
+from tables.models import Explanation, Table
+from tables.sync import table as syncing
+from tests import factories
+from tests.clients import browser, caller
+from tests.factories import lakes
+from tests.jobs import small_delta
+from tests.jobs.asking import request_delete
+from tests.jobs.small_delta import SmallEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PREDICATE = "p = 'FR' AND id < 5"  # two of the five rows of one file
+
+
+class Recording(SmallEngine):
+    """Deletes as it should, and records what it is told to."""
+
+    def __init__(self, **metrics: str) -> None:
+        super().__init__()
+        self.metrics = metrics
+
+    def run(self, command: Any, *rest: Any) -> Result:
+        place = Path(command.path)
+        result = super().run(command, *rest)
+        log = place / "_delta_log" / f"{result.version:020d}.json"
+        said = '"operationMetrics": {"numDeletedRows": "2"}'
+        assert said in log.read_text()
+        written = {"numDeletedRows": "2"} | self.metrics
+        log.write_text(log.read_text().replace(said, f'"operationMetrics": {written}'.replace("'", '"')))
+        rows = int(written["numDeletedRows"])
+        return replace(result, operation_metrics=written, num_affected_rows=rows)
+
+
+@pytest.fixture(autouse=True)
+def quick(timing: Callable[..., Any], no_wakes: Any) -> None:
+    timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+
+
+@pytest.fixture
+def sales(lake: Any) -> Table:
+    return lakes.sales_in(lake)
+
+
+@pytest.fixture
+def anna(db: None) -> Person:
+    return factories.appointed("anna", Role.APPROVER)
+
+
+def worked(claiming: Callable[..., Any], engine: SmallEngine) -> Job:
+    claim = claiming(factories.holder())
+    assert claim is not None, "there is nothing to claim"
+    work(Execution(claim, engine, threading.Event(), engine.ended_hard.set))
+    return Job.objects.select_related("table").get(pk=claim.job.pk)
+
+
+def approved(olga: Person, anna: Person, sales: Table) -> Job:
+    request_delete(Actor.acting_for(olga), sales.pk, PREDICATE, "too old")
+    job = worked(claim_preview, SmallEngine())
+    assert (job.preview or {})["rows_copied"] == 3
+    decisions.approve(Actor.acting_for(anna), job, job.digest or "", "go")
+    return job
+
+
+def judged(job: Job) -> Explanation:
+    syncing.sync(job.table_id)
+    explain_commits()
+    return Explanation.objects.get(table=job.table_id, version=job.version or 0)
+
+
+def test_a_result_as_predicted_is_none(olga: Person, anna: Person, sales: Table) -> None:
+    approved(olga, anna, sales)
+    job = worked(claim_run, Recording(numCopiedRows="3"))
+    assert judged(job).verdict == Explanation.Verdict.APPROVED
+    assert 'id="contradicted"' not in browser(olga).get(f"/jobs/{job.pk}/").content.decode()
+
+
+def test_rows_that_were_not_copied_are_said_wherever_people_look(olga: Person, anna: Person, sales: Table) -> None:
+    approved(olga, anna, sales)
+    job = worked(claim_run, Recording(numCopiedRows="1"))
+    assert job.state == State.SUCCEEDED  # the commit stands
+    found = judged(job)
+    assert found.verdict == Explanation.Verdict.CONTRADICTS
+    assert "predicted 3, recorded 1." in found.why
+    event = Event.objects.get(action=Action.COMMIT_UNEXPLAINED)
+    assert (event.outcome, event.job, event.table_version) == ("failed", job.pk, job.version)
+    assert "predicted 3, recorded 1." in event.reason
+    events = caller("operator").get(f"/jobs/{job.pk}/events").json()["results"]
+    assert "predicted 3, recorded 1." in events[-1]["text"]
+    page = browser(olga).get(f"/jobs/{job.pk}/").content.decode()
+    assert 'id="contradicted"' in page
+    assert f"/jobs/{job.pk}/undo/" in page
+    for who in (olga, anna):
+        home = browser(who).get("/").content.decode()
+        assert "1 commit to acknowledge" in home
+        assert "not as predicted" in home
+    overview = browser(olga).get(f"/tables/{sales.pk}/").content.decode()
+    assert "1 commit to acknowledge." in overview
+    commit = browser(olga).get(f"/tables/{sales.pk}/commits/{job.version}/").content.decode()
+    assert "Not as predicted" in commit
+    assert 'id="undo-contradicted"' in commit
+
+
+def test_it_stays_until_somebody_says_what_it_was(olga: Person, anna: Person, sales: Table) -> None:
+    approved(olga, anna, sales)
+    job = worked(claim_run, Recording(numDeletedRows="4"))
+    assert judged(job).is_open
+    answer = caller("auditor").get(f"/tables/{sales.pk}/commits/{job.version}")
+    assert answer.json()["explanation"]["verdict"] == "contradicts"
+    attributions.acknowledge(Actor.acting_for(olga), sales, int(job.version or 0), "The file was damaged.")
+    assert not Explanation.objects.get(table=sales, version=job.version or 0).is_open
+    assert "to acknowledge" not in browser(anna).get("/").content.decode()
+
+
+def test_on_a_newer_version_with_the_same_rows_only_their_number_stands(
+    olga: Person, anna: Person, sales: Table
+) -> None:
+    approved(olga, anna, sales)
+    small_delta.compact(Path(sales.path))
+    job = worked(claim_run, Recording(numCopiedRows="1"))
+    assert (job.drift or {})["verdict"] == "same_rows"
+    assert judged(job).verdict == Explanation.Verdict.APPROVED
+    wrong = replace(Result.from_json(job.result or {}), num_affected_rows=3)
+    assert [each.name for each in contradicted(job, wrong)] == ["num_affected_rows"]
+    assert contradicted(job, replace(wrong, drifted=True)) == []
+
+
+def made(expected: Expected, actual: int | str | None, unit: Unit = Unit.COUNT) -> Line:
+    return line("rows", "Rows", unit, expected, actual, moved=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (made(Expected(1), 2_000), "Rows: predicted 1, recorded 2,000."),
+        (made(Expected(most=5), 6), "Rows: predicted at most 5, recorded 6."),
+        (made(Expected(least=2, most=5), 1), "Rows: predicted at least 2 and at most 5, recorded 1."),
+        (made(Expected(most=5), 5), None),
+        (made(Expected(1), None), None),
+        (made(Expected(), 7), None),
+        (made(Expected("log only"), "rewrite files", Unit.WORD), None),
+    ],
+)
+def test_a_number_contradicts_what_was_predicted_exactly_or_as_a_bound(found: Line, sentence: str | None) -> None:
+    assert [in_words(each) for each in contradictions([found])] == ([] if sentence is None else [sentence])
