@@ -20,7 +20,7 @@ from jobs.schedules import times
 from jobs.schedules.standing import shape_of
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.subject import subject_of
+from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 NAME_LENGTH = 100
@@ -106,7 +106,7 @@ def measured(actor: Actor, wanted: Wanted) -> Measured:
     """The definition on its table, read now. Raises Http404; Problem 400, 403 `forbidden`, 422 as a request of the command does."""
     table = table_to_change(actor, uuid.UUID(str(getattr(wanted.command, "table", ""))))
     try:
-        subject = subject_of(table.pk)
+        subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     preview = handling_of(wanted.command.kind).prepare(actor, wanted.command, subject).preview or {}

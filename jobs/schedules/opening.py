@@ -28,7 +28,7 @@ from jobs.schedules.queries import open_run
 from jobs.schedules.refusals import of_definition
 from jobs.schedules.standing import DEFINE_AGAIN, moved, shape_of
 from jobs.schedules.stopping import stop
-from jobs.targets.subject import subject_of
+from jobs.targets.writable import subject_to_change
 
 WHO = "dispatcher"
 MOST = 200  # schedules whose due times are mended in one look
@@ -176,7 +176,7 @@ def _open(schedule: Schedule, due_at: datetime) -> bool:
 
 def _prepared(schedule: Schedule) -> tuple[str, Prepared | None]:
     """The request on the table as it is now; or what of the approved table no longer holds. Raises Http404, Problem, CommandRefused."""
-    subject = subject_of(schedule.table_id)
+    subject = subject_to_change(schedule.table_id)
     if text := moved(schedule.shape, shape_of(subject)):
         return f"{text} {DEFINE_AGAIN}", None
     command = wanted_of(schedule).command

@@ -5,6 +5,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 
 from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, EngineLost, Refusal
 from jobs.engine.errors import translate
+from tests.factories import lakes
 from tests.jobs import small_delta
 
 spark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -77,21 +78,29 @@ class TestOnSpark:
     @pytest.mark.parametrize(
         ("protocol", "condition"),
         [
-            ({"minReaderVersion": 1, "minWriterVersion": 8}, "DELTA_INVALID_PROTOCOL_VERSION"),
-            ({"minReaderVersion": 9, "minWriterVersion": 9}, "DELTA_INVALID_PROTOCOL_VERSION"),
+            # Without its list of features Delta can't even read such a protocol: a failure of its own, of a JVM that lives.
+            ({"minReaderVersion": 1, "minWriterVersion": 8}, "EXPRESSION_DECODING_FAILED"),
+            (
+                {"minReaderVersion": 1, "minWriterVersion": 8, "writerFeatures": ["appendOnly"]},
+                "DELTA_INVALID_PROTOCOL_VERSION",
+            ),
+            (
+                {"minReaderVersion": 9, "minWriterVersion": 9, "readerFeatures": [], "writerFeatures": []},
+                "DELTA_INVALID_PROTOCOL_VERSION",
+            ),
             (
                 {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["appendOnly", "somethingNew"]},
                 "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
             ),
         ],
-        ids=["writer 8", "reader 9", "an unknown feature"],
+        ids=["writer 8 without features", "writer 8", "reader 9", "an unknown feature"],
     )
     def test_a_protocol_that_delta_does_not_know_is_its_refusal_and_no_lost_jvm(
         self, runtime, tmp_path, protocol, condition
     ):
         from delta.tables import DeltaTable
 
-        small_delta.create(tmp_path / "t", [{"id": 1, "p": "x"}])
+        lakes.delta(tmp_path / "t", {"id": [1, 2]})
         small_delta.commit(tmp_path / "t", "UPGRADE PROTOCOL", [{"protocol": protocol}])
         session = runtime.new_session()
         found = failure(lambda: DeltaTable.forPath(session, str(tmp_path / "t")).delete("id = 1"))

@@ -84,3 +84,18 @@ def test_what_delta_writes_is_not_refused() -> None:
     )
     assert [name for name in FEATURES if unwritable(Protocol(3, 7, (), (name,)))] == []
     assert unwritable(Protocol(3, 7, ("deletionvectors",), ("deletionvectors",))) is not None
+
+
+def test_no_schedule_is_defined_on_a_table_that_can_not_be_written(sales: Table) -> None:
+    table = of_protocol(sales, UNKNOWN)
+    command = {"command": "optimize", "table": str(table.pk)}
+    asked = {
+        "name": "nightly",
+        "reason": "r",
+        "command": command,
+        "cron": "0 3 * * *",
+        "time_zone": "Europe/Berlin",
+        "window_minutes": 60,
+    }
+    answer = caller("operator").post("/schedules", asked)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unsupported_protocol"), answer.json()
