@@ -21,6 +21,7 @@ from jobs.models import Stream
 from jobs.requests.asking import Key, check_reason
 from jobs.streams import creation_keys, lag, rounds
 from jobs.streams.access import locked_row, require_operator
+from jobs.streams.booking import booked
 from jobs.streams.definition import Wanted, remove_made, wanted_of, with_own_checkpoint
 from jobs.streams.faults import invalid, refuse_predicted, taken
 from jobs.streams.sources import stored_struct
@@ -125,6 +126,7 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     Raises Problem as `create`; 409 `needs_reset` for what its checkpoint can't follow.
     """
     require_operator(actor, stream, Action.STREAM_CHANGE)
+    stream = booked(stream)
     asked = {**stream.asked, **{field: changes[field] for field in FIELDS if field in changes}}
     _refuse_unfollowable(stream, asked)
     wanted = with_own_checkpoint(actor, stream, asked)
@@ -216,7 +218,7 @@ def remove(actor: Actor, stream: Stream) -> None:
     Raises Problem 403, 409 `wrong_state`.
     """
     require_operator(actor, stream, Action.STREAM_DELETE)
-    take_away(actor, stream)
+    take_away(actor, booked(stream))
 
 
 def take_away(actor: Actor, stream: Stream) -> None:

@@ -41,12 +41,32 @@ def look_ahead(ids: Iterable[int]) -> None:
     failures.begin(ids)
 
 
-def book(pk: int) -> bool:
-    """Books a round: its batches, and what its end means for its stream. Returns whether; False while the catalog must catch up."""
+def booked(stream: Stream) -> Stream:
+    """The stream as it is now, its round booked if the job has ended: a round that has ended never stands in the way of the next.
+
+    For a person's act, which comes before the dispatcher's look; it waits for a dispatcher that books the same round.
+    """
+    done = StreamRound.objects.filter(stream=stream, booked_at=None, job__state__in=ENDED)
+    pk = done.values_list("pk", flat=True).first()
+    if pk is not None and not book(pk, waits=True):
+        log_access.sync(stream.table_id)
+        book(pk, waits=True)
+    return (
+        stream
+        if pk is None
+        else Stream.objects.select_related("table", "source_table", "run_by", "created_by").get(pk=stream.pk)
+    )
+
+
+def book(pk: int, *, waits: bool = False) -> bool:
+    """Books a round: its batches, and what its end means for its stream. Returns whether; False while the catalog must catch up.
+
+    A round that another process books is passed over, or with `waits` waited for.
+    """
     position, prediction = _position(pk), failures.predicted(pk)  # before the lock: storage may be slow
     with transaction.atomic():
         round_ = (
-            StreamRound.objects.select_for_update(of=("self",), skip_locked=True)
+            StreamRound.objects.select_for_update(of=("self",), skip_locked=not waits)
             .select_related("job", "job__table", "stream", "stream__table")
             .filter(pk=pk, booked_at=None)
             .first()

@@ -16,6 +16,7 @@ from jobs.models import Job, Stream
 from jobs.requests.asking import Key, check_reason
 from jobs.streams import rounds, start_keys
 from jobs.streams.access import locked_row, require_operator
+from jobs.streams.booking import booked
 from jobs.streams.definition import Wanted, with_own_checkpoint
 from jobs.streams.faults import CHECKPOINT_OLDER, refuse_predicted
 
@@ -26,7 +27,7 @@ def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
     Returns the round. Raises Problem 403, 409 `wrong_state`, 422 `schema_refused` as it would be at creation.
     """
     require_operator(actor, stream, Action.STREAM_START)
-    person = require_person(actor)
+    stream, person = booked(stream), require_person(actor)
     wanted = _check_start(actor, stream)
     with transaction.atomic():
         locked = locked_row(stream)
@@ -55,6 +56,7 @@ def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
 def run_once(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
     """Opens one round, whatever the trigger. Raises Problem 403, 409 `already_open`, 422 `schema_refused`."""
     require_operator(actor, stream, Action.STREAM_START)
+    stream = booked(stream)
     return _open(actor, stream, _check_start(actor, stream), reason="", key=key)
 
 
@@ -65,6 +67,7 @@ def reset(actor: Actor, stream: Stream, reason: str, key: Key | None = None) -> 
     """
     require_operator(actor, stream, Action.STREAM_CHANGE)
     check_reason(reason)
+    stream = booked(stream)
     if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
         raise Problem(409, "wrong_state", "Stop the stream first. Nothing changed.", state=stream.state)
     return _open(actor, stream, None, reason=reason, key=key)
