@@ -130,6 +130,8 @@ def test_a_survey_tells_light_from_heavy_files(tmp_path: Path) -> None:
         "-p",
         "no:cacheprovider",
         "-p",
+        "no:playwright",  # which would empty the folder of the gate's verdicts
+        "-p",
         "tests.gate.survey",
         "-p",
         "tests.lanes",

@@ -28,7 +28,7 @@ def test_the_heavy_tests_of_a_file_share_a_process(tmp_path: Path) -> None:
     log = tmp_path / "processes"
     (tmp_path / "test_heavy.py").write_text(HEAVY.format(log=str(log)))
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  spark: heavy\n")
-    plugins = ("-p", "no:django", "-p", "no:cacheprovider", "-p", "tests.lanes")
+    plugins = ("-p", "no:django", "-p", "no:cacheprovider", "-p", "no:playwright", "-p", "tests.lanes")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "-n", "2", "--dist", "loadgroup", str(tmp_path)],
         cwd=PROJECT,

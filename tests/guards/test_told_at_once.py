@@ -27,6 +27,8 @@ def test_a_failure_is_told_before_the_run_is_cut_off(tmp_path: Path) -> None:
         "no:cacheprovider",
         "-p",
         "no:xdist",
+        "-p",
+        "no:playwright",  # which would empty the folder of the gate's verdicts
     ]
     command = [sys.executable, "-u", "-m", "pytest", *alone, "-p", "tests.told_at_once", str(file)]
     run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False)
