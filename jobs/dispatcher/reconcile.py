@@ -111,7 +111,7 @@ def _decide(pk: uuid.UUID) -> bool:
         return False
     unread_logs.tell_end(job, WHO)
     if result is not None:
-        return _succeed(job, result)
+        return not _may_go_on(job, result, dead) and _succeed(job, result)
     return _without_commit(job, attempt) if dead else _stale_after(timing().unproven, job, endings.UNPROVEN)
 
 
@@ -122,6 +122,11 @@ def _last_run(job: Job) -> Attempt | None:
 def _fence_cancelled(job: Job) -> bool:
     job.token = _new_token()
     return bool(Job.objects.filter(LOST, pk=job.pk, state=State.CANCELLING).update(token=job.token))
+
+
+def _may_go_on(job: Job, result: Result, dead: bool | None) -> bool:
+    """Whether a run of several commits has made only some, and may be making the next on a host where nothing proves its end."""
+    return not dead and shortfall(job, result) is not None and not _has_waited(timing().unproven, job)
 
 
 def _succeed(job: Job, result: Result) -> bool:
@@ -194,14 +199,19 @@ def _wait_for_log(job: Job, dead: bool | None, why: str) -> bool:
 
 def _stale_after(seconds: float, job: Job, error: dict[str, object]) -> bool:
     """Ends a job without proof (a process on another host, an unreadable log) as stale, after so long by the database's clock."""
+    if not _has_waited(seconds, job):
+        return False
+    _end(job, State.STALE, "lost, unproven", error=error)
+    return True
+
+
+def _has_waited(seconds: float, job: Job) -> bool:
+    """Whether the job has been in its state without a lease for so long, by the database's clock."""
     long_ago = Now() - timedelta(seconds=seconds)
     last = JobEvent.objects.filter(job=job, target=job.state).order_by("-id").first()
     waited = last is None or JobEvent.objects.filter(pk=last.pk, at__lt=long_ago).exists()
     lapsed = Job.objects.filter(Q(lease_until=None) | Q(lease_until__lt=long_ago), pk=job.pk).exists()
-    if not (waited and lapsed):
-        return False
-    _end(job, State.STALE, "lost, unproven", error=error)
-    return True
+    return waited and lapsed
 
 
 def _hopeless_previews() -> QuerySet[Job]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.db.models.functions import Now
 
 from console.audit.actor import Actor
@@ -21,7 +22,7 @@ from jobs.domain.measures import Violating
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.evidence.consistency import differences
-from jobs.models import Job
+from jobs.models import Job, JobEvent
 from jobs.requests.asking import request
 from jobs.targets.subject import subject_of
 from jobs.web.catalog_port import KnownJobs
@@ -220,6 +221,39 @@ def test_a_worker_that_dies_half_way_is_found_out_by_the_log(olga, sales, made, 
     assert versions_of(found) == versions
     if state is State.FAILED:
         assert f"{made} of 3 changes are committed" in (found.error or {})["table_state"]
+
+
+def test_one_that_may_still_run_on_another_host_is_not_ended_between_two_changes(olga, sales, monkeypatch, timing):
+    """Nothing proves there that the run is over: it may be making the next commit now."""
+    timing(unproven=60)
+    monkeypatch.setattr("jobs.dispatcher.reconcile.proven_dead", lambda attempt: None)
+    asked(olga, sales, *CHANGES)
+    job = claim_run(factories.holder()).job
+    mark = json.dumps({"job": str(job.pk), "attempt": 1, "digest": job.digest})
+    small_delta.commit(Path(sales.path), "CHANGE COLUMN", [], userMetadata=mark)
+    lapse(job)
+    for _ in range(2):
+        reconcile()
+        assert Job.objects.get(pk=job.pk).state == State.RECONCILING
+    for _ in range(2):
+        small_delta.commit(Path(sales.path), "CHANGE COLUMN", [], userMetadata=mark)
+    reconcile()
+    assert Job.objects.get(pk=job.pk).state == State.SUCCEEDED
+
+
+def test_it_ends_as_incomplete_once_it_has_been_silent_for_long(olga, sales, monkeypatch, timing):
+    timing(unproven=0.001)
+    monkeypatch.setattr("jobs.dispatcher.reconcile.proven_dead", lambda attempt: None)
+    asked(olga, sales, *CHANGES)
+    job = claim_run(factories.holder()).job
+    mark = json.dumps({"job": str(job.pk), "attempt": 1, "digest": job.digest})
+    small_delta.commit(Path(sales.path), "CHANGE COLUMN", [], userMetadata=mark)
+    lapse(job)
+    reconcile()
+    JobEvent.objects.filter(job=job).update(at=F("at") - timedelta(seconds=1))
+    reconcile()
+    found = Job.objects.get(pk=job.pk)
+    assert (found.state, (found.error or {})["code"]) == (State.FAILED, "partly_committed")
 
 
 def test_newer_rows_do_not_make_it_stale_and_another_property_does(olga, sales):
