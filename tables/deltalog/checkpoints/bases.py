@@ -81,12 +81,21 @@ class FromSaved:
 def choose_base(
     storage: Storage, listing: Listing, version: int, problems: Problems, skip: set[Checkpoint]
 ) -> FromCheckpoint | Nothing:
-    """The newest usable checkpoint at or below the version. Unusable ones become problems."""
+    """The newest usable checkpoint at or below the version. Unusable ones become problems.
+
+    One that lacks protocol, metadata or schema is used only where neither an older one nor all commits are there.
+    """
+    lacking: FromCheckpoint | None = None
     for checkpoint in listing.checkpoints_until(version):
         if checkpoint in skip:
             continue
         try:
-            return FromCheckpoint(CheckpointReader(storage, checkpoint, problems))
+            base = FromCheckpoint(CheckpointReader(storage, checkpoint, problems))
         except CheckpointError as error:
             problems.add(checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
-    return Nothing()
+            continue
+        if base.state().whole:
+            return base
+        problems.add(checkpoint.files[0].name, "the checkpoint lacks protocol, metadata or schema", Code.MISSING)
+        lacking = lacking or base
+    return lacking if lacking is not None and listing.gaps(0, version) else Nothing()

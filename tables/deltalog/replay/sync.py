@@ -27,10 +27,10 @@ from tables.deltalog.state.snapshot import Snapshot
 class Sync:
     """Iterate over `commits()` to its end, then ask for `snapshot()`.
 
-    `fresh` says that the state is rebuilt from the log and not from `base`: there was none, it is of another log, a part of the log
-    was missing for it and a newer checkpoint makes up for that, or what was broken has changed since. `since` is the version after
-    which commits come: as asked for, else the base's, before the first commit that was broken and has changed, and -1 when the base
-    is of another log, since then no commit is known. `head` is the newest version, None for an empty log. `mistimed`, known
+    `fresh` says that the state is rebuilt from the log and not from `base`: there was none, it is of another log, the log has more to
+    offer than it (`_is_outdone`), or what was broken has changed since. `since` is the version after which commits come: as asked
+    for, else the base's, before the first commit that was broken and has changed, and -1 when the base is of another log, since
+    then no commit is known. `head` is the newest version, None for an empty log. `mistimed`, known
     at the end of `commits()`, are versions of which a later commit's metadata says that they were timed otherwise (times.py); their
     times are `DeltaLog.times`.
     """
@@ -48,7 +48,7 @@ class Sync:
         elif self._base is not None and (changed := mended(storage, self._base.broken)):
             known = min([known, *(version - 1 for name in changed if (version := commit_version(name)) is not None)])
             self._drop_base()
-        elif self._base is not None and not self._base.complete and self._listing.checkpoints:
+        elif self._base is not None and _is_outdone(self._base, self._listing):
             self._drop_base()
         self.fresh = self._base is None
         self.since = known
@@ -138,6 +138,13 @@ class Sync:
 
 def _listing(storage: Storage, base: Snapshot | None) -> Listing:
     return read_listing(storage.entries(LOG, "" if base is None else f"{base.version:020d}"))
+
+
+def _is_outdone(base: Snapshot, listing: Listing) -> bool:
+    """Whether the log has more to offer than a base in which something is missing: a checkpoint, or commits that bring it."""
+    if not base.state.whole:
+        return listing.head != base.version
+    return not base.complete and bool(listing.checkpoints)
 
 
 def _continues(base: Snapshot, listing: Listing) -> bool:

@@ -51,6 +51,11 @@ class TableState:
         else:
             kept[key], self._held = value, held
 
+    @property
+    def whole(self) -> bool:
+        """Whether it has protocol, metadata and schema: without them nothing tells how to read its files, or what comes after it."""
+        return self.protocol is not None and self.metadata is not None and bool(self.metadata.schema_json)
+
     def copy(self) -> TableState:
         return replace(self, transactions=dict(self.transactions), domains=dict(self.domains))
 

@@ -290,3 +290,33 @@ def schema_with_parsed_statistics() -> pa.Schema:
     parsed = pa.struct({"numRecords": pa.int64(), "minValues": values, "maxValues": values})
     fields = [field for field in CHECKPOINT.field("add").type if field.name != "stats"]
     return pa.schema({**{f.name: f.type for f in CHECKPOINT}, "add": pa.struct([*fields, ("stats_parsed", parsed)])})
+
+
+@pytest.mark.parametrize("state", [[], [PROTOCOL], [metadata()], [PROTOCOL, metadata(schema="")]])
+def test_a_checkpoint_without_protocol_metadata_or_schema_gives_way_to_the_commits(writer, log, target, state):
+    writer.create(add("a"))
+    writer.commit(1, info(), add("b"))
+    name = writer.checkpoint(1, *state, add("a")).name
+    snapshot = log.sync(target).snapshot()
+    assert paths(snapshot) == ["a", "b"]
+    assert snapshot.complete
+    assert [(problem.file, problem.code) for problem in snapshot.problems if problem.file == name][-1:] == [
+        (name, Code.MISSING)
+    ]
+
+
+def test_such_a_checkpoint_is_used_where_nothing_else_holds_the_files(writer, log, target):
+    writer.checkpoint(1, add("a"))
+    writer.commit(2, info(), PROTOCOL, metadata(), add("b"))
+    snapshot = log.sync(target).snapshot()
+    assert paths(snapshot) == ["a", "b"]
+    assert snapshot.complete
+
+
+def test_such_a_checkpoint_gives_way_to_an_older_whole_one(writer, log, target):
+    writer.checkpoint(1, PROTOCOL, metadata(), add("a"))
+    writer.commit(2, info(), add("b"))
+    writer.checkpoint(2, PROTOCOL, add("a"))
+    snapshot = log.sync(target).snapshot()
+    assert paths(snapshot) == ["a", "b"]
+    assert snapshot.complete

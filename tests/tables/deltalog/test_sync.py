@@ -94,6 +94,53 @@ def test_many_small_syncs_end_where_one_does(writer, log, target, tmp_path):
     assert whole.state == base.state
 
 
+NO_SCHEMA = metadata(partition=["day"])
+del NO_SCHEMA["metaData"]["schemaString"]
+LACKING = {
+    "no schema": ([PROTOCOL, NO_SCHEMA], [metadata(partition=["day"])], "no schema"),
+    "no protocol": ([metadata(partition=["day"])], [PROTOCOL], "no readable protocol"),
+    "no metadata": ([PROTOCOL], [metadata(partition=["day"])], "no readable metaData"),
+    "only commitInfo": ([], [PROTOCOL, metadata(partition=["day"])], "no readable protocol"),
+}
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_two_syncs_say_the_same_as_one_where_a_later_commit_brings_what_the_first_lacks(
+    writer, log, target, tmp_path, lacking
+):
+    first, second, reason = LACKING[lacking]
+    writer.commit(0, info(), *first, add("a", partition={"day": "1"}))
+    _, base = sync(log, target)
+    assert not base.complete
+    assert any(reason in problem.reason for problem in base.problems)
+    writer.commit(1, info(), *second, add("b", partition={"day": "2"}))
+    versions, snapshot = sync(log, target, load(target), since=0)
+    _, whole = sync(log, tmp_path / "whole.arrow")
+    assert versions == [1]
+    assert whole.complete
+    assert (snapshot.complete, snapshot.problems, snapshot.state) == (True, whole.problems, whole.state)
+    assert snapshot.files().equals(whole.files())
+
+
+def test_what_is_still_lacking_after_another_sync_has_a_problem_that_says_so(writer, log, target):
+    writer.commit(0, info(), metadata(), add("a"))
+    _, base = sync(log, target)
+    writer.commit(1, info(), add("b"))
+    _, snapshot = sync(log, target, base)
+    assert not snapshot.complete
+    assert [problem.reason for problem in snapshot.problems] == ["the log holds no readable protocol action"]
+
+
+def test_a_base_without_a_protocol_is_kept_while_nothing_is_new(writer, target):
+    storage = Watched(str(writer.table))
+    log = open_log("", storage)
+    writer.commit(0, info(), metadata(), add("a"))
+    sync(log, target)
+    storage.read.clear()
+    assert not sync(log, target, load(target))[1].complete
+    assert storage.read == []
+
+
 def test_a_deletion_vector_replaces_the_file_it_marks(writer, log, target):
     writer.create(add("a", rows=10))
     writer.commit(1, info(), remove("a"), add("a", rows=10, deletionVector=vector("v1", 4)))
