@@ -25,7 +25,7 @@ def shape_of(subject: Subject) -> dict[str, Any]:
         "table_id": subject.metadata.id,
         "schema_sha256": subject.shape_sha256,
         "properties_sha256": sha256_of(dict(subject.configuration)),
-        "clustering": list(subject.table.clustering_columns or ()),
+        "clustering": [".".join(path) for path in subject.snapshot.clustering_paths],
     }
 
 

@@ -70,15 +70,18 @@ def fields_of(
     if tree is None:
         return []
     places = {name.lower(): place for place, name in enumerate(partitions, 1)}
-    clustered = None if clustering is None else {name.lower() for name in clustering}
+    clustered = None if clustering is None else frozenset(clustering)
     known = {} if properties is None else statistics.retained(tree, partitions, properties)
     return [_field(path, column, places, clustered, known.get(path)) for path, column in walk(tree)]
 
 
 def _field(
-    path: tuple[str, ...], column: Column, places: dict[str, int], clustered: set[str] | None, retained: str | None
+    path: tuple[str, ...],
+    column: Column,
+    places: dict[str, int],
+    clustered: frozenset[str] | None,
+    retained: str | None,
 ) -> Field:
-    physical = ".".join((*path[:-1], column.physical_name)).lower()
     return Field(
         path=dotted(path),
         depth=len(path) - 1,
@@ -86,7 +89,7 @@ def _field(
         nullable=column.nullable,
         comment=column.comment,
         partition=places.get(column.name.lower()) if len(path) == 1 else None,
-        clustering=None if clustered is None else bool({".".join(path).lower(), physical} & clustered),
+        clustering=None if clustered is None else dotted(path) in clustered,
         generated=column.generation_expression,
         identity=column.identity is not None,
         default=column.default,

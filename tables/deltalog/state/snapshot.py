@@ -16,13 +16,14 @@ from tables.deltalog.read.actions import DomainMetadata, Metadata, Protocol, Set
 from tables.deltalog.read.problems import Code, Problem
 from tables.deltalog.read.storage import Entry
 from tables.deltalog.read.times import InCommitTimestamps, in_commit_timestamps
+from tables.deltalog.rules import clustering
 from tables.deltalog.rules.features import Understanding, features_of, understand
 from tables.deltalog.state.livefiles import Counts, live_schema
 from tables.deltalog.state.mending import Broken
-from tables.deltalog.state.state import TableState, clustering_columns
+from tables.deltalog.state.state import TableState
 
 _KEY = b"levee.snapshot"
-_FORMAT = 5
+_FORMAT = 6
 _ROWS = 4096
 _BYTES = 256 << 10
 
@@ -68,9 +69,15 @@ class Snapshot:
         return self.state.domains
 
     @property
+    def clustering_paths(self) -> tuple[tuple[str, ...], ...]:
+        """The physical paths of the columns that the table is clustered by, empty when it is not clustered."""
+        domain = self.state.domains.get(clustering.DOMAIN)
+        return () if domain is None else clustering.physical_paths(domain.configuration)
+
+    @property
     def clustering_columns(self) -> tuple[str, ...]:
-        """Dotted physical names, empty when the table is not clustered."""
-        return clustering_columns(self.state)
+        """The same columns by their names in the schema (`clustering.column_names`)."""
+        return clustering.column_names(self.clustering_paths, self.metadata.schema_json if self.metadata else "")
 
     @property
     def features(self) -> tuple[str, ...]:

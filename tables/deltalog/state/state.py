@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from sys import getsizeof
@@ -110,15 +109,3 @@ def _with_times(value: dict[str, Any]) -> dict[str, Any]:
 def _times(value: dict[str, Any], name: str) -> dict[str, Any]:
     text = value[name]
     return {**value, name: None if text is None else datetime.fromisoformat(text)}
-
-
-def clustering_columns(state: TableState) -> tuple[str, ...]:
-    """Columns of `delta.clustering` as dotted physical names, empty when the table is not clustered or the text is odd."""
-    domain = state.domains.get("delta.clustering")
-    if domain is None:
-        return ()
-    try:
-        columns = json.loads(domain.configuration)["clusteringColumns"]
-        return tuple(".".join(map(str, parts)) for parts in columns)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ()

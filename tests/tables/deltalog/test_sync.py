@@ -228,7 +228,7 @@ def test_transactions_and_domains_are_kept_and_ended(writer, log, target):
     writer.create({"txn": {"appId": "app", "version": 1}}, {"domainMetadata": clustering})
     _, base = sync(log, target)
     assert base.set_transactions["app"].version == 1
-    assert base.clustering_columns == ("a.b", "c")
+    assert base.clustering_paths == (("a", "b"), ("c",))
     writer.commit(
         1, info(), {"txn": {"appId": "app", "version": 2}}, {"domainMetadata": clustering | {"removed": True}}
     )

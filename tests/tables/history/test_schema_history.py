@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -136,3 +137,39 @@ def test_clustering_is_told_where_it_is_known(
         return [field["clustering"] for field in body["fields"]]
 
     assert (told(0), told(1)) == (before, now)
+
+
+def renamed(name: str, physical: str) -> dict[str, object]:
+    named = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": physical}
+    return {"name": name, "type": "long", "nullable": True, "metadata": named}
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_clustering_columns_have_the_names_of_the_schema_everywhere(
+    admin: Actor, root: Root, lake: Path, ines: Person, mode: str
+) -> None:
+    log = LogWriter(lake / "mapped")
+    features = {
+        "readerFeatures": ["columnMapping"],
+        "writerFeatures": ["columnMapping", "clustering", "domainMetadata"],
+    }
+    columns = [renamed("customer", "col-aaa"), renamed("a.b", "col-bbb"), renamed("other", "col-ccc")]
+    schema_text = json.dumps({"type": "struct", "fields": columns})
+    text = json.dumps({"clusteringColumns": [["col-aaa"], ["col-bbb"], ["col-gone"]]})
+    log.commit(
+        0, info(), {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7} | features},
+        metadata(schema=schema_text, delta__columnMapping__mode=mode),
+        {"domainMetadata": {"domain": "delta.clustering", "configuration": text, "removed": False}},
+    )  # fmt: skip
+    table = additions.add_table(admin, str(log.table)).table
+    api, browser = APIClient(), Client()
+    for client in (api, browser):
+        client.force_login(ines)
+    api.force_authenticate(ines)
+    names = ["customer", "`a.b`", "`col-gone` (unknown column)"]
+    assert api.get(f"/api/v1/tables/{table.pk}").json()["clustering_columns"] == names
+    body = api.get(f"/api/v1/tables/{table.pk}/schema").json()
+    assert body["clustering_columns"] == names
+    assert [field["clustering"] for field in body["fields"]] == [True, True, False]
+    overview = html.unescape(browser.get(f"/tables/{table.pk}/").content.decode())
+    assert ", ".join(names) in overview

@@ -20,6 +20,7 @@ from jobs.commands.alter_schema.rules import (
     opened,
     schema_digest,
     words_of,
+    written_name,
 )
 from jobs.domain import protocols
 from jobs.domain.consequences import Consequence, said
@@ -139,7 +140,7 @@ def differences(before: State, after: State) -> list[dict[str, Any]]:
 
 
 def _clustered(state: State) -> str | None:
-    return ", ".join(".".join(path) for path in state.clustering) if state.clustering else None
+    return ", ".join(map(written_name, state.clustering)) if state.clustering else None
 
 
 def _line(name: str, before: str | None, after: str | None) -> dict[str, Any]:

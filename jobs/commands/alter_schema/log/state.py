@@ -115,15 +115,8 @@ def _fields(schema_json: str) -> list[Field]:
 
 
 def _clustering(subject: Subject, fields: list[Field]) -> list[tuple[str, ...]]:
-    domain = subject.snapshot.domain_metadata.get("delta.clustering")
-    if domain is None:
-        return []
-    try:
-        physical = [tuple(map(str, path)) for path in parse_json(domain.configuration)["clusteringColumns"]]
-    except (ValueError, KeyError, TypeError):
-        return []
     known = dict(_paths_by_physical(fields, (), ()))
-    return [known.get(path, path) for path in physical]
+    return [known.get(path, path) for path in subject.snapshot.clustering_paths]
 
 
 def _paths_by_physical(
