@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import uuid
 
-from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.protocols import unwritable
 from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject, subject_of
+from tables.deltalog.checkpoints.newest import LACKS
+from tables.deltalog.read.problems import Problem
+from tables.deltalog.read.storage import StorageError
+from tables.deltalog.replay.obstacles import obstacles
+from tables.rules.health import advice_on
 
 REMEDY = "Change it with an engine that supports all of its protocol, or drop the feature there first."
 
@@ -15,11 +20,35 @@ REMEDY = "Change it with an engine that supports all of its protocol, or drop th
 def subject_to_change(table_id: uuid.UUID) -> Subject:
     """The table as its log has it now, for a change of it; syncs the catalog.
 
-    Raises CommandRefused as `subject_of` does, and `unsupported_protocol`, with Delta's condition, if Delta 4.4 can't write to it.
+    Raises CommandRefused as `subject_of` does, and with Delta's condition `unsupported_protocol` if Delta 4.4 can't write to it, and
+    `stops_spark` if it can't open it.
     """
     subject = subject_of(table_id)
     refuse_unwritable(subject)
+    refuse_unopenable(subject)
     return subject
+
+
+def refuse_unopenable(subject: Subject) -> None:
+    """Raises CommandRefused `stops_spark` for a file of the log that Spark can't do without, as it lies there now; `unreadable`."""
+    table = subject.table
+    try:
+        found = obstacles(table.path, subject.snapshot, table.checkpoint_version)
+    except (StorageError, OSError) as error:
+        raise CommandRefused(Refusal("unreadable", f"The log can’t be read: {error}")) from None
+    if found:
+        first = found[0]
+        text = f"Spark with Delta 4.4 can’t open this table: {first.file}: {first.reason}."
+        raise CommandRefused(
+            Refusal("stops_spark", text, place=table.path, remedy=advice_on(first.file), engine=_failure_at(first))
+        )
+
+
+def _failure_at(problem: Problem) -> EngineFailure:
+    """How Delta 4.4 fails there: over a state that the log doesn't give, or over a file that can't be read."""
+    if problem.file.endswith(".crc") or problem.reason == LACKS:
+        return EngineFailure("DELTA_STATE_RECOVER_ERROR", "XXKDS", f"{problem.file}: {problem.reason}")
+    return EngineFailure("FAILED_READ_FILE", "KD001", f"{problem.file}: {problem.reason}")
 
 
 def refuse_unwritable(subject: Subject) -> None:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from console.base.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
+from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import Code as ProblemCode
 from tables.deltalog.read.storage import Entry
 from tables.deltalog.rules.features import understand
@@ -94,6 +95,8 @@ def _facts(table: Table) -> health.Facts:
         unknown_features=tuple(map(short, needs[:NAMED_FEATURES])),
         unknown_actions=_told(table, {ProblemCode.UNSUPPORTED.value}),
         broken_entries=_told(table, _BROKEN),
+        stopping=_stopping(table),
+        pointer=next((item["reason"] for item in table.problems if item["file"] == LAST_CHECKPOINT), ""),
         outside_files=lies.get("outside_files") or 0,
         recreated_at=ended,
         rewritten=_rewritten(table),
@@ -110,8 +113,15 @@ def _rewritten(table: Table) -> tuple[int, str, tuple[str, ...]] | None:
 
 def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:
     """The table's problems of these codes, each with the file that has it."""
-    problems = (problem for problem in table.problems if problem["code"] in codes)
+    elsewhere = {LAST_CHECKPOINT, *(file for file, _ in _stopping(table))}  # which have findings of their own
+    problems = (p for p in table.problems if p["code"] in codes and p["file"] not in elsewhere)
     return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in problems)
+
+
+def _stopping(table: Table) -> tuple[tuple[str, str], ...]:
+    """The files that stop Spark, each with what is wrong."""
+    stops = ProblemCode.STOPS_SPARK.value
+    return tuple((item["file"], item["reason"]) for item in table.problems if item["code"] == stops)
 
 
 _BROKEN = {

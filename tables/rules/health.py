@@ -37,6 +37,8 @@ class Code(models.TextChoices):
     LONG_LOG = "long_log", "Long log"
     STALE_SYNC = "stale_sync", "Stale sync"
     CORRUPT_LOG = "corrupt_log", "Corrupt log"
+    STOPS_SPARK = "stops_spark", "Spark can’t open it"
+    LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
     UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
     MISSING = "missing", "Directory missing"
@@ -93,6 +95,8 @@ class Facts:
     unknown_features: tuple[str, ...] = ()
     unknown_actions: tuple[str, ...] = ()
     broken_entries: tuple[str, ...] = ()
+    stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
+    pointer: str = ""  # what is wrong with `_last_checkpoint`
     outside_files: int = 0
     recreated_at: datetime | None = None
     rewritten: tuple[int, str, tuple[str, ...]] | None = None  # from which version on, seen when, what was there before
@@ -234,6 +238,33 @@ def _corrupt(facts: Facts) -> Iterator[Finding]:
     yield Finding(Code.CORRUPT_LOG, Severity.ERROR, count, 0, text, advice)
 
 
+def _stopping(facts: Facts) -> Iterator[Finding]:
+    for file, reason in facts.stopping:
+        text = f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without this file."
+        yield Finding(Code.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
+
+
+def advice_on(file: str) -> str:
+    """How to mend a file of the log that stops Spark."""
+    if file.endswith(".crc"):
+        return f"Move {file} out of _delta_log: Delta does without it and reads the log itself. Check which writer made it."
+    return (
+        f"Move {file} out of _delta_log, with all files of its checkpoint: Delta then begins with the checkpoint before it, or with"
+        " the first commit. Do so only if that one, or all commits, are still there."
+    )
+
+
+def _pointer(facts: Facts) -> Iterator[Finding]:
+    if not facts.pointer:
+        return
+    text = (
+        f"_last_checkpoint misleads readers: {facts.pointer}. Spark with Delta 4.4 still finds the newest checkpoint, by listing the whole"
+        " log, and waits three seconds before if it can’t read the file. Other engines may fail."
+    )
+    advice = "Delete _last_checkpoint before you change the table: Delta writes it again with its next checkpoint."
+    yield Finding(Code.LAST_CHECKPOINT, Severity.WARNING, None, None, text, advice)
+
+
 def _outside(facts: Facts) -> Iterator[Finding]:
     if not facts.outside_files:
         return
@@ -269,6 +300,8 @@ _RULES = (
     _features,
     _actions,
     _corrupt,
+    _stopping,
+    _pointer,
     _outside,
     _recreated,
     _rewritten,

@@ -21,8 +21,10 @@ from django.utils import timezone
 
 from console.base.logs import log
 from tables.deltalog.read.filenames import commit_version
+from tables.deltalog.read.problems import Code as ProblemCode
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
+from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.state.snapshot import Snapshot, load
 from tables.history import destructive_effects, removed_files
@@ -37,7 +39,7 @@ from tables.record import (
     log_rewrites,
     table_fields,
 )
-from tables.record.live_files import files_path
+from tables.record.live_files import files_path, live_files
 from tables.rules import discovery
 from tables.rules.health import Code
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
@@ -93,6 +95,8 @@ def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Tabl
     known, rewritten = destructive_effects.known_now(table), table.rewritten
     table.sync_error = table.times.fingerprint = ""
     mended = _read(table, reread_broken=reread_broken)
+    if reread_broken and table.is_delta and not table.sync_error:
+        _note_obstacles(table)
     destructive_effects.open_attributions(
         table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended
     )
@@ -299,6 +303,20 @@ def _measure(table: Table, log: DeltaLog, known: int, names: str, first_stored: 
     log_extent.measure(table, log)
     is_told = history_gaps.keep(table, log, known, first_stored)
     table.times.fingerprint = fingerprint(names, files_path(table.pk)) if is_told and table.head_mark else ""
+
+
+def _note_obstacles(table: Table) -> None:
+    """Adds what stops Spark in files that a sync doesn't read while their names are known: looked for when a person asks."""
+    snapshot = live_files(table)
+    if snapshot is None:
+        return
+    known = {item["file"] for item in table.problems if item["code"] == ProblemCode.STOPS_SPARK.value}
+    try:
+        found = obstacles(table.path, snapshot, table.checkpoint_version)
+    except (StorageError, OSError) as error:
+        table.sync_error = _why_unread(error)
+        return
+    table.problems = [*table.problems, *(problem.as_json() for problem in found if problem.file not in known)]
 
 
 def _start(table: Table, log: DeltaLog, target: Path, *, reread_broken: bool) -> Sync:

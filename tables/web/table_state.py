@@ -24,6 +24,8 @@ def state_of(table: Table) -> StateLook:
         return StateLook("unknown", "help-circle", "needs a feature")
     if health.Code.CORRUPT_LOG.value in table.health_codes:
         return StateLook("bad", "circle-x", "corrupt log")
+    if health.Code.STOPS_SPARK.value in table.health_codes:
+        return StateLook("bad", "circle-x", "Spark can’t open it")
     codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]
     if len(codes) == 1:
         return StateLook("wait", "alert-triangle", health.Code(codes[0]).label.lower())

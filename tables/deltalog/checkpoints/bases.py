@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.storage import Storage
@@ -96,6 +97,6 @@ def choose_base(
             continue
         if base.state().whole:
             return base
-        problems.add(checkpoint.files[0].name, "the checkpoint lacks protocol, metadata or schema", Code.MISSING)
+        problems.add(checkpoint.files[0].name, LACKS, Code.MISSING)
         lacking = lacking or base
     return lacking if lacking is not None and listing.gaps(0, version) else Nothing()

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from tables.deltalog.checkpoints.batches import small_batches, text_columns
 from tables.deltalog.checkpoints.rows import add_rows
+from tables.deltalog.checkpoints.thrift import Malformed
 from tables.deltalog.read.actions import Action, AddFile, CheckpointMetadata, Sidecar
 from tables.deltalog.read.filenames import LOG, SIDECARS
 from tables.deltalog.read.lines import read_actions
@@ -25,11 +26,19 @@ from tables.deltalog.state.listing import Checkpoint
 from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
 
 _REMOVE_LEAVES = frozenset(("path", "deletionTimestamp", "size", "deletionVector"))
+_OPENING = ("protocol", "metaData")
 _SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
 
 
 class CheckpointError(Exception):
-    """A checkpoint that can't be used; the text says which file and why."""
+    """A checkpoint that can't be used; the text says which file and why.
+
+    `damaged` is for a file that isn't there to its end, or isn't parquet: no engine reads it. Without, it is Levee that can't.
+    """
+
+    def __init__(self, text: str, *, damaged: bool = False) -> None:
+        super().__init__(text)
+        self.damaged = damaged
 
 
 class CheckpointReader:
@@ -50,6 +59,15 @@ class CheckpointReader:
                 elif isinstance(action, CheckpointMetadata):
                     self._check_version(action, entry)
                 else:
+                    yield action
+
+    def opening_actions(self) -> Iterator[Action]:
+        """Protocol and metadata alone, from the footers and two columns of its parquet files. Nothing of what a JSON file holds."""
+        for entry in self.checkpoint.files:
+            if entry.name.endswith(".json"):
+                continue
+            for name, value in self._parquet_values(entry, _OPENING):
+                if action := parse_action(name, value, entry.name, self._problems):
                     yield action
 
     def _check_version(self, action: CheckpointMetadata, entry: Entry) -> None:
@@ -74,10 +92,10 @@ class CheckpointReader:
             self._problems.extend(problems.found())
             raise CheckpointError(f"{entry.name} is not readable to its end")
 
-    def _parquet_values(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _parquet_values(self, entry: Entry, kinds: tuple[str, ...] = _SMALL) -> Iterator[tuple[str, dict[str, Any]]]:
         path = f"{LOG}/{entry.name}"
         metadata, columns = self._footer(path)
-        wanted = [name for name in _SMALL if name in columns]
+        wanted = [name for name in kinds if name in columns]
         for batch in self._batches(path, metadata, wanted):
             for name in wanted:
                 with _sound(path):
@@ -169,7 +187,7 @@ class CheckpointReader:
                 yield files
 
     def _parquet(self, path: str, **options: Any) -> closing[pq.ParquetFile]:
-        with _sound(path):
+        with _sound(path, opening=True):
             file = self._storage.open(path)
             # Nanoseconds, which INT96 becomes by itself, end in the year 2262, and 9999-12-31 is usual for "open".
             options["coerce_int96_timestamp_unit"] = "us"
@@ -192,8 +210,10 @@ class CheckpointReader:
 
 
 @contextmanager
-def _sound(path: str) -> Iterator[None]:
+def _sound(path: str, *, opening: bool = False) -> Iterator[None]:
     """Reading and taking apart one piece of a file: whatever Arrow refuses in it makes the checkpoint unusable.
+
+    `opening` is the reading of a footer, where Arrow calls invalid what isn't parquet.
 
     NotImplementedError, TypeError and LookupError are kinds of columns that can't be told apart or turned into ours, OverflowError
     and ValueError values that Python can't hold, bad UTF-8 among them.
@@ -202,9 +222,12 @@ def _sound(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, StorageError) as error:
-        raise CheckpointError(f"{file} can't be read: {_first_line(error)}") from error
+        raise CheckpointError(f"{file} can't be read: {_first_line(error)}", damaged=True) from error
     except (pa.ArrowException, ValueError, TypeError, NotImplementedError, OverflowError, LookupError) as error:
-        raise CheckpointError(f"{file} holds what can't be read ({type(error).__name__})") from error
+        text = f"{file} holds what can't be read ({type(error).__name__})"
+        raise CheckpointError(
+            text, damaged=isinstance(error, Malformed) or (opening and isinstance(error, pa.ArrowInvalid))
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

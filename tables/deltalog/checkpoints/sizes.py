@@ -47,7 +47,7 @@ def read_groups(file: BinaryIO) -> list[Group]:
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != b"PAR1" or length > min(size - 8, _FOOTER):
-        raise ValueError("it has no footer")
+        raise Malformed("it has no footer")
     file.seek(size - 8 - length)
     footer, _ = read_struct(file.read(length))
     return [_group(group) for group in _structs(footer.get(4))]
@@ -92,7 +92,7 @@ def check_group(group: Group, is_wanted: Callable[[str], bool], file: BinaryIO) 
         raise ValueError("its lists are too long to be read")
     size = file.seek(0, 2)
     if any(chunk.start + chunk.size > size for chunk in wanted):
-        raise ValueError("its columns reach beyond its end")
+        raise Malformed("its columns reach beyond its end")
     if sum(_most_at_once(chunk, file) for chunk in wanted) > LARGEST_PAGES:
         raise ValueError("its pages unfold to too much to be read")
 
@@ -112,7 +112,7 @@ def _page_sizes(chunk: Chunk, file: BinaryIO) -> Sequence[int]:
         sizes.append(_count(header, 2))
         at += length + _count(header, 3)
     if at > end:
-        raise ValueError("a page of it reaches beyond its column")
+        raise Malformed("a page of it reaches beyond its column")
     return sizes
 
 

@@ -11,6 +11,7 @@ class Code(StrEnum):
     """The kinds of problem that a health finding can be filed under.
 
     ODD is a value that only history, statistics or display need: it is unknown, and nothing of the state is lost with it.
+    STOPS_SPARK is in a file that Levee does without and Spark doesn't.
     """
 
     CORRUPT = "corrupt"
@@ -21,6 +22,7 @@ class Code(StrEnum):
     UNSUPPORTED = "needs_feature"
     DISAGREES = "disagrees"
     EMPTY = "empty"
+    STOPS_SPARK = "stops_spark"
     MORE = "more"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tables.deltalog.checkpoints.bases import FromCheckpoint, choose_base
 from tables.deltalog.checkpoints.checksums import read_checksum
+from tables.deltalog.checkpoints.newest import newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
 from tables.deltalog.read.commits import Commit, read_commit
 from tables.deltalog.read.problems import Code, Problems, harms_state
@@ -33,7 +34,9 @@ def rebuild(storage: Storage, listing: Listing, version: int, target: Path | Non
                 if not isinstance(base, FromCheckpoint):
                     raise
                 skip.add(base.checkpoint)
-                problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
+                stops = error.damaged and version == listing.head and base.checkpoint == newest_used(listing, version)
+                code = Code.STOPS_SPARK if stops else Code.UNREADABLE
+                problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", code)
 
 
 def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> Head:

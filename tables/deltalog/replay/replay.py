@@ -12,7 +12,7 @@ from types import TracebackType
 import pyarrow as pa
 
 from tables.deltalog.checkpoints.bases import Base
-from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum
+from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum, compare_opening
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Entry
@@ -60,6 +60,8 @@ class Replay:
     def finish(self, head: Head) -> Snapshot:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
         self._check()
+        if self.complete:
+            compare_opening(head.checksum, self.state, self._problems)
         if self._target is None or self._tail is None:
             return self._snapshot(head, None, None, None)
         columns = physical_partition_columns(self.state.metadata)

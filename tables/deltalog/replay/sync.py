@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tables.deltalog.checkpoints.bases import Base, FromSaved, choose_base
+from tables.deltalog.checkpoints.bases import Base, FromCheckpoint, FromSaved, choose_base
 from tables.deltalog.checkpoints.checksums import read_checksum
 from tables.deltalog.checkpoints.last_checkpoint import check_last_checkpoint
+from tables.deltalog.checkpoints.newest import check_newest, newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
 from tables.deltalog.read.commits import Commit, read_commit
 from tables.deltalog.read.filenames import LOG, commit_version
@@ -85,6 +86,8 @@ class Sync:
             committed = last.committed_at if last and last.version == self.head else None
             checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
             check_last_checkpoint(self._storage, self._problems)
+            if not isinstance(base, FromCheckpoint) or base.checkpoint != newest_used(self._listing, self.head):
+                check_newest(self._storage, self._listing, self.head, self._problems)
             newest = self._listing.commits.get(self.head)
             head = Head(self.head, committed, clock.previous_ms, newest, checksum, self._remember())
             self._finished = self._finish(replay, head)
@@ -121,7 +124,7 @@ class Sync:
 
     def _start(self, head: int) -> Base:
         if self._base is not None:
-            self._problems.extend(reversed(lasting(self._base.problems)))
+            self._problems.extend(reversed(lasting(self._base.problems, self._listing)))
             return FromSaved(self._base)
         self._problems.extend(self._listing.problems)
         return choose_base(self._storage, self._listing, head, self._problems, set())

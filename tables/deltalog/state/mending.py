@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version, parse
 from tables.deltalog.read.problems import Code, Problem
 from tables.deltalog.read.storage import Entry, Storage
 from tables.deltalog.state.listing import Listing
@@ -13,16 +13,26 @@ Broken = dict[str, Entry | None]
 """Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
 
 _NAMED = 20
-_MENDABLE = (Code.CORRUPT, Code.ODD, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE)
+_MENDABLE = (Code.CORRUPT, Code.ODD, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE, Code.STOPS_SPARK)
 
 
-def lasting(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems of an older version that a newer one still has, in their order.
+def lasting(problems: Iterable[Problem], listing: Listing) -> list[Problem]:
+    """The problems of an older version that a newer one still has, in their order; `listing` is of what came since.
 
     Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew, as it does
-    where `_last_checkpoint` points.
+    where `_last_checkpoint` points. Gone is what stops Spark in a checkpoint that has a newer one: Spark reads the newest.
     """
-    return [problem for problem in problems if problem.unlisted or (problem.file and not _of_one_version(problem))]
+    return [
+        problem
+        for problem in problems
+        if problem.unlisted or (problem.file and not _of_one_version(problem) and not _is_outdated(problem, listing))
+    ]
+
+
+def _is_outdated(problem: Problem, listing: Listing) -> bool:
+    name = parse(problem.file)
+    newest = listing.checkpoints[-1].version if listing.checkpoints else -1
+    return problem.code is Code.STOPS_SPARK and name is not None and name.version < newest
 
 
 def _of_one_version(problem: Problem) -> bool:

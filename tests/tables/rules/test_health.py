@@ -72,6 +72,8 @@ def test_every_finding_says_what_to_do() -> None:
         unknown_features=("x",),
         unknown_actions=("a",),
         broken_entries=("a", "b"),
+        stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),
+        pointer="it is not JSON",
         outside_files=3,
         recreated_at=NOW,
         rewritten=(5, "2026-11-19", ("v5 DELETE",)),

@@ -1,0 +1,60 @@
+"""The newest checkpoint, as Spark sees it: which one it reads, and whether it can.
+
+Source: Delta 4.4.0, `SnapshotManagement.scala`. Delta begins with the newest complete checkpoint and passes over files of no bytes
+(`listFromFileSystemInternal`). It tries an older one only if a damaged one stops the snapshot's making
+(`createSnapshotFromGivenOrEquivalentLogSegment`), which it doesn't where a `.crc` gives protocol and metadata: the first command that
+needs the files fails.
+"""
+
+from __future__ import annotations
+
+from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
+from tables.deltalog.read.actions import Metadata, Protocol
+from tables.deltalog.read.filenames import LOG
+from tables.deltalog.read.parsing import typed_actions
+from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.storage import Storage
+from tables.deltalog.state.listing import Checkpoint, Listing
+from tables.deltalog.state.state import TableState
+
+MOST_PARTS = 16
+"""Files of a checkpoint whose footers are read; one of more parts isn't judged."""
+
+MOST_COMMITS = 100
+"""Commits after a checkpoint that are read for what it lacks."""
+
+LACKS = "the checkpoint lacks protocol, metadata or schema"
+
+
+def newest_used(listing: Listing, version: int) -> Checkpoint | None:
+    """The checkpoint from which Spark reads a version."""
+    points = listing.checkpoints_until(version)
+    return next((point for point in points if all(file.size for file in point.files)), None)
+
+
+def check_newest(storage: Storage, listing: Listing, version: int, problems: Problems) -> None:
+    """Says if Spark can't read a version's checkpoint, by its footers and the columns of protocol and metadata."""
+    newest = newest_used(listing, version)
+    if newest is None or len(newest.files) > MOST_PARTS or newest.files[0].name.endswith(".json"):
+        return
+    state = TableState()
+    try:
+        for action in CheckpointReader(storage, newest, Problems()).opening_actions():
+            state.take(action)
+    except CheckpointError as error:
+        if error.damaged:
+            problems.add(newest.files[0].name, f"the checkpoint is damaged: {error}", Code.STOPS_SPARK)
+        return
+    if not state.whole and _stay_lacking(storage, listing, range(newest.version + 1, version + 1), state):
+        problems.add(newest.files[0].name, LACKS, Code.STOPS_SPARK)
+
+
+def _stay_lacking(storage: Storage, listing: Listing, versions: range, state: TableState) -> bool:
+    """Whether the commits after a checkpoint don't bring what it lacks. Too many of them aren't read: that they do can't be ruled out."""
+    if versions.stop - versions.start > MOST_COMMITS:
+        return False
+    for entry in (listing.commits[version] for version in versions if version in listing.commits):
+        for action in typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, Problems()):
+            if isinstance(action, Metadata | Protocol):
+                state.take(action)
+    return not state.whole

@@ -1,0 +1,39 @@
+"""What keeps Spark from opening a table's newest version although Levee can read it: looked for before a change is asked for."""
+
+from __future__ import annotations
+
+from tables.deltalog.checkpoints.checksums import compare_opening, read_checksum
+from tables.deltalog.checkpoints.newest import check_newest
+from tables.deltalog.read.filenames import LOG
+from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.storage import Storage
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.state.listing import Listing, read_listing
+from tables.deltalog.state.snapshot import Snapshot
+
+_MOST_KNOWN = 200
+_known: dict[object, tuple[Problem, ...]] = {}  # by the files that were looked at, as they lay there
+
+
+def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tuple[Problem, ...]:
+    """Problems STOPS_SPARK of the log as it lies there now, for a snapshot of its newest version.
+
+    `checkpoint` is the version of the newest complete checkpoint: what is older isn't listed. Reads the version's checksum, and of the
+    checkpoint what `check_newest` reads, unless they lie there as at the last look. Raises StorageError.
+    """
+    storage = open_log(location).storage
+    since = snapshot.version if checkpoint is None else min(checkpoint, snapshot.version)
+    entries = tuple(storage.entries(LOG, f"{since:020d}"))
+    key = (location, snapshot.version, snapshot.head_file, entries)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = _looked_for(storage, read_listing(entries), snapshot)
+    return _known[key]
+
+
+def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple[Problem, ...]:
+    found = Problems()
+    compare_opening(read_checksum(storage, listing.checksums.get(snapshot.version), Problems()), snapshot.state, found)
+    check_newest(storage, listing, snapshot.version, found)
+    return tuple(problem for problem in found.found() if problem.code is Code.STOPS_SPARK)

@@ -1,0 +1,101 @@
+"""What Delta makes of a damaged checkpoint, checksum or pointer: the ground of the finding `stops_spark` and of its remedy."""
+
+import json
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from jobs.engine.errors import as_failure
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.replay.obstacles import obstacles
+from tests.jobs.engine.deltas import make
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+
+
+@pytest.fixture
+def spark(runtime):
+    return runtime.new_session()
+
+
+@pytest.fixture
+def table(spark, tmp_path):
+    """A table of twelve commits, the checkpoint of version 10 among them, that no JVM has in its cache."""
+    place = Path(make(spark, tmp_path / "made"))
+    while (head := open_log(str(place)).head_version()) < 11:
+        spark.sql(f"INSERT INTO delta.`{place}` SELECT * FROM delta.`{place}` LIMIT 1")
+        assert open_log(str(place)).head_version() > head
+    return place.rename(tmp_path / "moved")
+
+
+def log_file(table, name):
+    return table / "_delta_log" / name
+
+
+def stops(table):
+    log = open_log(str(table))
+    return [p.file for p in obstacles(str(table), log.snapshot(None, table.parent / "f.arrow"), 10)]
+
+
+def rewrite(path, change):
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+
+
+def fails(spark, table):
+    """Opens the table, deletes, and looks at it again; answers the first failure's condition."""
+    try:
+        spark.sql(f"DELETE FROM delta.`{table}` WHERE id < 2")
+        spark.sql(f"DESCRIBE DETAIL delta.`{table}`").collect()
+        spark.sql(f"OPTIMIZE delta.`{table}`").collect()
+        spark.read.format("delta").load(str(table)).collect()
+    except (PySparkException, Py4JError) as error:
+        return as_failure(error).condition or as_failure(error).message
+    return None
+
+
+def other_schema(value):
+    value["metadata"]["schemaString"] = value["metadata"]["schemaString"].replace('"nullable":true', '"nullable":false')
+
+
+def other_protocol(value):
+    value["protocol"] = value["protocol"] | {"minWriterVersion": 4}
+
+
+@pytest.mark.parametrize("change", [other_schema, other_protocol])
+def test_a_checksum_with_other_metadata_or_another_protocol_stops_delta_and_its_removal_mends_it(spark, table, change):
+    checksum = log_file(table, f"{11:020d}.crc")
+    rewrite(checksum, change)
+    assert stops(table) == [checksum.name]
+    assert fails(spark, table) == "DELTA_STATE_RECOVER_ERROR"
+    checksum.rename(table.parent / "aside.crc")
+    healed = table.rename(table.parent / "healed")
+    assert stops(healed) == []
+    assert fails(spark, healed) is None
+
+
+def test_a_checksum_with_another_size_stops_no_command(spark, table):
+    rewrite(log_file(table, f"{11:020d}.crc"), lambda value: value.update(tableSizeBytes=value["tableSizeBytes"] + 1))
+    assert stops(table) == []
+    assert fails(spark, table) is None
+
+
+def test_a_damaged_newest_checkpoint_stops_delta_and_its_removal_mends_it(spark, table):
+    checkpoint = log_file(table, f"{10:020d}.checkpoint.parquet")
+    checkpoint.write_bytes(b"x" * 100)
+    assert stops(table) == [checkpoint.name]
+    assert fails(spark, table) is not None
+    checkpoint.unlink()
+    healed = table.rename(table.parent / "healed")
+    assert stops(healed) == []
+    assert fails(spark, healed) is None
+
+
+@pytest.mark.parametrize("content", ["rubbish", '{"version": 77, "size": 3}'])
+def test_a_bad_pointer_stops_no_command_before_or_after_a_commit(spark, table, content):
+    log_file(table, "_last_checkpoint").write_text(content)
+    assert stops(table) == []
+    assert fails(spark, table) is None

@@ -1,0 +1,112 @@
+"""A table that Spark can't open is refused at the request of any change, before anybody reviews it, while its pages work."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.models import Job
+from tables.models import Table
+from tables.sync import table as syncing
+from tests import factories
+from tests.clients import browser, caller
+from tests.factories import lakes, person_with
+from tests.jobs import small_delta
+from tests.jobs.targets.test_writable import CHANGES
+from tests.tables.deltalog.writing import write_parquet
+
+
+@pytest.fixture
+def sales(db: None, tmp_path: Path) -> Table:
+    table = lakes.sales_in(factories.RootFactory(name="lake", uri=str(tmp_path)))
+    small_delta.append(Path(table.path), [{"id": 90, "p": "FR"}])
+    return syncing.sync(table.pk)
+
+
+def log_of(table: Table) -> Path:
+    return Path(table.path) / "_delta_log"
+
+
+def actions_of(table: Table) -> dict[str, Any]:
+    """The newest protocol and metadata of the log."""
+    lines = [line for path in sorted(log_of(table).glob("*.json")) for line in path.read_text().splitlines()]
+    return {name: value for line in lines for name, value in json.loads(line).items()}
+
+
+def other_checksum(table: Table) -> str:
+    """Writes the newest version's checksum with another schema than the log's."""
+    actions = actions_of(table)
+    metadata = actions["metaData"] | {"schemaString": '{"type":"struct","fields":[]}'}
+    path = log_of(table) / f"{small_delta.head(Path(table.path)):020d}.crc"
+    path.write_text(json.dumps({"protocol": actions["protocol"], "metadata": metadata}))
+    return path.name
+
+
+def damaged_checkpoint(table: Table) -> str:
+    """Writes a checkpoint of the newest version, of which 100 bytes are left."""
+    path = log_of(table) / f"{small_delta.head(Path(table.path)):020d}.checkpoint.parquet"
+    path.write_bytes(b"x" * 100)
+    return path.name
+
+
+def lacking_checkpoint(table: Table) -> str:
+    """Writes a checkpoint of the newest version without protocol and metadata."""
+    path = log_of(table) / f"{small_delta.head(Path(table.path)):020d}.checkpoint.parquet"
+    return write_parquet(path, [{"txn": {"appId": "a", "version": 1}}]).name
+
+
+HARMS = [
+    pytest.param(other_checksum, "DELTA_STATE_RECOVER_ERROR", "schema differs", id="a checksum with another schema"),
+    pytest.param(damaged_checkpoint, "FAILED_READ_FILE", "is damaged", id="a damaged checkpoint"),
+    pytest.param(lacking_checkpoint, "DELTA_STATE_RECOVER_ERROR", "lacks protocol", id="a checkpoint without metadata"),
+]
+
+
+@pytest.mark.parametrize(("harm", "condition", "said"), HARMS)
+@pytest.mark.parametrize("command", ["delete", "restore", "optimize", "vacuum", "alter_schema"])
+def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: Any, condition: str, said: str) -> None:
+    name = harm(sales)
+    asked = {"command": command, "table": str(sales.pk), "reason": "r", **CHANGES[command]}
+    answer = caller("operator").post("/jobs", asked)
+    assert (answer.status_code, answer.json()["code"]) == (422, "stops_spark"), answer.json()
+    assert answer.json()["engine"]["condition"] == condition
+    assert name in answer.json()["detail"]
+    assert said in answer.json()["detail"]
+    assert f"Move {name} out of _delta_log" in answer.json()["detail"]
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(("harm", "condition", "said"), HARMS)
+def test_health_says_so_once_a_person_syncs_and_the_pages_work(
+    sales: Table, harm: Any, condition: str, said: str
+) -> None:
+    name = harm(sales)
+    table = syncing.sync(sales.pk, reread_broken=True)
+    assert table.health_codes == ["stops_spark"]
+    person = browser(person_with("operator"))
+    overview = html.unescape(person.get(f"/tables/{table.pk}/").content.decode())
+    assert name in overview
+    assert said in overview
+    assert "Spark can’t open it" in html.unescape(person.get("/tables/").content.decode())
+    assert person.get(f"/tables/{table.pk}/history/").status_code == 200
+    assert "can’t open this table" in html.unescape(person.get(f"/tables/{table.pk}/delete/").content.decode())
+    (log_of(table) / name).unlink()
+    assert syncing.sync(sales.pk, reread_broken=True).health_codes == []
+    asked = {"command": "delete", "table": str(sales.pk), "reason": "r", **CHANGES["delete"]}
+    assert caller("operator").post("/jobs", asked).status_code == 201
+
+
+@pytest.mark.parametrize("content", [b"rubbish", b"", b'{"version": 77}'])
+def test_a_bad_pointer_is_a_finding_with_its_mending_and_stops_no_change(sales: Table, content: bytes) -> None:
+    (log_of(sales) / "_last_checkpoint").write_bytes(content)
+    small_delta.append(Path(sales.path), [{"id": 91, "p": "FR"}])
+    table = syncing.sync(sales.pk)
+    assert table.health_codes == ["last_checkpoint"]
+    overview = html.unescape(browser(person_with("operator")).get(f"/tables/{table.pk}/").content.decode())
+    assert "Delete _last_checkpoint before you change the table" in overview
+    asked = {"command": "delete", "table": str(sales.pk), "reason": "r", **CHANGES["delete"]}
+    assert caller("operator").post("/jobs", asked).status_code == 201

@@ -1,0 +1,113 @@
+"""What keeps Spark from opening a table that Levee can read: looked for in few bytes, and said by the sync that meets it."""
+
+import pytest
+
+from tables.deltalog.checkpoints import newest
+from tables.deltalog.read.problems import Code
+from tables.deltalog.replay.obstacles import obstacles
+from tables.deltalog.state.snapshot import load
+from tests.tables.deltalog.conftest import paths
+from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata
+
+STATE = (PROTOCOL, metadata())
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def overwritten(path):
+    path.write_bytes(b"x" * 100)
+
+
+def pages_lost(path):
+    """The footer stays as it is."""
+    content = bytearray(path.read_bytes())
+    content[4 : len(content) // 2] = bytes(b"\xff" * (len(content) // 2 - 4))
+    path.write_bytes(content)
+
+
+@pytest.fixture
+def logged(writer):
+    """Two versions with a checkpoint at the newer one; answers the checkpoint's file."""
+    writer.create(add("a"))
+    writer.commit(1, info(), add("b"))
+    return writer.checkpoint(1, *STATE, add("a"), add("b"))
+
+
+def stopping(snapshot):
+    return [(problem.file, problem.code) for problem in snapshot.problems if problem.code is Code.STOPS_SPARK]
+
+
+@pytest.mark.parametrize("harm", [cut, overwritten, pages_lost])
+def test_a_damaged_newest_checkpoint_stops_spark_and_not_levee(writer, log, target, logged, harm):
+    harm(logged)
+    snapshot = log.sync(target).snapshot()
+    assert paths(snapshot) == ["a", "b"]
+    assert snapshot.complete
+    assert stopping(snapshot) == [(logged.name, Code.STOPS_SPARK)]
+    assert [problem.file for problem in obstacles(str(writer.table), snapshot, 1)] == [logged.name]
+
+
+@pytest.mark.parametrize("harm", [cut, overwritten, pages_lost])
+def test_a_checkpoint_damaged_after_it_was_read_is_found_at_the_next_look(writer, log, target, logged, harm):
+    snapshot = log.sync(target).snapshot()
+    assert obstacles(str(writer.table), snapshot, 1) == ()
+    harm(logged)
+    (found,) = obstacles(str(writer.table), snapshot, 1)
+    assert (found.file, found.code) == (logged.name, Code.STOPS_SPARK)
+    logged.unlink()
+    assert obstacles(str(writer.table), snapshot, None) == ()
+
+
+def test_a_sync_looks_at_a_checkpoint_that_has_come_since(writer, log, target):
+    writer.create(add("a"))
+    log.sync(target).snapshot()
+    writer.commit(1, info(), add("b"))
+    damaged = writer.checkpoint(1, *STATE, add("a"), add("b"))
+    cut(damaged)
+    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, Code.STOPS_SPARK)]
+    writer.commit(2, info())
+    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, Code.STOPS_SPARK)]
+    writer.checkpoint(3, *STATE, add("a"), add("b"))
+    writer.commit(3, info())
+    assert stopping(log.sync(target, load(target)).snapshot()) == []
+
+
+def test_an_older_damaged_checkpoint_and_an_empty_newer_one_stop_nobody(writer, log, target, logged):
+    cut(logged)
+    writer.commit(2, info())
+    writer.checkpoint(2, *STATE, add("a"), add("b"))
+    (writer.log / f"{3:020d}.checkpoint.parquet").write_bytes(b"")
+    writer.commit(3, info())
+    snapshot = log.sync(target).snapshot()
+    assert stopping(snapshot) == []
+    assert obstacles(str(writer.table), snapshot, 3) == ()
+
+
+@pytest.mark.parametrize(("later", "stops"), [((), True), ((PROTOCOL,), True), ((PROTOCOL, metadata()), False)])
+def test_a_checkpoint_without_protocol_or_metadata_stops_spark_unless_a_later_commit_brings_them(
+    writer, log, target, later, stops
+):
+    writer.create(add("a"))
+    writer.commit(1, info())
+    point = writer.checkpoint(1, add("a"))
+    writer.commit(2, info(), *later)
+    assert stopping(log.sync(target).snapshot()) == ([(point.name, Code.STOPS_SPARK)] if stops else [])
+
+
+def test_one_part_of_several_is_enough(writer, log, target):
+    writer.create(add("a"))
+    parts = writer.multipart(0, STATE, [add("a")])
+    cut(parts[1])
+    snapshot = log.sync(target).snapshot()
+    assert stopping(snapshot) == [(parts[0].name, Code.STOPS_SPARK)]
+
+
+def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, monkeypatch):
+    writer.create(add("a"))
+    parts = writer.multipart(0, STATE, [add("a")])
+    cut(parts[1])
+    monkeypatch.setattr(newest, "MOST_PARTS", 1)
+    snapshot = log.sync(target).snapshot()
+    assert [(problem.code, problem.file) for problem in snapshot.problems] == [(Code.UNREADABLE, parts[0].name)]
