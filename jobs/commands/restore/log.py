@@ -122,6 +122,7 @@ def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
         "rows_gone": rows_gone,
         "schema_changes": _schema_changes(subject, target),
         "property_changes": _property_changes(subject, target),
+        "clustering_change": _clustering_change(subject.snapshot, target),
     }
 
 
@@ -199,6 +200,25 @@ def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]
     now, then = dict(subject.configuration), dict(target.metadata.configuration) if target.metadata else {}
     names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
     return [{"property": name, "before": now.get(name), "after": then.get(name)} for name in names[:100]]
+
+
+def _clustering_change(head: Snapshot, target: Snapshot) -> dict[str, list[str]] | None:
+    """The clustering columns before and after; None if they stay.
+
+    Delta 4.4.0 writes those of the older version anew, and none for one that isn't clustered
+    (`DomainMetadataUtils.handleDomainMetadataForRestoreTable`).
+    """
+    now, then = (_clustering_paths(snapshot) for snapshot in (head, target))
+    if now == then:
+        return None
+    return {
+        "before": list(head.clustering_columns) if now else [],
+        "after": list(target.clustering_columns) if then else [],
+    }
+
+
+def _clustering_paths(snapshot: Snapshot) -> tuple[tuple[str, ...], ...]:
+    return snapshot.clustering_paths if "clustering" in snapshot.features else ()
 
 
 def _commits_undone(subject: Subject, version: int) -> list[dict[str, Any]]:

@@ -49,6 +49,11 @@ class PropertyChangeSerializer(serializers.Serializer[Any]):
     after = serializers.CharField(allow_null=True)
 
 
+class ClusteringChangeSerializer(serializers.Serializer[Any]):
+    before = serializers.ListField(child=serializers.CharField())
+    after = serializers.ListField(child=serializers.CharField())
+
+
 class RestorePreviewSerializer(serializers.Serializer[Any]):
     """What a restore would do: rows and files that come back and go, and the commits it undoes, newest first."""
 
@@ -65,6 +70,11 @@ class RestorePreviewSerializer(serializers.Serializer[Any]):
     missing_files = serializers.ListField(child=serializers.CharField())
     schema_changes = SchemaChangeSerializer(many=True)
     property_changes = PropertyChangeSerializer(many=True)
+    clustering_change = ClusteringChangeSerializer(
+        required=False,
+        allow_null=True,
+        help_text="The clustering columns, if they change; new files alone follow them.",
+    )
     measured_at_version = serializers.IntegerField()
     speed = serializers.ChoiceField(["log", "spark"])
     consequences = ConsequenceSerializer(many=True)

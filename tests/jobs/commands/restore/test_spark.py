@@ -15,6 +15,7 @@ from deltalake import QueryBuilder, write_deltalake
 from jobs.commands.restore import spark as restoring
 from jobs.domain.engine import UNCHECKED, Checked, Marks
 from jobs.domain.errors import CommandRefused
+from tables.deltalog.replay.log import open_log
 from tests.jobs.engine.deltas import FEED, NAMES, VECTORS, deletion, make, restoration
 from tests.jobs.engine.lake import actions, commits
 
@@ -277,3 +278,19 @@ def test_rows_after_an_undo_are_those_before_for_another_engine(spark, delete, r
     assert everything(path) == before
     assert result.details["proven"]
     assert dataclasses.asdict(result)["version"] == version + 2
+
+
+def test_clustering_goes_back_with_the_version_as_the_preview_reads_it(spark, restore, tmp_path):
+    path = tmp_path / "t"
+    spark.sql(f"CREATE TABLE delta.`{path}` (id BIGINT, n INT) USING delta CLUSTER BY (id)")
+    spark.sql(f"INSERT INTO delta.`{path}` VALUES (1, 1)")
+    before = open_log(str(path)).head_version()
+    spark.sql(f"ALTER TABLE delta.`{path}` CLUSTER BY (n)")
+    assert clustering(path) == ("n",)
+    assert clustering(path, before) == ("id",)
+    assert restore(path, before).version == before + 2
+    assert clustering(path) == ("id",)
+
+
+def clustering(path, version=None):
+    return open_log(str(path)).snapshot(version).clustering_columns
