@@ -216,6 +216,18 @@ def _without_old_commits(path: Path) -> None:
             file.unlink()
 
 
+def test_clustering_by_renamed_nested_and_dotted_columns_has_the_names_that_delta_describes(spark, path, tmp_path):
+    spark.sql(
+        f"CREATE TABLE delta.`{path}` (id BIGINT, `a.b` INT, st STRUCT<x: INT, y: INT>) USING delta CLUSTER BY (id, `a.b`, st.x)"
+        " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN id TO customer")
+    snapshot = compare(spark, path, tmp_path)
+    assert snapshot.clustering_columns == ("customer", "`a.b`", "st.x")
+    described = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").collect()[0]["clusteringColumns"]
+    assert [name.replace("`", "") for name in described] == ["customer", "a.b", "st.x"]
+
+
 def test_generated_and_identity_columns_and_clustering(spark, path, tmp_path):
     (
         DeltaTable.create(spark)
