@@ -86,7 +86,7 @@ def _first(totals: pa.Table, name: str) -> list[dict[str, Any]]:
     """Most rows first, unknown ones before all; equal ones by their values."""
     keys = [column for column in totals.column_names if column.startswith("key")]
     order = pc.sort_indices(
-        totals, [(name, "descending"), *((key, "ascending") for key in keys)], null_placement="at_start"
+        totals, [(name, "descending", "at_start"), *((key, "ascending", "at_start") for key in keys)]
     )
     rows: list[dict[str, Any]] = totals.take(order[:MOST]).to_pylist()
     return rows

@@ -15,8 +15,8 @@ _NUMBER = r"(0|[1-9][0-9]{0,17})"
 _HEAD = re.compile(
     r'\{"add":\{"path":"([^"\\/:%.\x00-\x1f][^"\\:%\x00-\x1f]*)"'
     r',"partitionValues":(\{[^{}\\\x00-\x1f]*\})'
-    rf',"size":{_NUMBER},"modificationTime":{_NUMBER},"dataChange":(true|false),"stats":"'
-    r'(?=\{\\"numRecords\\":([0-9]{1,18})[,}])'
+    rf',"size":{_NUMBER},"modificationTime":{_NUMBER},"dataChange":(true|false)'
+    r'(?:,"stats":"(?=\{\\"numRecords\\":([0-9]{1,18})[,}])|(?:,"stats":null)?(\}\})\Z)'
 )
 _START = b'{"add":{"path":"'
 _END = "}}"
@@ -26,7 +26,7 @@ def usual_add(line: bytes) -> AddFile | None:
     """The file that a line adds, None where the line is anything but the usual: whoever asks then parses it.
 
     The usual is what a parse of the line reads as the same file and finds no problem in: members in Delta's order, a plain path, and
-    statistics that begin with the number of rows.
+    statistics that begin with the number of rows, or none.
     """
     if len(line) > LONGEST or not line.startswith(_START):
         return None
@@ -35,15 +35,15 @@ def usual_add(line: bytes) -> AddFile | None:
         head = _HEAD.match(text)
         if head is None:
             return None
-        path, held, size, time, change, count = head.groups()
-        stats, end = scanstring(text, head.end())
+        path, held, size, time, change, count, bare = head.groups()
+        stats, end = (None, head.start(7)) if bare else scanstring(text, head.end())
         values = {} if held == "{}" else parse_json(held)
     except ValueError:
         return None
     if ".." in path or not text.startswith(_END, end) or end + len(_END) != len(text):
         return None
-    if "\x00" in stats or not (stats.isascii() or "\\u" not in text):  # what no database stores must be replaced
+    if stats is not None and ("\x00" in stats or not (stats.isascii() or "\\u" not in text)):  # no database stores it
         return None
     if not all(value is None or type(value) is str for value in values.values()):
         return None
-    return AddFile(path, values, int(size), int(time), change == "true", stats, int(count))
+    return AddFile(path, values, int(size), int(time), change == "true", stats, None if bare else int(count))

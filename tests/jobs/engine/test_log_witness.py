@@ -21,6 +21,7 @@ from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.filenames import Kind
 from tables.deltalog.read.paths import decoded
 from tables.deltalog.replay.log import DeltaLog, open_log
+from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.rules.features import features_of
 from tables.deltalog.rules.schema import Struct, parse_schema, type_text, walk
@@ -75,6 +76,8 @@ def compare(spark: SparkSession, path: Path, tmp_path: Path) -> Snapshot:
     assert snapshot.complete
     assert snapshot.problems == ()
     assert snapshot.understanding.needs == ()
+    points = log.listing().checkpoints
+    assert obstacles(str(path), snapshot, points[-1].version if points else None) == ()
     compare_state(spark, path, snapshot)
     compare_detail(sql(spark, "DESCRIBE DETAIL {t}", path)[0], snapshot)
     for version in (snapshot.version, snapshot.version // 2):

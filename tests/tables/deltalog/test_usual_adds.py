@@ -53,6 +53,7 @@ def agrees(content):
         {"size": 0, "modificationTime": 10**17},
         {"dataChange": False},
         {"stats": '{"numRecords":0}'},
+        {"stats": None},
         {"stats": '{"numRecords":5,"minValues":{"a":"ü\\n\\t/"}}'},
         {"stats": '{"numRecords":5}, and what is no JSON'},
     ],
@@ -80,8 +81,8 @@ def test_what_delta_writes_is_read_the_short_way(more):
         {"size": 1.0},
         {"modificationTime": None},
         {"dataChange": None},
-        {"stats": None},
         {"stats": "{}"},
+        {"stats": 5},
         {"stats": '{"minValues":{},"numRecords":5}'},
         {"stats": '{"numRecords":5,"a":"\x00"}'},
         {"stats": '{"numRecords":5,"a":"ü\x00"}'},
@@ -90,6 +91,28 @@ def test_what_delta_writes_is_read_the_short_way(more):
 )
 def test_anything_else_is_left_to_the_parse(more):
     assert not agrees(line(**more))
+
+
+def without_statistics():
+    return line().replace(b',"stats":' + json.dumps(STATS).encode(), b"")
+
+
+def test_a_file_without_statistics_is_read_the_short_way():
+    assert agrees(without_statistics())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        without_statistics() + b"}",
+        without_statistics() + b"\n",
+        without_statistics()[:-1],
+        without_statistics().replace(b"}}", b',"tags":{}}}'),
+        without_statistics().replace(b"}}", b"}} "),
+    ],
+)
+def test_a_line_that_is_not_quite_one_without_statistics_is_left_to_the_parse(content):
+    assert not agrees(content)
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\ud800", "\\udc00 ü", "ü \\u0000", "ü \\ud83d"])
