@@ -285,6 +285,7 @@ def test_clustering_goes_back_with_the_version_as_the_preview_reads_it(spark, re
     spark.sql(f"CREATE TABLE delta.`{path}` (id BIGINT, n INT) USING delta CLUSTER BY (id)")
     spark.sql(f"INSERT INTO delta.`{path}` VALUES (1, 1)")
     before = open_log(str(path)).head_version()
+    assert before is not None
     spark.sql(f"ALTER TABLE delta.`{path}` CLUSTER BY (n)")
     assert clustering(path) == ("n",)
     assert clustering(path, before) == ("id",)
