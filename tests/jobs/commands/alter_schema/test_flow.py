@@ -227,8 +227,8 @@ def test_one_that_may_still_run_on_another_host_is_not_ended_between_two_changes
     """Nothing proves there that the run is over: it may be making the next commit now."""
     timing(unproven=60)
     monkeypatch.setattr("jobs.dispatcher.reconcile.proven_dead", lambda attempt: None)
-    asked(olga, sales, *CHANGES)
-    job = claim_run(factories.holder()).job
+    job = asked(olga, sales, *CHANGES)
+    assert claim_run(factories.holder()) is not None
     mark = json.dumps({"job": str(job.pk), "attempt": 1, "digest": job.digest})
     small_delta.commit(Path(sales.path), "CHANGE COLUMN", [], userMetadata=mark)
     lapse(job)
@@ -244,8 +244,8 @@ def test_one_that_may_still_run_on_another_host_is_not_ended_between_two_changes
 def test_it_ends_as_incomplete_once_it_has_been_silent_for_long(olga, sales, monkeypatch, timing):
     timing(unproven=0.001)
     monkeypatch.setattr("jobs.dispatcher.reconcile.proven_dead", lambda attempt: None)
-    asked(olga, sales, *CHANGES)
-    job = claim_run(factories.holder()).job
+    job = asked(olga, sales, *CHANGES)
+    assert claim_run(factories.holder()) is not None
     mark = json.dumps({"job": str(job.pk), "attempt": 1, "digest": job.digest})
     small_delta.commit(Path(sales.path), "CHANGE COLUMN", [], userMetadata=mark)
     lapse(job)
