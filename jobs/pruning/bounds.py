@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -20,13 +21,17 @@ from jobs.pruning.outcomes import Outcome, filled, negated
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MILLISECOND = 1_000  # statistics keep milliseconds, values microseconds
 _SLACK = 1e-15  # more than what reading a decimal and a constant as doubles can lose
+DOUBLE_DIGITS = 15
+"""Every decimal of so many digits is the same again after it has been a double."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """`low` and `high` are null where unknown; `may_null`, `only_null` have no nulls. `type` is the column's type.
 
-    A double may also be NaN, which is above `high` whatever `high` says.
+    A double may also be NaN, which is above `high` whatever `high` says, unless `counts_nan`. `rounded` says of which decimals the bounds
+    are compared as they are written though a double has rounded them. `as_read` are the bounds by which Delta skips files, where they
+    differ from these.
     """
 
     type: str
@@ -35,10 +40,18 @@ class Bounds:
     may_null: pa.Array
     only_null: pa.Array
     exact: bool = False
+    counts_nan: bool = False
+    rounded: pa.Array | None = None
+    as_read: Bounds | None = None
 
     @property
     def may_nan(self) -> bool:
-        return self.type == "double" and not self.exact
+        return self.type == "double" and not self.exact and not self.counts_nan
+
+    @property
+    def valued(self) -> pa.Array:
+        """Files that may hold a value beside NULLs: those with a lowest one do, whatever their number of NULLs says."""
+        return pc.or_(pc.invert(self.only_null), pc.is_valid(self.low))
 
 
 def is_null(bounds: Bounds) -> Outcome:
@@ -48,8 +61,7 @@ def is_null(bounds: Bounds) -> Outcome:
 
 def some_value(bounds: Bounds) -> Outcome:
     """A condition of which only the NULLs are known."""
-    valued = pc.invert(bounds.only_null)
-    return Outcome(valued, valued, bounds.may_null)
+    return Outcome(bounds.valued, bounds.valued, bounds.may_null)
 
 
 def compared(bounds: Bounds, operator: str, constant: Literal) -> Outcome:
@@ -69,7 +81,7 @@ def compared(bounds: Bounds, operator: str, constant: Literal) -> Outcome:
     if nan:  # NaN is above every number: it makes > true, and the others false
         may_true = filled(len(sure), True) if operator in (">", ">=") else may_true
         sure = sure if operator in (">", ">=") else filled(len(sure), False)
-    valued = pc.invert(bounds.only_null)
+    valued = bounds.valued
     return Outcome(pc.and_(may_true, valued), pc.and_(pc.invert(sure), valued), bounds.may_null)
 
 
@@ -164,11 +176,15 @@ def _as_loose_doubles(bounds: Bounds, value: Any) -> tuple[pa.Array, pa.Array, p
     if doubles is None:
         return None
     low, high, scalar = doubles
-    return (
-        pc.subtract(low, pc.multiply(pc.abs(low), _SLACK)),
-        pc.add(high, pc.multiply(pc.abs(high), _SLACK)),
-        scalar,
-    )
+    apart = _moved(low, -_SLACK), _moved(high, _SLACK)
+    if bounds.rounded is None:
+        return *apart, scalar
+    written = (low, high) if Decimal(repr(scalar.as_py())) == value else (_moved(low, _SLACK), _moved(high, -_SLACK))
+    return *(pc.if_else(bounds.rounded, *pair) for pair in zip(written, apart, strict=True)), scalar
+
+
+def _moved(side: pa.Array, share: float) -> pa.Array:
+    return pc.add(side, pc.multiply(pc.abs(side), share))
 
 
 def _integers_by_decimal(bounds: Bounds, value: Any) -> tuple[pa.Array, pa.Array, pa.Scalar] | None:

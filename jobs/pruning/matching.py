@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import pyarrow as pa
@@ -47,31 +47,38 @@ class Files:
 
 def match(node: Node, files: Files) -> Outcome:
     """What the predicate may be on the rows of each file."""
-    return _Matcher(node, files).outcome(node)
+    return Matcher.of(node, files).outcome(node)
 
 
-@dataclass(slots=True)
-class _Matcher:
-    node: Node
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Judges a predicate by the log's values of partitions and by these bounds of data columns."""
+
     files: Files
-    partitions: dict[Path, PartitionColumn] = field(init=False)
-    data: Mapping[Path, Bounds] = field(init=False)
-    exactly: Exactly = field(init=False)
+    partitions: Mapping[Path, PartitionColumn]
+    data: Mapping[Path, Bounds]
+    exactly: Exactly
 
-    def __post_init__(self) -> None:
-        self.exactly = Exactly(self.files.table)
-        self.partitions = {column.path: column for column in self.files.partitions}
-        named = columns(self.node)
-        wanted = {column.path: column for column in self.files.data if column.path in named}
+    @classmethod
+    def of(cls, node: Node, files: Files) -> Matcher:
+        """With the bounds of the columns that the predicate names."""
+        named = columns(node)
+        wanted = {column.path: column for column in files.data if column.path in named}
         bounds = bounds_of(
-            self.files.table.column("stats"),
-            self.files.table.column("num_records").combine_chunks(),
+            files.table.column("stats"),
+            files.table.column("num_records").combine_chunks(),
             [Wanted(column.physical, column.type) for column in wanted.values()],
-            self.files.longest_text,
+            files.longest_text,
         )
-        self.data = {path: bounds[column.physical] for path, column in wanted.items()}
+        data = {path: bounds[column.physical] for path, column in wanted.items()}
+        return cls(files, {column.path: column for column in files.partitions}, data, Exactly(files.table))
+
+    def by(self, data: Mapping[Path, Bounds]) -> Matcher:
+        """The same, by other bounds."""
+        return replace(self, data=data)
 
     def outcome(self, node: Node) -> Outcome:
+        """What the predicate may be on the rows of each file."""
         named = columns(node)
         if named and named <= self.partitions.keys():
             exact = self.exactly.outcome(node, [self.partitions[path] for path in sorted(named)])

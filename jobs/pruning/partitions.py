@@ -16,8 +16,8 @@ from jobs.domain.predicates.casting import Fails, Undecided
 from jobs.domain.predicates.tree import And, Literal, Node, Not, Or, walk
 from jobs.domain.predicates.values import truth
 from jobs.pruning.bounds import Bounds, arrow_type
+from jobs.pruning.moments import as_dates, as_moments
 from jobs.pruning.outcomes import Outcome, filled
-from jobs.pruning.statistics import as_dates, as_moments
 from tables.deltalog.state.livefiles import PARTITION
 
 MOST_STEPS = 100_000
@@ -48,9 +48,19 @@ class Exactly:
         self.files = files
         self.left = MOST_STEPS_IN_ALL
         self._encoded: dict[str, tuple[pa.Array, list[str | None]]] = {}
+        self._known: dict[str, Outcome | None] = {}
 
     def outcome(self, node: Node, columns: Sequence[PartitionColumn]) -> Outcome | None:
-        """The answer for each file, worked out once per distinct value; None when there are too many of them."""
+        """The answer for each file, worked out once per distinct value; None when there are too many of them.
+
+        Asked again it answers the same, also when no steps are left.
+        """
+        key = repr(node)  # equal nodes may differ as texts: 0.0 and -0.0 do
+        if key not in self._known:
+            self._known[key] = self._worked_out(node, columns)
+        return self._known[key]
+
+    def _worked_out(self, node: Node, columns: Sequence[PartitionColumn]) -> Outcome | None:
         if self.left <= 0:
             return None
         encoded = [self._values(column) for column in columns]

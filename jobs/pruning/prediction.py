@@ -16,9 +16,10 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.tree import Node, columns
-from jobs.pruning.matching import DataColumn, Files, everything, match
+from jobs.pruning.matching import DataColumn, Files, Matcher, everything, match
 from jobs.pruning.outcomes import Outcome
 from jobs.pruning.partitions import PartitionColumn
+from jobs.pruning.skipping import NONE, Missed, missed
 from jobs.pruning.spread import Spread, spread_of
 from jobs.pruning.statistics import LONGEST_TEXT
 from tables.deltalog.rules.schema import Column, Struct
@@ -39,7 +40,7 @@ class Prediction:
     `files_matched` may hold matching rows (at most so many), `files_whole` certainly match with every row; `rows_matched` is an upper
     bound unless `rows_matched_exact`, `rows_least` a lower one. `kind` is `whole_table` or `ordinary`; `branch` is `metadata_only`,
     `deletion_vectors`, `rewrite` or `nothing`, `why` its reason. `files_to_rewrite` and `bytes_to_rewrite` are upper bounds too.
-    `by_partition` is as `spread.spread_of` has it.
+    `by_partition` is as `spread.spread_of` has it. `skipping` are the matched files that Delta itself would pass over.
     """
 
     version: int
@@ -58,6 +59,7 @@ class Prediction:
     partitions: int | None
     notes: tuple[str, ...] = ()
     by_partition: Spread | None = None
+    skipping: Missed = NONE
 
     def as_json(self) -> dict[str, Any]:
         """The preview as the API has it."""
@@ -74,8 +76,17 @@ def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -
     its files. Raises CommandRefused (`append_only`).
     """
     refuse_append_only(snapshot)
-    files, outcome = matched(snapshot, struct, schema, node)
-    return _summed(snapshot, files, outcome, node), files.table.filter(outcome.true)
+    files = files_of(snapshot, struct, schema)
+    outcome, skipping = _judged(files, node)
+    return _summed(snapshot, files, outcome, node, skipping), files.table.filter(outcome.true)
+
+
+def _judged(files: Files, node: Node | None) -> tuple[Outcome, Missed]:
+    if node is None:
+        return everything(files), NONE
+    matcher = Matcher.of(node, files)
+    outcome = matcher.outcome(node)
+    return outcome, missed(node, matcher, outcome)
 
 
 def matched(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Files, Outcome]:
@@ -174,7 +185,7 @@ def _configuration(snapshot: Snapshot) -> Mapping[str, str]:
     return snapshot.metadata.configuration if snapshot.metadata else {}
 
 
-def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | None) -> Prediction:
+def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | None, skipping: Missed) -> Prediction:
     matched = files.table.filter(outcome.true)
     whole = files.table.filter(pc.and_(outcome.true, outcome.must))
     branch, why = _branch(snapshot, files, matched, node)
@@ -196,8 +207,9 @@ def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | Non
         rows_matched_exact=rows is not None and all_whole,
         rows_least=least,
         partitions=_partitions(matched, files),
-        notes=_notes(files, matched, all_whole),
+        notes=(*_notes(files, matched, all_whole), *skipping.notes),
         by_partition=spread_of(files.table, files.partitions, outcome),
+        skipping=skipping,
     )
 
 

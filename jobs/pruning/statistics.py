@@ -12,18 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from jobs.pruning.bounds import Bounds, arrow_type, later_than_kept
+from jobs.pruning.bounds import Bounds, arrow_type
+from jobs.pruning.stored_bounds import Counts, Sides, bounds_from
 
 # Delta cuts texts in statistics after 32 characters unless told otherwise; what is as long may be cut.
 LONGEST_TEXT = 32
 _ROWS = 8_192
 _PIECE = 16 << 20  # bytes that are taken apart at once
 _LONGEST = 1 << 20  # bytes of one file's statistics; Delta's come to some thousands
-_DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-_CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
-_DATE = f"^{_DAY}$"
-_LOCAL = rf"^{_DAY}T{_CLOCK}:[0-5]\d(\.\d{{1,6}})?$"
-_MOMENT = rf"{_LOCAL[:-1]}(Z|[+-]([01]\d|2[0-3]):?[0-5]\d)$"
 _HALF = re.compile("[\ud800-\udfff]")
 _EMPTY = pa.array(["{}"])
 _PARTS = ("minValues", "maxValues", "nullCount")
@@ -79,7 +75,7 @@ def _stored_type(type_name: str) -> pa.DataType | None:
     """The JSON type in which statistics keep values of a type."""
     if type_name in ("date", "timestamp", "timestamp_ntz"):
         return pa.string()
-    return arrow_type(type_name)
+    return pa.float64() if type_name == "float" else arrow_type(type_name)
 
 
 def _plant(tree: dict[str, Any], path: Path, leaf: pa.DataType) -> None:
@@ -158,15 +154,12 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
 
 def _bounds(table: pa.Table, records: pa.Array, item: Wanted, longest_text: int) -> Bounds:
     nulls = _member(table, "nullCount", item.path, pa.int64())
-    may_null = pc.fill_null(pc.not_equal(nulls, 0), True)
-    only_null = pc.fill_null(pc.and_(pc.equal(nulls, records), pc.greater(records, 0)), False)
     stored = _stored_type(item.type)
     if stored is None:
-        unknown = pa.nulls(len(records), pa.int64())
-        return Bounds(item.type, unknown, unknown, may_null, only_null)
-    low, high = (_member(table, part, item.path, stored) for part in ("minValues", "maxValues"))
-    low, high = _typed(low, high, item.type, longest_text)
-    return Bounds(item.type, low, high, may_null, only_null)
+        nothing = pa.nulls(len(records), pa.int64())
+        return bounds_from(item.type, Sides(nothing, nothing), Counts(nulls, records), longest_text)
+    sides = Sides(*(_member(table, part, item.path, stored) for part in ("minValues", "maxValues")))
+    return bounds_from(item.type, sides, Counts(nulls, records), longest_text)
 
 
 def _member(table: pa.Table, part: str, path: Path, kind: pa.DataType) -> pa.Array:
@@ -185,58 +178,3 @@ def _has(kind: pa.DataType, path: Path) -> bool:
             return False
         kind = kind.field(name).type
     return True
-
-
-def _typed(low: pa.Array, high: pa.Array, type_name: str, longest_text: int) -> tuple[pa.Array, pa.Array]:
-    match type_name:
-        case "string":
-            return low, _whole_texts(high, longest_text)
-        case "date":
-            return as_dates(low), as_dates(high)
-        case "timestamp" | "timestamp_ntz":
-            return as_moments(low, type_name), later_than_kept(as_moments(high, type_name))
-    return _finite(low), _finite(high)
-
-
-def _finite(values: pa.Array) -> pa.Array:
-    """Arrow reads NaN and Infinity as they stand; no value is compared with them as with a number."""
-    if not pa.types.is_floating(values.type):
-        return values
-    return pc.if_else(pc.is_finite(values), values, pa.scalar(None, values.type))
-
-
-def _whole_texts(high: pa.Array, longest: int) -> pa.Array:
-    """Upper bounds that may be cut off are unknown; a lower bound stays one when it is cut."""
-    uncut = pc.and_(
-        pc.less(pc.utf8_length(high), longest), pc.invert(pc.match_substring_regex(high, "[\ufffd\U0010ffff]"))
-    )
-    return pc.if_else(uncut, high, pa.scalar(None, pa.string()))
-
-
-def as_dates(texts: pa.Array) -> pa.Array:
-    """`2020-01-31` as days; anything else is unknown."""
-    return _cast_where(texts, _DATE, pa.date32())
-
-
-def as_moments(texts: pa.Array, type_name: str) -> pa.Array:
-    """ISO times as microseconds since 1970 in UTC. A `timestamp` without a zone is unknown, and so is a `timestamp_ntz` with one."""
-    if type_name == "timestamp":
-        moments = _cast_where(texts, _MOMENT, pa.timestamp("us", "UTC"))
-    else:
-        moments = _cast_where(texts, _LOCAL, pa.timestamp("us"))
-    return pc.cast(moments, pa.int64())
-
-
-def _cast_where(texts: pa.Array, pattern: str, kind: pa.DataType) -> pa.Array:
-    return _cast(pc.if_else(pc.match_substring_regex(texts, pattern), texts, pa.scalar(None, pa.string())), kind)
-
-
-def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """One text that is none (the 30th of February) is unknown, and no other."""
-    try:
-        return pc.cast(texts, kind)
-    except pa.ArrowInvalid:
-        if len(texts) == 1:
-            return pa.nulls(1, kind)
-    middle = len(texts) // 2
-    return pa.concat_arrays([_cast(texts.slice(0, middle), kind), _cast(texts.slice(middle), kind)])

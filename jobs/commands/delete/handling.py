@@ -57,7 +57,8 @@ class DeleteHandling(Handling[Delete]):
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
         values = _with_readers(with_count(log, subject, matched), subject)
-        return Found(values, subject.version, nothing_to_do=None if matched.rows else NOTHING)
+        nothing = None if matched.rows else " ".join((NOTHING, *values["notes"]))
+        return Found(values, subject.version, nothing_to_do=nothing)
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""

@@ -13,6 +13,7 @@ from jobs.commands.delete.rules import consequences_of
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
 from jobs.pruning.prediction import see
+from jobs.pruning.skipping import Missed
 from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
@@ -70,7 +71,7 @@ def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[
         "rows_hash": matched.rows_hash,
         "partitions": _partitions(touched),
         "by_partition": _by_partition(preview, subject.table.path, matched),
-        "notes": [],
+        "notes": [*Missed(**preview.values["skipping"]).notes],
         "speed": "spark",
     }
 

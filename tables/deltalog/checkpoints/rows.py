@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from tables.deltalog.read.parsing import num_records_of
 from tables.deltalog.read.paths import is_outside
 from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.rules.offsets import WHOLE_MINUTES_SINCE
 from tables.deltalog.state.livefiles import RAW, VALUES, VECTOR
 
 _MEMBERS = {
@@ -148,7 +149,9 @@ def _without_nulls(value: Any) -> Any:
 def _json_value(value: Any) -> Any:
     if isinstance(value, datetime):
         precise = value.microsecond % 1000  # a cut-off maximum would be too low
-        return value.isoformat(timespec="microseconds" if precise else "milliseconds").replace("+00:00", "Z")
+        text = value.isoformat(timespec="microseconds" if precise else "milliseconds")
+        # Delta parsed it from a text whose offset may have lacked its seconds: only Z says that the time is exact.
+        return text if value.tzinfo and value < WHOLE_MINUTES_SINCE else text.replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):

@@ -270,7 +270,7 @@ def test_a_time_that_python_doesnt_have_is_unknown_alone(writer, log, target):
     snapshot = log.snapshot(target=target)
     found = [json.loads(text) for text in snapshot.files().column("stats").to_pylist()]
     assert [value["maxValues"] for value in found] == [
-        {"id": 0, "at": "1970-01-01T00:00:00.000Z"},
+        {"id": 0, "at": "1970-01-01T00:00:00.000+00:00"},
         {"id": 300_000_000_000_000_000},
     ]
     assert snapshot.num_records == 10

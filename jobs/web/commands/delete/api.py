@@ -15,6 +15,7 @@ from console.audit.actor import Actor
 from console.base.rest import Body, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.web.commands.delete.estimate import ask_exact, preview
+from jobs.web.commands.delete.serializers import SkippingSerializer
 from jobs.web.parts import ConsequenceSerializer
 from jobs.web.reads.api import answered
 
@@ -62,6 +63,7 @@ class PreviewSerializer(serializers.Serializer[Any]):
     consequences = ConsequenceSerializer(many=True)
     speed = serializers.ChoiceField(["log", "spark"])
     notes = serializers.ListField(child=serializers.CharField())
+    skipping = SkippingSerializer()
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""

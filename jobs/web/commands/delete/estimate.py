@@ -17,6 +17,7 @@ from jobs.domain.predicates.stored import to_json
 from jobs.domain.predicates.tree import Node
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Read, Worker
+from jobs.pruning.skipping import Missed
 from jobs.reads import queue
 from jobs.reads.rows import table_with_rows
 from jobs.targets.problems import problem_of_refused
@@ -88,7 +89,7 @@ def answered(read: Read) -> dict[str, Any]:
         "rows_matched_exact": True,
         "rows_total": answer["rows_total"],
         "rows_hash": answer["rows_hash"],
-        "notes": [],
+        "notes": [*Missed(**log.get("skipping", {})).notes],
         "speed": "spark",
     }
 

@@ -36,6 +36,13 @@ class EditBody(Body):
     reason = Text(max_length=2000, allow_blank=True)
 
 
+class SkippingSerializer(serializers.Serializer[Any]):
+    """Files that Delta's data skipping passes over though rows in them may match."""
+
+    bounds = serializers.IntegerField(help_text="Their bounds in the log are cut, rounded or contradictory.")
+    nan = serializers.IntegerField(help_text="They may hold NaN, which some writers leave out of bounds.")
+
+
 class DeletePreviewSerializer(serializers.Serializer[Any]):
     """What a delete would do. Rows are an upper bound unless `rows_matched_exact`."""
 
@@ -61,6 +68,7 @@ class DeletePreviewSerializer(serializers.Serializer[Any]):
     consequences = ConsequenceSerializer(many=True)
     rehearsal = RehearsalSerializer(required=False)
     notes = serializers.ListField(child=serializers.CharField())
+    skipping = SkippingSerializer(required=False)
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""

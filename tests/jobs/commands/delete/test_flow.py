@@ -164,6 +164,28 @@ def test_nothing_that_matches_ends_it_without_approval(engine, olga, sales):
     assert (job.state, job.no_op, job.preview["branch"]) == ("succeeded", True, "nothing")
 
 
+def test_files_that_delta_skips_though_rows_may_match_are_named_before_and_after_the_count(engine, olga, sales, place):
+    stats = {"numRecords": 1, "minValues": {"id": 9}, "maxValues": {"id": 1}, "nullCount": {"id": 0}}
+    contradict(place, stats)
+    request_delete(actor(olga), sales.pk, "p = 'XX' AND id = 99", "why")
+    before: Any = Job.objects.get()
+    after = worked(engine, claim_preview)
+    for job in (before, after):
+        assert job.preview["skipping"] == {"bounds": 1, "nan": 0}
+        assert "may miss rows of 1 file" in " ".join(job.preview["notes"])
+    assert (after.state, after.no_op) == ("succeeded", True)
+    assert "may miss rows of 1 file" in after.result["details"]["text"]
+
+
+def contradict(place, stats):
+    """A file whose statistics say these things, whatever is in it."""
+    name = "p=XX/part-odd.json"
+    (place / "p=XX").mkdir()
+    (place / name).write_text('[{"id": 1, "p": "XX"}]')
+    values = {"path": name, "partitionValues": {"p": "XX"}, "size": 22, "modificationTime": 0, "dataChange": True}
+    small_delta.commit(place, "WRITE", [{"add": values | {"stats": json.dumps(stats)}}])
+
+
 def test_a_bad_predicate_is_refused_before_there_is_a_job(olga, sales):
     assert code_of(lambda: request_delete(actor(olga), sales.pk, "id = (select 1)", "why")) == "predicate_refused"
     assert code_of(lambda: request_delete(actor(olga), sales.pk, "1 = 1", "why")) == "predicate_refused"

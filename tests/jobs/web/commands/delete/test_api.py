@@ -40,8 +40,15 @@ def test_it_answers_at_once_from_the_log(make):
         "files_total": 2, "files_matched": 1, "files_whole": 0, "bytes_matched": 200, "files_to_rewrite": 1,
         "bytes_to_rewrite": 200, "rows_matched": 20, "rows_matched_exact": False, "rows_least": 0, "partitions": 1,
         "measured_at_version": 0, "speed": "log", "rows_total": 30, "rows_copied": None, "rows_hash": None,
-        "table_id": "5b7e3a8e-0000-4000-8000-000000000001",
+        "table_id": "5b7e3a8e-0000-4000-8000-000000000001", "skipping": {"bounds": 0, "nan": 0},
     }  # fmt: skip
+
+
+def test_it_says_how_many_files_delta_would_skip_though_rows_may_match(make):
+    table = make(files=[add(0, stats(30, {"n": 9}, {"n": 1}, {"n": 0}), {"country": "DE"})])
+    found = asked(table, "n = 5").json()
+    assert (found["files_matched"], found["skipping"]) == (1, {"bounds": 1, "nan": 0})
+    assert "may miss rows of 1 file" in " ".join(found["notes"])
 
 
 def test_null_is_the_whole_table(make):

@@ -22,7 +22,7 @@ from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser
 from tests.factories import lakes
-from tests.jobs.preview.tables import COLUMNS
+from tests.jobs.preview.tables import COLUMNS, add, stats
 
 SCHEMA = schema_of(parse_schema(json.dumps({"type": "struct", "fields": COLUMNS})))
 COLUMN_CHOICES = choices(SCHEMA)
@@ -389,6 +389,20 @@ def test_a_count_is_asked_polled_and_shown_with_what_it_needs(client, table):
     page = ask(client, table, do="count", text="n > 3")
     assert Read.objects.count() == 1
     assert "Counted by Spark" in page
+
+
+def counted(client, table, text, **answer):
+    """What the page shows when Spark has counted."""
+    client.post(f"/tables/{table.pk}/delete/count/", {"text": text})
+    answer = {"rows": 0, "rows_total": 30, "rows_hash": "0", "files": 0, "bytes": 0} | answer
+    Read.objects.update(state="answered", answer=answer, answered_at=timezone.now())
+    return flat(shown(client.get(f"/reads/{Read.objects.get().pk}/counted/")))
+
+
+def test_what_delta_skips_is_said_beside_the_count_too(client, make):
+    table = make(files=[add(0, stats(30, {"n": 9}, {"n": 1}, {"n": 0}), {"country": "DE"})])
+    assert "may miss rows of 1 file" in part(client, table, text="n = 5", said="n = 5")
+    assert "may miss rows of 1 file" in counted(client, table, "n = 5")
 
 
 def test_a_count_of_nothing_said_is_refused(client, table):

@@ -1,0 +1,94 @@
+"""What Delta's own data skipping misses: the log's preview says so of every file whose rows a count by Spark doesn't find."""
+
+import json
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from jobs.engine.predicates import column_of
+from jobs.predicates.reading import parse
+from jobs.predicates.table_schema import schema_of
+from jobs.pruning.prediction import see
+from jobs.pruning.skipping import Missed
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.rules.schema import parse_schema
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+
+OFFSETS = "1850-01-01T01:01:01.000+00:53"  # what Delta 3.3 wrote in Stockholm, whose offset was +00:53:28
+STOCKHOLM = pa.table({"v": pa.array([datetime(1850, 1, 1, 0, 7, 33, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
+LONG = Decimal("12345678901234567.89")
+
+
+def rewritten(path: Path, low, high, nulls=0) -> None:
+    """The one file's statistics as another writer left them."""
+    log = path / "_delta_log" / f"{0:020d}.json"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    told = {"numRecords": 1, "minValues": {"v": low}, "maxValues": {"v": high}, "nullCount": {"v": nulls}}
+    for line in lines:
+        if "add" in line:
+            line["add"]["stats"] = json.dumps(told)
+    log.write_text("\n".join(map(json.dumps, lines)))
+
+
+def judged(session, path: Path, text: str) -> tuple[int, int, Missed]:
+    """Matching rows as Spark finds them, as they are, and the files that the preview says are missed."""
+    snapshot = open_log(str(path)).snapshot(None, path.parent / "files.arrow")
+    assert snapshot.metadata
+    struct = parse_schema(snapshot.metadata.schema_json)
+    schema = schema_of(struct)
+    tree = parse(text, schema)
+    found, _ = see(snapshot, struct, schema, tree)
+
+    def count() -> int:
+        # cached plans and listings keep what an earlier setting chose
+        return len(session.read.format("delta").load(str(path)).filter(column_of(tree, session)).collect())
+
+    skipped = count()
+    session.conf.set("spark.databricks.delta.stats.skipping", "false")
+    session.conf.set("spark.sql.parquet.filterPushdown", "false")
+    return skipped, count(), found.skipping
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text", "missed"),
+    [
+        (OFFSETS, OFFSETS, "v = TIMESTAMP '1850-01-01 00:07:33Z'", True),
+        (OFFSETS, OFFSETS, "v < TIMESTAMP '1850-01-01 00:08:00Z'", True),
+        (OFFSETS, OFFSETS, "v < TIMESTAMP '1850-01-01 00:09:00Z'", False),
+        (OFFSETS + ":28", OFFSETS + ":28", "v = TIMESTAMP '1850-01-01 00:07:33Z'", False),
+        ("1850-01-01T00:07:33.000Z", "1850-01-01T00:07:33.000Z", "v = TIMESTAMP '1850-01-01 00:07:33Z'", False),
+        ("1851-01-01T00:00:00.000Z", "1849-01-01T00:00:00.000Z", "v = TIMESTAMP '1850-01-01 00:07:33Z'", True),
+    ],
+)
+def test_times(runtime, tmp_path, low, high, text, missed):
+    write_deltalake(tmp_path / "t", STOCKHOLM)
+    rewritten(tmp_path / "t", low, high)
+    assert judged(runtime.new_session(), tmp_path / "t", text) == (int(not missed), 1, Missed(bounds=int(missed)))
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=["double", "float"])
+@pytest.mark.parametrize(("text", "missed"), [("v > 9", True), ("v > 0.5", False)])
+def test_nan_that_deltalake_leaves_out(runtime, tmp_path, kind, text, missed):
+    write_deltalake(tmp_path / "t", pa.table({"v": pa.array([1.0, math.nan], kind)}))
+    skipped, rows, said = judged(runtime.new_session(), tmp_path / "t", text)
+    assert (rows - skipped, said) == ((1, Missed(nan=1)) if missed else (0, Missed()))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text", "missed"),
+    [
+        (LONG, pa.decimal128(38, 2), f"v = {LONG}", True),
+        (LONG, pa.decimal128(38, 2), "v > 5", False),
+        (Decimal("12345678901234567"), pa.decimal128(20, 0), "v = 12345678901234567", True),
+        (Decimal("1.10"), pa.decimal128(10, 2), "v = 1.10", False),
+    ],
+)
+def test_decimals_that_deltalake_rounds(runtime, tmp_path, value, kind, text, missed):
+    write_deltalake(tmp_path / "t", pa.table({"v": pa.array([value], kind)}))
+    assert judged(runtime.new_session(), tmp_path / "t", text) == (int(not missed), 1, Missed(bounds=int(missed)))
