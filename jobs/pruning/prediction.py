@@ -23,7 +23,7 @@ from jobs.pruning.skipping import NONE, Missed, missed
 from jobs.pruning.spread import Spread, spread_of
 from jobs.pruning.statistics import LONGEST_TEXT
 from tables.deltalog.rules.schema import Column, Struct
-from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of
+from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of, visible_rows
 from tables.deltalog.state.snapshot import Snapshot
 
 APPEND_ONLY = "delta.appendOnly"
@@ -207,7 +207,7 @@ def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | Non
         rows_matched_exact=rows is not None and all_whole,
         rows_least=least,
         partitions=_partitions(matched, files),
-        notes=(*_notes(files, matched, all_whole), *skipping.notes),
+        notes=(*_notes(files, matched, all_whole), *_empty(branch, matched), *skipping.notes),
         by_partition=spread_of(files.table, files.partitions, outcome),
         skipping=skipping,
     )
@@ -271,3 +271,18 @@ def _notes(files: Files, matched: pa.Table, all_whole: bool) -> tuple[str, ...]:
     if files.table.column("deletion_vector").null_count < files.count:
         notes.append("Rows that deletion vectors hide already are not counted.")
     return tuple(notes)
+
+
+def _empty(branch: str, matched: pa.Table) -> tuple[str, ...]:
+    """Files without a row that go all the same: by the log alone Delta removes every file of its partitions."""
+    if branch != "metadata_only":
+        return ()
+    return empty_files_notes(pc.sum(pc.equal(visible_rows(matched), 0)).as_py() or 0)
+
+
+def empty_files_notes(count: int) -> tuple[str, ...]:
+    """That a delete by the log alone removes so many files that hold no row."""
+    if count < 1:
+        return ()
+    text = "1 matching file holds no rows" if count == 1 else f"{count:,} matching files hold no rows"
+    return (f"{text}: Delta removes {'it' if count == 1 else 'them'} from the log all the same.",)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from jobs.pruning.outcomes import Outcome
 from jobs.pruning.partitions import PartitionColumn
-from tables.deltalog.state.livefiles import PARTITION
+from tables.deltalog.state.livefiles import PARTITION, visible_rows
 
 MOST = 20  # partitions by name; the others are counted
 LONGEST = 200  # characters of a value
@@ -28,7 +28,7 @@ def spread_of(files: pa.Table, partitions: Sequence[PartitionColumn], outcome: O
     if not partitions:
         return None
     must = pc.and_(outcome.true, outcome.must)
-    visible = _visible(files)
+    visible = visible_rows(files)
     marked = _keyed(files, partitions, {
         "may": pc.cast(outcome.true, pa.int64()), "must": pc.cast(must, pa.int64()),
         "most": _where(outcome.true, visible), "least": _where(must, visible),
@@ -55,13 +55,6 @@ def counted(spread: Spread, files: pa.Table, matched: Sequence[int]) -> Spread:
     hit = totals.filter(pc.greater(totals.column("may_sum"), 0))
     rows = [_row(row | {"least_sum": row["most_sum"]}, columns) for row in _first(hit, "most_sum")]
     return spread | {"may": hit.num_rows, "must": 0, "exact": True, "rows": rows}
-
-
-def _visible(files: pa.Table) -> pa.Array:
-    """Rows that a reader sees in each file; null where the log doesn't tell."""
-    vectors = files.column("deletion_vector").combine_chunks()
-    hidden = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
-    return pc.max_element_wise(pc.subtract(files.column("num_records").combine_chunks(), hidden), 0, skip_nulls=False)
 
 
 def _where(condition: pa.Array, values: pa.Array) -> pa.Array:

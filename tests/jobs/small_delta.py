@@ -65,6 +65,16 @@ def append(path: Path, rows: list[Row]) -> int:
     return commit(path, "WRITE", _adds(path, rows))
 
 
+def append_empty(path: Path, p: str, *, counted: bool = True) -> int:
+    """Somebody else's write of a file without rows, as engines write for a task that had none."""
+    name = f"p={p}/part-{secrets.token_hex(6)}.json"
+    (path / f"p={p}").mkdir(exist_ok=True)
+    (path / name).write_text("[]")
+    values = {"path": name, "partitionValues": {"p": p}, "size": 2, "modificationTime": 0, "dataChange": True}
+    stats = {"stats": json.dumps({"numRecords": 0})} if counted else {}
+    return commit(path, "WRITE", [{"add": values | stats}])
+
+
 def compact(path: Path) -> int:
     """Somebody else's OPTIMIZE: the same rows in other files."""
     files = live(path)
@@ -153,6 +163,13 @@ def matches(tree: Mapping[str, Any] | None, row: Row) -> bool:
     return _COMPARE[tree["operator"]](row[column], int(value) if column == "id" else value)
 
 
+def _takes_whole(tree: Mapping[str, Any] | None, name: str) -> bool:
+    """Whether a delete takes the file by its partition alone."""
+    if tree is not None and '"id"' in json.dumps(tree):
+        return False
+    return matches(tree, {"p": name.split("/")[0].removeprefix("p=")})
+
+
 class SmallEngine:
     """Deletes and restores on small tables. `before_commit` is called just before a commit is made."""
 
@@ -190,7 +207,8 @@ class SmallEngine:
             return Result(version=None, operation=None, no_op=True, details={"text": "No row matched."})
         mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})
         operation = type(command).__name__.upper()
-        metrics = {"numDeletedRows": str(gone)} if isinstance(command, Delete) else {}
+        removed = sum("remove" in action for action in actions)
+        metrics = {"numDeletedRows": str(gone), "numRemovedFiles": str(removed)} if isinstance(command, Delete) else {}
         version = commit(
             path, operation, actions, operationMetrics=metrics, userMetadata=mark, readVersion=min(read, head(path))
         )
@@ -204,7 +222,7 @@ class SmallEngine:
         for name in live(path):
             rows = _read(path, name)
             kept = [row for row in rows if not matches(command.tree, row)]
-            if len(kept) < len(rows):
+            if len(kept) < len(rows) or (not rows and _takes_whole(command.tree, name)):
                 gone += len(rows) - len(kept)
                 actions += [_remove(name), *_adds(path, kept)]
         return actions, gone

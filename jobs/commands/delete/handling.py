@@ -57,7 +57,7 @@ class DeleteHandling(Handling[Delete]):
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
         values = _with_readers(with_count(log, subject, matched), subject)
-        nothing = None if matched.rows else " ".join((NOTHING, *values["notes"]))
+        nothing = None if matched.rows or values["files_matched"] else " ".join((NOTHING, *values["notes"]))
         return Found(values, subject.version, nothing_to_do=nothing)
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:

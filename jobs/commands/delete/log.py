@@ -8,18 +8,20 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from jobs.commands.delete.rules import consequences_of
+from jobs.commands.delete.rules import consequences_of, of_rows
+from jobs.domain.consequences import Consequence
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
-from jobs.pruning.prediction import see
+from jobs.pruning.prediction import empty_files_notes, see
 from jobs.pruning.skipping import Missed
 from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
 from tables.deltalog.read.paths import canonical
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of
+from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of, visible_rows
 
 FOR_DRIFT = frozenset(["shape_sha256", "files_sha256", "target_sha256"])
 
@@ -42,25 +44,26 @@ def from_log(subject: Subject, node: Node | None) -> LogPreview:
         "rows_total": _rows(subject.snapshot.files()),
         "rows_copied": None if prediction.branch == "rewrite" else 0,
         "rows_hash": None,
-        "consequences": consequences_of(
-            prediction.branch,
-            change_feed=subject.change_feed,
-            retention=deleted_file_retention(subject.configuration),
-            version=subject.version,
-        ),
+        "consequences": of_rows(prediction.rows_matched, _consequences(subject, prediction.branch)),
     }
     return LogPreview(values, files)
 
 
+def _consequences(subject: Subject, branch: str) -> list[Consequence]:
+    retention = deleted_file_retention(subject.configuration)
+    return consequences_of(branch, change_feed=subject.change_feed, retention=retention, version=subject.version)
+
+
 def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[str, Any]:
     """The preview with Spark's count in place of the log's bounds. If it counts every row, its class is the whole table."""
-    touched = _touched(preview.files, subject.table.path, matched.files)
-    rewrites = preview.values["branch"] == "rewrite"
+    touched = _touched(preview, subject.table.path, matched.files)
+    branch = preview.values["branch"]
+    rewrites = branch == "rewrite"
     whole = preview.values["class"] == "whole_table" or matched.rows >= matched.rows_total
     return preview.values | {
         "class": "whole_table" if whole else "ordinary",
         "files_candidates": preview.values["files_matched"],
-        "files_matched": len(matched.files),
+        "files_matched": touched.num_rows if branch == "metadata_only" else len(matched.files),
         "bytes_matched": sum_of(touched, "size"),
         "files_to_rewrite": len(matched.files) if rewrites else 0,
         "bytes_to_rewrite": sum_of(touched, "size") if rewrites else 0,
@@ -71,7 +74,11 @@ def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[
         "rows_hash": matched.rows_hash,
         "partitions": _partitions(touched),
         "by_partition": _by_partition(preview, subject.table.path, matched),
-        "notes": [*Missed(**preview.values["skipping"]).notes],
+        "consequences": of_rows(matched.rows, preview.values["consequences"]),
+        "notes": [
+            *empty_files_notes(touched.num_rows - len(matched.files)),
+            *Missed(**preview.values["skipping"]).notes,
+        ],
         "speed": "spark",
     }
 
@@ -95,10 +102,14 @@ def _by_partition(preview: LogPreview, location: str, matched: Matched) -> dict[
     return spread and counted(spread, preview.files, [matched.files.get(path, 0) for path in paths])
 
 
-def _touched(files: pa.Table, location: str, counted: Mapping[str, int]) -> pa.Table:
-    """The files in which Spark found matching rows, by their decoded absolute paths."""
+def _touched(preview: LogPreview, location: str, counted: Mapping[str, int]) -> pa.Table:
+    """The files in which Spark found matching rows, by their decoded absolute paths. By the log alone files without rows go too."""
+    files = preview.files
     absolute = [_absolute(path, location) for path in files.column("path").to_pylist()]
-    return files.filter(pa.array([path in counted for path in absolute], pa.bool_()))
+    touched = pa.array([path in counted for path in absolute], pa.bool_())
+    if preview.values["branch"] == "metadata_only":
+        touched = pc.or_(touched, pc.invert(pc.fill_null(pc.greater(visible_rows(files), 0), False)))
+    return files.filter(touched)
 
 
 def _absolute(path: str, location: str) -> str:

@@ -44,6 +44,11 @@ def branch_of(operation_metrics: Mapping[str, str | None]) -> Branch | None:
     return "metadata_only" if _number(operation_metrics, "numRemovedBytes") else "deletion_vectors"
 
 
+def files_without_rows(rows: int | None, operation_metrics: Mapping[str, str | None]) -> int:
+    """How many files a commit removed that deleted no row: by the log alone Delta removes the empty files of a partition too."""
+    return _number(operation_metrics, "numRemovedFiles") if rows == 0 else 0
+
+
 def _number(metrics: Mapping[str, str | None], name: str) -> int:
     text = metrics.get(name) or ""
     return int(text) if text.isdigit() else 0
@@ -82,3 +87,8 @@ def _change_feed(branch: str) -> str:
     if branch == "rewrite":
         return "The change feed is on: Delta writes the deleted rows to _change_data as well."
     return "The change feed is on: readers derive the deleted rows from the removed files; Delta writes nothing extra."
+
+
+def of_rows(rows: int | None, consequences: list[Consequence]) -> list[Consequence]:
+    """Those that follow for at most so many rows (None: unknown): without one, only what becomes of the files."""
+    return [found for found in consequences if found["code"] == "bytes_stay"] if rows == 0 else consequences

@@ -8,7 +8,7 @@ from typing import Any
 from delta.tables import DeltaTable
 from pyspark.sql import Column, SparkSession
 
-from jobs.commands.delete.rules import Delete, branch_of
+from jobs.commands.delete.rules import Delete, branch_of, files_without_rows
 from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.stored import from_json
@@ -89,8 +89,16 @@ def _own_commit(session: SparkSession, path: str, head: int) -> Commit | None:
 
 def _result(commit: Commit) -> Result:
     rows = affected_rows(commit.operationMetrics)
-    text = UNCOUNTED if rows is None else f"Deleted {rows:,} {'row' if rows == 1 else 'rows'}."
+    text = _text(rows, files_without_rows(rows, commit.operationMetrics))
     return recorded(commit, {"branch": branch_of(commit.operationMetrics), "text": text}, rows)
+
+
+def _text(rows: int | None, empty: int) -> str:
+    if rows is None:
+        return UNCOUNTED
+    if empty:
+        return f"Deleted no row: Delta removed {empty:,} {'file' if empty == 1 else 'files'} without rows from the log."
+    return f"Deleted {rows:,} {'row' if rows == 1 else 'rows'}."
 
 
 def _read_matched(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:

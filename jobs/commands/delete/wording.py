@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.commands.delete.comparison import BRANCHES
+from jobs.commands.delete.rules import files_without_rows
 from jobs.domain.comparison import Unit
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview, percent
@@ -29,6 +30,8 @@ def heading(table: str, parameters: Parameters, preview: Preview) -> str:
     rows = preview.get("rows_matched")
     if rows is None or not preview.get("rows_matched_exact"):
         return title(table, parameters)
+    if rows == 0 and (files := preview.get("files_matched")):
+        return f"Remove {files:,} {'file' if files == 1 else 'files'} without rows from {table}"
     every = "all " if preview.get("class") == "whole_table" else ""
     return f"Delete {every}{rows:,} {'row' if rows == 1 else 'rows'} from {table}"  # nosec B608  # a title
 
@@ -78,16 +81,16 @@ def weight(preview: Preview) -> Figure | None:
 
 
 def outcome(result: Result) -> list[Figure]:
-    """How many rows Delta deleted, as it recorded it."""
-    return [
-        Figure(
-            "Rows deleted",
-            result.num_affected_rows,
-            "num_affected_rows",
-            why_unknown="Delta recorded no count: the log doesn’t record how many rows some files hold",
-            unknown="not recorded",
-        )
-    ]
+    """How many rows Delta deleted, as it recorded it; of files without rows how many it removed."""
+    rows = Figure(
+        "Rows deleted",
+        result.num_affected_rows,
+        "num_affected_rows",
+        why_unknown="Delta recorded no count: the log doesn’t record how many rows some files hold",
+        unknown="not recorded",
+    )
+    removed = files_without_rows(result.num_affected_rows, result.operation_metrics)
+    return [rows, Figure("Files removed", removed, "without rows")] if removed else [rows]
 
 
 def facts(preview: Preview) -> dict[str, str]:

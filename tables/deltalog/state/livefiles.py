@@ -139,6 +139,14 @@ def deleted_rows(table: pa.Table) -> int | None:
     return total
 
 
+def visible_rows(table: pa.Table) -> pa.Array:
+    """Rows that a reader sees in each file; null where the log doesn't tell."""
+    vectors = table.column("deletion_vector").combine_chunks()
+    hidden = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
+    records = table.column("num_records").combine_chunks()
+    return pc.max_element_wise(pc.subtract(records, hidden), 0, skip_nulls=False)
+
+
 class Counts:
     """Files, bytes and visible rows, added up batch by batch; a sum is unknown as soon as one part of it is."""
 

@@ -63,6 +63,21 @@ def test_unknown_rows_stay_unknown(tmp_path):
     assert found.partitions is None
 
 
+@pytest.mark.parametrize(("rows", "vector"), [(0, None), (5, 5)])
+def test_files_without_a_visible_row_go_by_the_log_alone(tmp_path, rows, vector):
+    empty = add(9, stats(rows, {}, {}, {}), {"country": "IT"}, vector=vector)
+    table = write(tmp_path, [*files(), empty], partitions=["country"])
+    found = prediction(table, "country = 'IT'")
+    assert (found.branch, found.files_matched, found.rows_matched, found.rows_matched_exact) == (
+        "metadata_only",
+        1,
+        0,
+        True,
+    )
+    assert "1 matching file holds no rows: Delta removes it from the log all the same." in found.notes
+    assert not any("holds no rows" in note for note in prediction(table, "country = 'IT' AND n > 1").notes)
+
+
 def test_a_table_without_files_has_nothing_to_delete(tmp_path):
     found = prediction(write(tmp_path, []), None)
     assert (found.branch, found.files_total, found.rows_matched, found.kind) == ("nothing", 0, 0, "whole_table")

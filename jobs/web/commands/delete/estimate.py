@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +18,7 @@ from jobs.domain.predicates.stored import to_json
 from jobs.domain.predicates.tree import Node
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Read, Worker
+from jobs.pruning.prediction import empty_files_notes
 from jobs.pruning.skipping import Missed
 from jobs.reads import queue
 from jobs.reads.rows import table_with_rows
@@ -76,22 +78,30 @@ def answered(read: Read) -> dict[str, Any]:
     answer = read.answer or {}
     whole = log["class"] == "whole_table" or answer["rows"] >= answer["rows_total"]
     rewrites = log["branch"] == "rewrite"
+    files, size = _touched(log, answer)
     return {
         **log,
         "table": read.table_id,
         "class": "whole_table" if whole else "ordinary",
-        "branch": log["branch"] if answer["rows"] else "nothing",
-        "files_matched": answer["files"],
+        "branch": log["branch"] if files else "nothing",
+        "files_matched": files,
         "files_to_rewrite": answer["files"] if rewrites else 0,
-        "bytes_matched": answer["bytes"],
+        "bytes_matched": size,
         "bytes_to_rewrite": answer["bytes"] if rewrites else 0,
         "rows_matched": answer["rows"],
         "rows_matched_exact": True,
         "rows_total": answer["rows_total"],
         "rows_hash": answer["rows_hash"],
-        "notes": [*Missed(**log.get("skipping", {})).notes],
+        "notes": [*empty_files_notes(files - answer["files"]), *Missed(**log.get("skipping", {})).notes],
         "speed": "spark",
     }
+
+
+def _touched(log: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int | None]:
+    """Files and bytes that go. By the log alone they are those that the log is sure of: Spark sees none without rows."""
+    if log["branch"] == "metadata_only" and log["files_whole"] == log["files_matched"]:
+        return log["files_matched"], log["bytes_matched"]
+    return answer["files"], answer["bytes"]
 
 
 def _asked(table: Table, text: str | None) -> tuple[Subject, Node | None]:

@@ -164,6 +164,66 @@ def test_nothing_that_matches_ends_it_without_approval(engine, olga, sales):
     assert (job.state, job.no_op, job.preview["branch"]) == ("succeeded", True, "nothing")
 
 
+def test_a_file_without_rows_is_removed_by_its_partition_and_said_to_be(engine, olga, anna, sales, place):
+    small_delta.append_empty(place, "XX")
+    before = len(small_delta.live(place))
+    job = asked(engine, olga, sales, "p = 'XX'")
+    assert (job.state, job.preview["branch"]) == (State.AWAITING_APPROVAL, "metadata_only")
+    assert (job.preview["rows_matched"], job.preview["files_matched"], job.preview["bytes_matched"]) == (0, 1, 2)
+    assert {said["code"] for said in job.preview["consequences"]} == {"bytes_stay"}
+    assert "1 matching file holds no rows" in " ".join(job.preview["notes"])
+    assert registry.heading_of(job) == "Remove 1 file without rows from sales"
+    decisions.approve(actor(anna), job, job.digest, "go")
+    job = worked(engine, claim_run)
+    assert (job.state, job.no_op, job.result["num_affected_rows"]) == ("succeeded", False, 0)
+    assert len(small_delta.live(place)) == before - 1
+
+
+def test_files_without_rows_are_named_at_the_request_already(olga, sales, place):
+    for partition in ("XX", "YY"):
+        small_delta.append_empty(place, partition)
+    job: Any = request_delete(actor(olga), sales.pk, "p IN ('XX', 'YY')", "tidy").job
+    assert (job.preview["rows_matched"], job.preview["rows_matched_exact"], job.preview["files_matched"]) == (
+        0,
+        True,
+        2,
+    )
+    assert "2 matching files hold no rows" in " ".join(job.preview["notes"])
+
+
+def test_a_file_of_which_the_log_has_no_count_is_found_empty_by_spark(engine, olga, sales, place):
+    small_delta.append_empty(place, "XX", counted=False)
+    job = asked(engine, olga, sales, "p = 'XX'")
+    assert (job.state, job.preview["rows_matched"], job.preview["files_matched"]) == (State.AWAITING_APPROVAL, 0, 1)
+    assert "1 matching file holds no rows" in " ".join(job.preview["notes"])
+
+
+def test_a_file_without_rows_beside_full_ones_goes_with_them(engine, olga, sales, place):
+    small_delta.append_empty(place, "FR")
+    job = asked(engine, olga, sales, "p = 'FR'")
+    assert (job.preview["rows_matched"], job.preview["files_matched"]) == (5, 2)
+    assert "1 matching file holds no rows" in " ".join(job.preview["notes"])
+    assert {said["code"] for said in job.preview["consequences"]} == {"readable_until", "bytes_stay"}
+
+
+def test_a_file_without_rows_stays_where_rows_are_asked_for(engine, olga, sales, place):
+    small_delta.append_empty(place, "XX")
+    job = asked(engine, olga, sales, "p = 'XX' AND id < 5")
+    assert (job.state, job.no_op) == ("succeeded", True)
+
+
+def test_a_table_of_files_without_rows_is_emptied_of_them(engine, olga, lake):
+    small_delta.create(Path(lake.uri) / "hollow", [])
+    small_delta.append_empty(Path(lake.uri) / "hollow", "XX")
+    table = factories.TableFactory(root=lake, name="hollow")
+    job = asked(engine, olga, table, None)
+    assert (job.state, job.preview["class"], job.preview["files_matched"]) == (
+        State.AWAITING_APPROVAL,
+        "whole_table",
+        1,
+    )
+
+
 def test_files_that_delta_skips_though_rows_may_match_are_named_before_and_after_the_count(engine, olga, sales, place):
     stats = {"numRecords": 1, "minValues": {"id": 9}, "maxValues": {"id": 1}, "nullCount": {"id": 0}}
     contradict(place, stats)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from jobs.commands.delete.rules import branch_of
+from jobs.commands.delete.rules import branch_of, files_without_rows
+from jobs.commands.delete.wording import heading, outcome
+from jobs.domain.results import Result
 
 NONE = {
     "numRemovedFiles": "0", "numAddedFiles": "0", "numCopiedRows": "0", "numDeletedRows": "0", "numRemovedBytes": "0",
@@ -30,3 +32,24 @@ def test_the_metrics_tell_the_branch(metrics, branch):
 def test_metrics_that_were_never_recorded_tell_nothing():
     assert branch_of({}) is None
     assert branch_of({"numRemovedFiles": None}) is None
+
+
+@pytest.mark.parametrize(("rows", "removed", "files"), [(0, "2", 2), (0, "0", 0), (5, "2", 0), (None, "2", 0)])
+def test_files_that_went_without_a_row_are_told_from_the_metrics(rows, removed, files):
+    metrics = NONE | {"numRemovedFiles": removed}
+    assert files_without_rows(rows, metrics) == files
+    figures = [(figure.label, figure.value) for figure in outcome(Result(5, "DELETE", {}, metrics, rows))]
+    assert figures == [("Rows deleted", rows)] + [("Files removed", files)] * bool(files)
+
+
+@pytest.mark.parametrize(
+    ("rows", "files", "title"),
+    [
+        (0, 1, "Remove 1 file without rows from t"),
+        (0, 1200, "Remove 1,200 files without rows from t"),
+        (0, 0, "Delete 0 rows from t"),
+        (3, 1, "Delete 3 rows from t"),
+    ],
+)
+def test_the_heading_of_a_delete_of_no_row_names_its_files(rows, files, title):
+    assert heading("t", {}, {"rows_matched": rows, "rows_matched_exact": True, "files_matched": files}) == title

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable as Witness
 from deltalake import write_deltalake
@@ -88,6 +89,46 @@ def test_nothing_that_matches_is_no_commit(spark, delete, count, report, tmp_pat
     assert (result.no_op, result.version, result.details["branch"]) == (True, None, "nothing")
     assert len(commits(path)) == 1
     assert "commit visible" not in report.points
+
+
+@pytest.mark.parametrize(
+    ("stats", "rows", "text"),
+    [
+        ({"numRecords": 0}, 0, "Deleted no row: Delta removed 1 file without rows from the log."),
+        (None, None, "Delta recorded no count"),
+    ],
+)
+def test_a_file_without_rows_is_removed_by_its_partition(spark, delete, count, tmp_path, stats, rows, text):
+    path = make(spark, tmp_path / "t")
+    add_empty_file(path, stats)
+    assert (count(path, "p = 7").rows, count(path, "p = 7").files) == (0, {})
+    result = delete(path, "p = 7", Checked(1))
+    assert (result.no_op, result.version, result.num_affected_rows) == (False, 2, rows)
+    assert (result.details["branch"], result.operation_metrics["numRemovedFiles"]) == ("metadata_only", "1")
+    assert result.details["text"].startswith(text)
+    assert [remove["path"] for remove in actions(path, "remove")] == ["p=7/empty.parquet"]
+    assert rows_by_spark(spark, path) == list(range(40))
+
+
+def test_a_file_without_rows_stays_where_a_delete_reads_data(spark, delete, tmp_path):
+    path = make(spark, tmp_path / "t")
+    add_empty_file(path, {"numRecords": 0})
+    assert delete(path, "p = 7 AND id = 1", Checked(1)).no_op is True
+
+
+def add_empty_file(path, stats):
+    """Another engine's commit of a file without rows in a partition of its own."""
+    (path / "p=7").mkdir()
+    file = path / "p=7" / "empty.parquet"
+    pq.write_table(pa.table({"id": pa.array([], pa.int64()), "name": pa.array([], pa.string())}), file)
+    add = {
+        "path": "p=7/empty.parquet",
+        "partitionValues": {"p": "7"},
+        "size": file.stat().st_size,
+        "modificationTime": 0,
+    }
+    add |= {"dataChange": True} if stats is None else {"dataChange": True, "stats": json.dumps(stats)}
+    (path / "_delta_log" / f"{1:020d}.json").write_text(json.dumps({"add": add}))
 
 
 def test_the_commit_carries_the_marks(spark, delete, marks, tmp_path):

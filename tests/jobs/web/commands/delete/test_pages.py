@@ -399,6 +399,15 @@ def counted(client, table, text, **answer):
     return flat(shown(client.get(f"/reads/{Read.objects.get().pk}/counted/")))
 
 
+def test_a_count_leaves_files_without_rows_that_the_log_alone_removes(client, make):
+    table = make(
+        files=[add(0, stats(0, {}, {}, {}), {"country": "DE"}), add(1, stats(30, {}, {}, {}), {"country": "FR"})]
+    )
+    found = counted(client, table, "country = 'DE'")
+    assert "0 rows in 1 of 2 files" in found
+    assert "1 matching file holds no rows: Delta removes it from the log all the same." in found
+
+
 def test_what_delta_skips_is_said_beside_the_count_too(client, make):
     table = make(files=[add(0, stats(30, {"n": 9}, {"n": 1}, {"n": 0}), {"country": "DE"})])
     assert "may miss rows of 1 file" in part(client, table, text="n = 5", said="n = 5")
