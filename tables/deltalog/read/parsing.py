@@ -21,7 +21,7 @@ from tables.deltalog.read.actions import (
     Sidecar,
     UnknownAction,
 )
-from tables.deltalog.read.fields import Fields
+from tables.deltalog.read.fields import Fields, as_text
 from tables.deltalog.read.lines import actions_in, parse_json, read_lines
 from tables.deltalog.read.paths import check_path, is_plain
 from tables.deltalog.read.problems import Code, Problems
@@ -231,27 +231,36 @@ def _domain(value: dict[str, Any], file: str, problems: Problems) -> DomainMetad
     return DomainMetadata(domain, fields.text("configuration") or "", bool(fields.flag("removed")))
 
 
-_TEXTS = ("userId", "userName", "engineInfo", "isolationLevel", "txnId", "userMetadata", "operation")
+_TEXTS = ("isolationLevel", "txnId", "userMetadata", "operation")
 
 
 def _commit_info(value: dict[str, Any], file: str, problems: Problems) -> CommitInfo:
     fields = Fields(value, "commitInfo", file, problems)
-    user_id, user_name, engine, isolation, txn, metadata, operation = fields.all_texts(_TEXTS)
+    isolation, txn, metadata, operation = fields.all_texts(_TEXTS)
     return CommitInfo(
         fields.moment("timestamp"),
         fields.moment("inCommitTimestamp"),
         operation,
         fields.mapping("operationParameters"),
         fields.mapping("operationMetrics"),
-        user_id,
-        user_name,
-        engine,
+        as_text(value.get("userId")),
+        as_text(value.get("userName")),
+        _engine(value),
         isolation,
         fields.flag("isBlindAppend"),
         fields.whole("readVersion"),
         txn,
         metadata,
     )
+
+
+def _engine(info: dict[str, Any]) -> str | None:
+    """What wrote the commit: `engineInfo`, or `clientVersion`, by which delta-rs named itself before it wrote that one.
+
+    A writer may store any JSON there (PROTOCOL.md, "Commit Provenance Information"), so another value than a text is shown as it is.
+    """
+    named = [value for name in ("engineInfo", "clientVersion") if (value := info.get(name)) not in (None, "")]
+    return as_text(named[0]) if named else None
 
 
 def _sidecar(value: dict[str, Any], file: str, problems: Problems) -> Sidecar | None:

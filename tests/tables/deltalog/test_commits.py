@@ -188,3 +188,49 @@ def test_foreign_user_metadata_names_no_job():
     assert job_of('{"job": 7}') is None
     assert job_of('["job"]') is None
     assert job_of('{"job": "a"') is None
+
+
+@pytest.mark.parametrize(
+    ("said", "engine"),
+    [
+        ({"clientVersion": "delta-rs.0.17.0"}, "delta-rs.0.17.0"),
+        ({"clientVersion": "delta-rs.0.17.0", "engineInfo": None}, "delta-rs.0.17.0"),
+        ({"clientVersion": "delta-rs.0.25.5", "engineInfo": ""}, "delta-rs.0.25.5"),
+        ({"clientVersion": "delta-rs.1.6.0", "engineInfo": "delta-rs:py-1.6.0"}, "delta-rs:py-1.6.0"),
+        ({"engineInfo": {"name": "x", "version": [1, None]}}, '{"name":"x","version":[1,null]}'),
+        ({"engineInfo": 7}, "7"),
+        ({}, None),
+    ],
+)
+def test_the_engine_is_what_the_writer_calls_itself(writer, commits, said, engine):
+    writer.create()
+    writer.commit(1, info(**said))
+    commit = commits()[1]
+    assert (commit.engine_info, commit.problems) == (engine, ())
+
+
+def test_a_writer_may_name_users_by_numbers(writer, commits):
+    writer.create()
+    writer.commit(1, info(userId=4711, userName="ana@example.org"))
+    writer.commit(2, info(userId="4711"))
+    assert [(c.user_id, c.user_name, c.problems) for c in commits()[1:]] == [
+        ("4711", "ana@example.org", ()),
+        ("4711", None, ()),
+    ]
+
+
+@pytest.mark.parametrize("value", ["text", ["a"], 3])
+def test_parameters_that_are_no_map_are_said_and_harm_nothing(writer, log, target, value):
+    writer.create(add("a"))
+    writer.commit(1, info(operationParameters=value, clientVersion="delta-rs.0.17.0"))
+    run = log.sync(target)
+    commit = list(run.commits())[1]
+    assert (commit.operation_parameters, commit.engine_info) == ({}, "delta-rs.0.17.0")
+    assert [problem.code for problem in commit.problems] == [Code.ODD]
+    assert run.snapshot().complete
+
+
+def test_a_commit_info_at_the_end_counts_as_one_at_the_begin(writer, commits):
+    writer.create()
+    writer.commit(1, add("a"), info("WRITE", clientVersion="delta-rs.0.17.0"))
+    assert (commits()[1].operation, commits()[1].engine_info) == ("WRITE", "delta-rs.0.17.0")
