@@ -19,6 +19,7 @@ from tables.deltalog.read.actions import (
     UnknownAction,
 )
 from tables.deltalog.read.fields import from_millis
+from tables.deltalog.read.file_sums import FileSums, Removal
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import Code, Problem, Problems
@@ -32,8 +33,9 @@ class Commit:
 
     `committed_at` is what DESCRIBE HISTORY shows (times.py), by the newest metadata that was known when the commit was read. Sizes are
     bytes, times UTC. Sums (`added_bytes`, `rows_added`, …) are None when a part of them is unknown; rows are those a reader sees,
-    without deletion vectors. `operation_parameters` and `operation_metrics` hold the texts of DESCRIBE HISTORY. `metadata` and
-    `protocol` are set when this commit wrote them. `problems` says what of this commit could not be read.
+    without deletion vectors. `removal` says what the removed files did to them. `operation_parameters` and `operation_metrics` hold
+    the texts of DESCRIBE HISTORY. `metadata` and `protocol` are set when this commit wrote them. `problems` says what of this
+    commit could not be read.
     """
 
     version: int
@@ -58,6 +60,7 @@ class Commit:
     removed_bytes: int | None
     rows_added: int | None
     rows_removed: int | None
+    removal: Removal
     data_change: bool
     metadata: Metadata | None
     protocol: Protocol | None
@@ -65,11 +68,6 @@ class Commit:
     domain_metadata: tuple[DomainMetadata, ...]
     unknown_actions: tuple[str, ...]
     problems: tuple[Problem, ...]
-
-
-def _plus(total: int | None, part: int | None) -> int | None:
-    """A sum that is unknown as soon as one part of it is."""
-    return None if total is None or part is None else total + part
 
 
 _UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, None, None, None)
@@ -83,13 +81,22 @@ _MOST_TEXT = 4 << 20
 
 _Kept = TypeVar("_Kept")
 
+RowsOf = Callable[[RemoveFile, FileSums], None]
+"""Counts a removed file whose removal doesn't tell its rows, with its rows where they are known otherwise."""
+
+
+def rows_unknown(action: RemoveFile, sums: FileSums) -> None:
+    """For who reads a commit alone: the rows of its removed files stand in other commits."""
+    sums.remove(action, None)
+
 
 class Tally:
     """Adds up the actions of one commit as they pass by; keeps none of the file actions."""
 
-    def __init__(self, file: str, problems: Problems) -> None:
+    def __init__(self, file: str, problems: Problems, rows_of: RowsOf = rows_unknown) -> None:
         self.file = file
         self.problems = problems
+        self._rows_of = rows_of
         self.info: CommitInfo | None = None
         self.metadata: Metadata | None = None
         self.protocol: Protocol | None = None
@@ -97,27 +104,23 @@ class Tally:
         self.domains: dict[str, DomainMetadata] = {}
         self.unknown: dict[str, None] = {}
         self._kept_text = 0
-        self.added = self.removed = 0
+        self.sums = FileSums()
         self.data_change = False
-        self.added_bytes: int | None = 0
-        self.removed_bytes: int | None = 0
-        self.rows_added: int | None = 0
-        self.rows_removed: int | None = 0
 
     def take(self, action: Action) -> None:
         _TAKERS.get(type(action), _ignore)(self, action)
 
     def _add(self, action: AddFile) -> None:
-        self.added += 1
-        self.added_bytes = _plus(self.added_bytes, action.size)
-        self.rows_added = _plus(self.rows_added, action.rows)
+        self.sums.add(action)
         self.data_change = self.data_change or bool(action.data_change)
 
     def _remove(self, action: RemoveFile) -> None:
-        self.removed += 1
-        self.removed_bytes = _plus(self.removed_bytes, action.size)
-        self.rows_removed = _plus(self.rows_removed, action.rows)
         self.data_change = self.data_change or bool(action.data_change)
+        rows = action.rows
+        if rows is None:
+            self._rows_of(action, self.sums)
+        else:
+            self.sums.remove(action, rows)
 
     def _info(self, action: CommitInfo) -> None:
         self._once(self.info, "commitInfo")
@@ -155,7 +158,7 @@ class Tally:
             self.problems.add(self.file, reason, Code.MORE)
 
     def commit(self, version: int, entry: Entry, clock: Clock) -> Commit:
-        info = self.info or _UNSAID
+        info, sums = self.info or _UNSAID, self.sums
         return Commit(
             version,
             clock.tell(version, entry.modified_ms, info.in_commit_timestamp),
@@ -173,12 +176,13 @@ class Tally:
             info.read_version,
             info.txn_id,
             info.user_metadata,
-            self.added,
-            self.removed,
-            self.added_bytes,
-            self.removed_bytes,
-            self.rows_added,
-            self.rows_removed,
+            sums.added,
+            sums.removed,
+            sums.added_bytes,
+            sums.removed_bytes,
+            sums.rows_added,
+            sums.rows_removed,
+            sums.removal,
             self.data_change,
             self.metadata,
             self.protocol,
@@ -211,10 +215,14 @@ def read_commit(
     entry: Entry,
     clock: Clock,
     sink: Callable[[Action], None] | None = None,
+    rows_of: RowsOf = rows_unknown,
 ) -> Commit:
-    """Reads one commit's file once, line by line; every action also goes to `sink`."""
+    """Reads one commit's file once, line by line; every action also goes to `sink`, after it was counted.
+
+    `rows_of` counts the removed files whose rows the commit doesn't tell.
+    """
     problems = Problems(limit=20)
-    tally, empty = Tally(entry.name, problems), True
+    tally, empty = Tally(entry.name, problems, rows_of), True
     for action in typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
         empty = False
         tally.take(action)

@@ -14,9 +14,11 @@ import pyarrow as pa
 from tables.deltalog.checkpoints.bases import Base
 from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum, compare_opening
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
+from tables.deltalog.read.commits import RowsOf, rows_unknown
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Entry
-from tables.deltalog.state.livefiles import shape, without
+from tables.deltalog.replay.removed_rows import RemovedRows
+from tables.deltalog.state.livefiles import parted, shape
 from tables.deltalog.state.mending import Broken
 from tables.deltalog.state.snapshot import Snapshot, physical_partition_columns, save
 from tables.deltalog.state.tail import Tail
@@ -48,6 +50,7 @@ class Replay:
         self._problems = problems
         spill = target.with_name(f"{target.name}.tail") if target else None
         self._tail = Tail(spill, over_base=base.version >= 0) if spill else None
+        self.removed_rows = RemovedRows()
 
     def take(self, action: Action) -> None:
         kind = type(action)
@@ -56,6 +59,10 @@ class Replay:
                 self._tail.take(action)
         else:
             self.state.take(action)
+
+    def rows_of(self, version: int) -> RowsOf:
+        """What counts the files that a commit removed, if its actions go to `take`."""
+        return rows_unknown if self._tail is None else self.removed_rows.of_tail(version, self._tail)
 
     def finish(self, head: Head) -> Snapshot:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
@@ -100,7 +107,9 @@ class Replay:
     def _files(self, tail: Tail, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         touched = tail.touched()
         for batch in self.base.files(columns):
-            yield without(batch, touched)
+            rest, gone = parted(batch, touched)
+            self.removed_rows.look_in(gone)
+            yield rest
         for batch in tail.live():
             yield shape(batch, columns)
 

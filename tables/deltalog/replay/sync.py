@@ -12,6 +12,7 @@ from tables.deltalog.checkpoints.last_checkpoint import check_last_checkpoint
 from tables.deltalog.checkpoints.newest import check_newest, newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
 from tables.deltalog.read.commits import Commit, read_commit
+from tables.deltalog.read.file_sums import FileSums
 from tables.deltalog.read.filenames import LOG, commit_version
 from tables.deltalog.read.problems import Problem, Problems, harms_state
 from tables.deltalog.read.readahead import reading_ahead
@@ -55,6 +56,7 @@ class Sync:
         self.since = known
         self.head = self._listing.head
         self.mistimed = range(0)
+        self.completed: dict[int, FileSums] = {}
         self._finished: Snapshot | None = None
 
     def _drop_base(self) -> None:
@@ -93,6 +95,7 @@ class Sync:
             self._finished = self._finish(replay, head)
             clock.follow(self._finished.metadata, self.head + 1)
             self.mistimed = clock.mistimed
+            self.completed = replay.removed_rows.completed()
 
     def _read(self, replay: Replay, clock: Clock, stand_ins: StandIns) -> Iterator[Commit]:
         """Commits that are new to the history or to the state."""
@@ -106,11 +109,14 @@ class Sync:
         with reading_ahead(self._storage, wanted.values()) as storage:
             for version, entry in wanted.items():
                 stand_ins.play(version, replay)
-                sink = replay.take if version > base and not stand_ins.covers(version) else None
-                commit = read_commit(storage, version, entry, clock, sink)
+                in_state = version > base and not stand_ins.covers(version)
+                earlier = replay.removed_rows
+                sink = replay.take if in_state else earlier.note
+                rows_of = replay.rows_of(version) if in_state else earlier.of_earlier
+                commit = read_commit(storage, version, entry, clock, sink, rows_of)
                 if commit.problems:
                     self._problems.extend(commit.problems)
-                    replay.complete &= sink is None or not harms_state(commit.problems)
+                    replay.complete &= not in_state or not harms_state(commit.problems)
                 yield commit
 
     def snapshot(self) -> Snapshot:

@@ -111,12 +111,12 @@ def _short(key: str) -> str:
     return key if len(data) <= _LONG_KEY else f"\x00{hashlib.sha256(data).hexdigest()}"
 
 
-def without(batch: pa.RecordBatch, touched: pa.Array | None) -> pa.RecordBatch:
-    """The rows whose key is not among `touched`."""
+def parted(batch: pa.RecordBatch, touched: pa.Array | None) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The rows whose key is not among `touched`, and those whose key is."""
     if touched is None or len(touched) == 0:
-        return batch
+        return batch, batch.slice(0, 0)
     gone = pc.is_in(keys(batch), value_set=touched)
-    return cast(pa.RecordBatch, batch.filter(pc.invert(gone)))
+    return cast(pa.RecordBatch, batch.filter(pc.invert(gone))), cast(pa.RecordBatch, batch.filter(gone))
 
 
 def sum_of(table: pa.Table, name: str) -> int | None:

@@ -5,6 +5,7 @@ Added files go in batches to a spill file, since one commit can add a million; m
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tables.deltalog.state.livefiles import RAW, file_key
 _BATCH = 512
 BATCH_BYTES = 8 << 20
 _GONE = -1
+_UNKNOWN = -1
 
 
 class Tail:
@@ -24,33 +26,46 @@ class Tail:
 
     def __init__(self, spill: Path, *, over_base: bool) -> None:
         self._spill = spill
-        self._over_base = over_base
+        self.over_base = over_base
         self._rows: list[AddFile] = []
         self._text = 0
         self._sink: pa.OSFile | None = None
         self._writer: pa.RecordBatchStreamWriter | None = None
         self._positions: dict[str, int] = {}
+        self._visible = array("q")  # by position, _UNKNOWN where an add doesn't tell
         self._count = 0
 
     def take(self, action: Action) -> None:
         if type(action) is AddFile:
             self._add(action)
         elif type(action) is RemoveFile:
-            self._remove(file_key(action.path, _vector_id(action.deletion_vector)))
+            self._remove(file_key(action.path, vector_id(action.deletion_vector)))
 
     def _add(self, action: AddFile) -> None:
-        self._positions[file_key(action.path, _vector_id(action.deletion_vector))] = self._count
+        self._positions[file_key(action.path, vector_id(action.deletion_vector))] = self._count
         self._count += 1
+        rows = action.rows
+        self._visible.append(_UNKNOWN if rows is None else rows)
         self._rows.append(action)
         self._text += text_of(action)
         if len(self._rows) >= _BATCH or self._text >= BATCH_BYTES:
             self._flush()
 
     def _remove(self, key: str) -> None:
-        if self._over_base:
+        if self.over_base:
             self._positions[key] = _GONE
         else:
             self._positions.pop(key, None)
+
+    def holds(self, key: str) -> bool:
+        """Whether these commits added or removed the file."""
+        return key in self._positions
+
+    def rows_of(self, key: str) -> int | None:
+        """The rows of a file that these commits added, as a reader sees them; None when unknown, or when the file is none of theirs."""
+        position = self._positions.get(key, _GONE)
+        rows = _UNKNOWN if position == _GONE else self._visible[position]
+        return None if rows == _UNKNOWN else rows
 
     def _flush(self) -> None:
         if self._writer is None:
@@ -61,7 +76,7 @@ class Tail:
 
     def touched(self) -> pa.Array | None:
         """Keys that these commits added or removed: the older state's rows of that key no longer count."""
-        return pa.array(self._positions, pa.string()) if self._over_base and self._positions else None
+        return pa.array(self._positions, pa.string()) if self.over_base and self._positions else None
 
     def live(self) -> Iterator[pa.RecordBatch]:
         """The added files that are still part of the table, as RAW batches in the order they came."""
@@ -97,7 +112,7 @@ class Tail:
             self._sink = None
 
 
-def _vector_id(vector: DeletionVector | None) -> str | None:
+def vector_id(vector: DeletionVector | None) -> str | None:
     return None if vector is None else vector.unique_id
 
 
