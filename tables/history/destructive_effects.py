@@ -12,11 +12,13 @@ from django.db.models import Q
 from tables.deltalog.rules.retention import deleted_file_retention, log_retention
 from tables.history.queries import state_at
 from tables.models import Baseline, Commit, Explanation, Schema, Table
-from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, REPLACE, overwrites
+from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, REPLACE, is_destructive, overwrites
 
 DROPPED_COLUMNS = "dropped_columns"
 SHORTENED_RETENTION = "shortened_retention"
 OVERWRITE = "overwrite"
+REPAIR = "repair"
+REMOVED_ROWS = "removed_rows"
 TEXTS = {
     "delete": "deletes rows",
     "truncate": "deletes every row",
@@ -26,6 +28,8 @@ TEXTS = {
     "vacuum": "removes old files",
     REPLACE: "replaces the table",
     OVERWRITE: "overwrites rows",
+    REPAIR: "drops missing files and their rows",
+    REMOVED_ROWS: "removes rows",
     DROPPED_COLUMNS: "drops columns",
     SHORTENED_RETENTION: "shortens how long old versions are kept",
 }
@@ -118,12 +122,24 @@ class Described(Protocol):
 
 def effects_of(commit: Commit, before: Described | None) -> list[str]:
     """The commit's destructive effects, given the table before it; None: unknown."""
-    effects = [OPERATIONS[commit.operation]] if commit.operation in OPERATIONS else []
-    if overwrites(commit.operation_parameters) and not effects:
-        effects.append(OVERWRITE)
+    effects = list(_on_rows(commit))
     if before is not None and commit.properties is not None:
         effects += _described(commit, before)
     return effects
+
+
+def _on_rows(commit: Commit) -> Iterator[str]:
+    """What it does to rows and old versions, in the word of its operation where Levee knows that one."""
+    if commit.version and not is_destructive(
+        commit.operation, commit.operation_parameters, commit.version, commit.removal
+    ):
+        return
+    if commit.operation in OPERATIONS:
+        yield OPERATIONS[commit.operation]
+    elif overwrites(commit.operation_parameters):
+        yield OVERWRITE
+    elif commit.version:
+        yield REPAIR if commit.operation == "FSCK" else REMOVED_ROWS
 
 
 def _described(commit: Commit, before: Described) -> Iterator[str]:

@@ -13,6 +13,7 @@ from tables.rules.destruction import DESTRUCTIVE
 
 MOST_OPERATIONS = 60
 LONGEST_NAME = 100  # what a writer calls its operation may be any text; a longer one is no choice in a list
+UNNAMED = "an unnamed operation"
 MOST_MARKS = 60  # more would lie upon each other
 APPROVED = (Explanation.Verdict.APPROVED, Explanation.Verdict.NEEDED_NONE)
 

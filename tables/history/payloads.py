@@ -12,6 +12,7 @@ from tables.deltalog.rules.schema_changes import SchemaChange
 from tables.history import queries, schemas
 from tables.models import Commit, Schema, Table
 from tables.record.table_fields import protocol_of
+from tables.rules.reported_rows import reported_change
 
 SCHEMA_CHANGES = 100  # on a page
 PROTOCOL_FIELDS = ("min_reader_version", "min_writer_version", "reader_features", "writer_features", "implied_features")
@@ -115,6 +116,8 @@ def commit_json(table: Table, commit: Commit, reach: VersionReach) -> dict[str, 
         "rows_added": commit.rows_added,
         "rows_removed": commit.rows_removed,
         "rows_changed": commit.rows_changed,
+        "rows_reported": reported_change(commit.operation, commit.operation_metrics),
+        "removal": commit.removal or None,
         "schema_changes": None if schema is None else changes_json(schema),
         "property_changes": None if properties is None else [asdict(change) for change in properties],
         "protocol": protocol,

@@ -7,7 +7,7 @@ from django.db import models
 
 from tables.models.schema import Schema
 from tables.models.table import Table
-from tables.rules.destruction import DESTRUCTIVE
+from tables.rules.destruction import DESTRUCTIVE, UNREAD
 
 
 class Commit(models.Model):
@@ -41,6 +41,7 @@ class Commit(models.Model):
     rows_added = models.BigIntegerField(null=True)
     rows_removed = models.BigIntegerField(null=True)
     rows_changed = models.BigIntegerField(null=True)  # by how many rows the table grew, from files or else from metrics
+    removal = models.CharField(max_length=10, default=UNREAD, db_default=UNREAD)  # Removal, or destruction.UNREAD
     schema = models.ForeignKey(Schema, null=True, on_delete=models.PROTECT, related_name="+")
     partition_columns = ArrayField(models.TextField(), null=True)
     properties = models.JSONField(null=True)

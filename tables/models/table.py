@@ -81,6 +81,10 @@ class Table(models.Model):
     health = models.JSONField(default=list)
     health_codes = ArrayField(models.CharField(max_length=30, choices=HealthCode.choices), default=list)
 
+    read_by = models.PositiveSmallIntegerField(
+        default=0, db_default=0
+    )  # by which commit_rows.RULES its commits were read
+
     sync_error = models.TextField(blank=True, default="")
     missing_since = models.DateTimeField(null=True)
 

@@ -13,13 +13,17 @@ from typing import Any
 from console.base.masking import masked, masked_properties, masked_text
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.commits import Commit as LogCommit
+from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.read.lines import parse_json
-from tables.deltalog.read.problems import Code, Problem
+from tables.deltalog.read.problems import Code, Problem, harms_state
 from tables.deltalog.replay.log import job_of
 from tables.deltalog.rules.features import implied_features
 from tables.models import Commit, Schema, Table
 from tables.record.inserts import insert_new
+from tables.rules.destruction import UNREAD
+from tables.rules.reported_rows import reported_change
 
+RULES = 1  # to be raised where rows of commits that are read already should be others: the next sync reads each log once from its begin
 LONGEST_TEXT = 100_000  # of one text that a writer put into its commit; what is longer is cut, and says so
 LONGEST_NAME = 200  # of a text that an index holds: PostgreSQL takes 2,704 bytes at most
 LONGEST_SCHEMA = 8 << 20  # characters of a schema's JSON: the longest line of a log that is read at all
@@ -73,7 +77,8 @@ def _row(table: Table, commit: LogCommit, schema: Schema | None) -> Commit:
         bytes_removed=bounded(commit.removed_bytes),
         rows_added=bounded(commit.rows_added),
         rows_removed=bounded(commit.rows_removed),
-        rows_changed=bounded(rows_changed(commit)),
+        rows_changed=bounded(rows_changed(commit, commit.num_removed_files, commit.num_added_files)),
+        removal=removal_of(commit),
         schema=schema,
         partition_columns=[text(name) for name in metadata.partition_columns] if metadata else None,
         properties=texts(masked_properties(metadata.configuration)) if metadata else None,
@@ -83,31 +88,22 @@ def _row(table: Table, commit: LogCommit, schema: Schema | None) -> Commit:
     )
 
 
-def rows_changed(commit: LogCommit) -> int | None:
+def removal_of(commit: LogCommit) -> str:
+    """What its removals did; UNREAD where a part of the commit couldn't be read that may say otherwise."""
+    is_certain = commit.removal is Removal.LOST or not harms_state(commit.problems)
+    return commit.removal.value if is_certain else UNREAD
+
+
+def rows_changed(commit: LogCommit | Commit, files_removed: int, files_added: int) -> int | None:
     """By how many rows the table grew: from the files where their statistics say, else from what the operation reported.
 
-    Writers seldom repeat statistics in remove actions, and call their metrics by their own names (Spark `numDeletedRows`,
-    delta-rs `num_deleted_rows`). None when neither tells.
+    None when neither tells, and where it reports no change but only removed files: a DELETE of whole partitions reports 0 rows with
+    some writers, whatever the files held.
     """
     if commit.rows_added is not None and commit.rows_removed is not None:
         return commit.rows_added - commit.rows_removed
-    metrics = {name.replace("_", "").lower(): value for name, value in commit.operation_metrics.items()}
-    gains, losses = _ROW_METRICS.get(commit.operation or "", ((), ()))
-    counts = [_count(metrics.get(name)) for name in (*gains, *losses)]
-    if not counts or None in counts:
-        return None
-    whole = [value or 0 for value in counts]
-    return sum(whole[: len(gains)]) - sum(whole[len(gains) :])
-
-
-_ROW_METRICS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "DELETE": ((), ("numdeletedrows",)),
-    "MERGE": (("numtargetrowsinserted",), ("numtargetrowsdeleted",)),
-}
-
-
-def _count(value: str | None) -> int | None:
-    return int(value) if value is not None and value.isascii() and value.isdigit() and len(value) < 19 else None
+    reported = reported_change(commit.operation, commit.operation_metrics)
+    return None if reported == 0 and files_removed and not files_added else reported
 
 
 def job_id(user_metadata: str | None) -> uuid.UUID | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from tables.deltalog.read.commits import Commit as LogCommit
+from tables.deltalog.read.file_sums import FileSums
 from tables.models import Commit, Table
 from tables.record import commit_rows, daily_totals, log_rewrites
 from tables.record.inserts import insert_new
+from tables.rules.destruction import is_destructive
 
 BATCH = 1_000
 _KEY = ["table", "incarnation", "version"]
@@ -18,8 +20,9 @@ _KEY = ["table", "incarnation", "version"]
 @dataclass(slots=True)
 class Stored:
     """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
-    are versions that can be read by now, those older than the table's entry aside. `first` is the first version that was written,
-    `schemas` are the keys of those that have a row now, and `retimed` says that some that were known have other times."""
+    are versions that can be read by now, or are destructive by what is read of them now, those older than the table's entry aside.
+    `first` is the first version that was written, `schemas` are the keys of those that have a row now, and `retimed` says that some
+    that were known have other times."""
 
     gone: list[Commit] = field(default_factory=list)
     mended: list[int] = field(default_factory=list)
@@ -28,8 +31,11 @@ class Stored:
     retimed: bool = False
 
 
-def store(table: Table, commits: Iterable[LogCommit]) -> Stored:
-    """Writes commits as rows, in batches, with their schemas and the days on which they were made."""
+def store(table: Table, commits: Iterable[LogCommit], completed: Callable[[], Mapping[int, FileSums]] = dict) -> Stored:
+    """Writes commits as rows, in batches, with their schemas and the days on which they were made.
+
+    `completed` answers, after the last commit, sums that are known by then (`Sync.completed`).
+    """
     rows, stored = commit_rows.rows(table, commits), Stored()
     while batch := list(islice(rows, BATCH)):
         schemas = {
@@ -39,6 +45,7 @@ def store(table: Table, commits: Iterable[LogCommit]) -> Stored:
         stored.schemas |= schemas.keys()
         _write(table, [row.commit for row in batch], stored)
         stored.first = batch[0].commit.version if stored.first is None else stored.first
+    _complete(table, completed())
     if stored.retimed:  # the days on which they stood have fewer commits now, or none
         daily_totals.count_anew(table)
     elif stored.first is not None:
@@ -59,7 +66,29 @@ def _write(table: Table, commits: list[Commit], stored: Stored) -> None:
     before = [(row, known[row.version]) for row in again]
     stored.retimed |= any(row.committed_at != old.committed_at for row, old in before)
     stored.gone += [old for row, old in before if not old.problems and log_rewrites.are_different(row, old)]
-    stored.mended += [old.version for row, old in before if old.problems and not row.problems and _is_ours(table, old)]
+    stored.mended += [old.version for row, old in before if _is_told_anew(row, old) and _is_ours(table, old)]
+
+
+def _is_told_anew(row: Commit, old: Commit) -> bool:
+    return bool(old.problems and not row.problems) or (_takes_away(row) and not _takes_away(old))
+
+
+def _takes_away(commit: Commit) -> bool:
+    return is_destructive(commit.operation, commit.operation_parameters, commit.version, commit.removal)
+
+
+def _complete(table: Table, completed: Mapping[int, FileSums]) -> None:
+    """Writes what is known by now of rows that were removed. A commit with a problem stays as it was read."""
+    here = Commit.objects.filter(table=table, incarnation=table.incarnation, problems=[])
+    versions = iter(sorted(completed))
+    while batch := list(islice(versions, BATCH)):
+        rows = list(here.filter(version__in=batch))
+        for row in rows:
+            sums = completed[row.version]
+            row.rows_removed = commit_rows.bounded(sums.rows_removed)
+            row.rows_changed = commit_rows.bounded(commit_rows.rows_changed(row, sums.removed, sums.added))
+            row.removal = sums.removal.value
+        Commit.objects.bulk_update(rows, ["rows_removed", "rows_changed", "removal"])
 
 
 def _is_ours(table: Table, commit: Commit) -> bool:

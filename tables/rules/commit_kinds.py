@@ -6,9 +6,11 @@ from enum import StrEnum
 
 from django.db.models import Q
 
+from tables.deltalog.read.file_sums import Removal
+
 
 class Kind(StrEnum):
-    """A commit's kind, by its operation and, of a write, by its mode."""
+    """A commit's kind: by its operation and, of a write, by its mode, unless its removals say otherwise."""
 
     APPEND = "append"
     CHANGE = "change"
@@ -39,16 +41,30 @@ _OVERWRITES = Q(version__gt=0) & (
     | Q(operation_parameters__contains={"outputMode": "Complete"})
 )
 
+_LATER = Q(version__gt=0)  # a table's first commit takes nothing away
+_LOST = _LATER & Q(removal=Removal.LOST)
+_RULES: tuple[tuple[Q, Kind], ...] = (
+    (_LATER & Q(removal=Removal.REARRANGED), Kind.UPKEEP),
+    (Q(operation__in=REMOVALS), Kind.REMOVAL),
+    (Q(operation__in=CHANGES), Kind.CHANGE),
+    (Q(operation__in=APPENDS) & _OVERWRITES, Kind.CHANGE),
+    (_LOST & Q(files_added=0), Kind.REMOVAL),
+    (_LOST, Kind.CHANGE),
+    (Q(operation__in=UPKEEP), Kind.UPKEEP),
+    (_LATER & Q(removal=Removal.REPLACED), Kind.CHANGE),
+    (Q(operation__in=APPENDS), Kind.APPEND),
+)
+"""The first that holds; no row has an unknown value in a column that a condition asks for, but `files_added`, which counts as some."""
+
 
 def of_kind(kind: Kind) -> Q:
     """The condition on commits of one kind; any commit is of exactly one, as `KIND_SQL` counts them."""
-    if kind is Kind.CHANGE:
-        return Q(operation__in=CHANGES) | (Q(operation__in=APPENDS) & _OVERWRITES)
-    if kind is Kind.APPEND:
-        return Q(operation__in=APPENDS) & ~_OVERWRITES
-    if kind is Kind.OTHER:
-        return ~Q(operation__in=[name for names in BY_OPERATION.values() for name in names])
-    return Q(operation__in=BY_OPERATION[kind])
+    wanted, earlier = Q(pk__in=[]), Q(pk__in=[])
+    for condition, named in _RULES:
+        if named is kind:
+            wanted |= condition & ~earlier
+        earlier |= condition
+    return wanted if kind is not Kind.OTHER else ~earlier
 
 
 def _quoted(names: tuple[str, ...]) -> str:
@@ -56,11 +72,14 @@ def _quoted(names: tuple[str, ...]) -> str:
 
 
 KIND_SQL = f"""case
+    when version > 0 and removal = '{Removal.REARRANGED}' then 'upkeep'
     when operation in ({_quoted(REMOVALS)}) then 'removal'
     when operation in ({_quoted(CHANGES)}) then 'change'
+    when version > 0 and operation in ({_quoted(APPENDS)})
+        and (operation_parameters->>'mode' = 'Overwrite' or operation_parameters->>'outputMode' = 'Complete') then 'change'
+    when version > 0 and removal = '{Removal.LOST}' then case when files_added = 0 then 'removal' else 'change' end
     when operation in ({_quoted(UPKEEP)}) then 'upkeep'
-    when operation not in ({_quoted(APPENDS)}) then 'other'
-    when version > 0 and (operation_parameters->>'mode' = 'Overwrite' or operation_parameters->>'outputMode' = 'Complete')
-        then 'change'
-    else 'append' end"""
+    when version > 0 and removal = '{Removal.REPLACED}' then 'change'
+    when operation in ({_quoted(APPENDS)}) then 'append'
+    else 'other' end"""
 """The same in SQL, for statements over the columns of a commit; made of the constants above alone."""

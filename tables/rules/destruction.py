@@ -1,4 +1,9 @@
-"""The destructive operations, in one list: home, filters, charts and attributions go by it."""
+"""Which commits are destructive: home, filters, charts and attributions go by it.
+
+A commit is judged by what its `remove` actions did to the table's rows (`Removal`), whatever it is called: one that lost rows is
+destructive, one that moved them to other files isn't. In between the operation decides, since it may change rows without losing any
+(UPDATE), or destroy by other means than removals (VACUUM deletes files, RESTORE and REPLACE take the table to another state).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,10 @@ from collections.abc import Mapping
 
 from django.db.models import Q
 
+from tables.deltalog.read.file_sums import Removal
+
 REPLACE = "replace"
+UNREAD = ""  # the removal of a commit whose actions were not all read, or that left the log before Levee looked at them
 OPERATIONS = {
     "DELETE": "delete",
     "TRUNCATE": "truncate",
@@ -20,7 +28,6 @@ OPERATIONS = {
     "REPLACE TABLE AS SELECT": REPLACE,
 }
 """Operations that do so by their name, and what they do."""
-
 _OVERWRITES = {"mode": "Overwrite", "outputMode": "Complete"}
 
 
@@ -29,14 +36,20 @@ def overwrites(parameters: Mapping[str, str | None]) -> bool:
     return any(parameters.get(name) == value for name, value in _OVERWRITES.items())
 
 
-def is_destructive(operation: str, parameters: Mapping[str, str | None], version: int) -> bool:
+def is_destructive(operation: str, parameters: Mapping[str, str | None], version: int, removal: str = UNREAD) -> bool:
     """Whether a commit is; a table's first takes nothing away, whatever it is called."""
-    return version > 0 and (operation in OPERATIONS or overwrites(parameters))
+    if version <= 0 or removal == Removal.REARRANGED:
+        return False
+    return removal == Removal.LOST or operation in OPERATIONS or overwrites(parameters)
 
 
 DESTRUCTIVE = Q(version__gt=0) & (
-    Q(operation__in=list(OPERATIONS))
-    | Q(operation_parameters__mode="Overwrite")
-    | Q(operation_parameters__outputMode="Complete")
+    Q(removal=Removal.LOST.value)
+    | Q(removal__in=[UNREAD, Removal.NONE.value, Removal.REPLACED.value])
+    & (
+        Q(operation__in=list(OPERATIONS))
+        | Q(operation_parameters__mode="Overwrite")
+        | Q(operation_parameters__outputMode="Complete")
+    )
 )
 """`is_destructive` for the database; two indexes hold such commits alone."""

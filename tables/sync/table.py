@@ -58,7 +58,7 @@ _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table ta
 
 STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
-    "rebuildable", "lost_commits", "rewritten",
+    "rebuildable", "lost_commits", "rewritten", "read_by",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
     "properties", "protocol", "features", "created_at", "comment", "layout", "removed", "log_state", "problems", "health", "health_codes",
     "sync_error", "missing_since", "leaf", "words", "grams",
@@ -279,7 +279,8 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     table.format = Table.Format.DELTA
     told_by = commit_times.told_by(table)
     gone = log_rewrites.drop_beyond(table, run.head) if is_rewritten and run.head is not None else []
-    stored = commit_storage.store(table, run.commits())
+    stored = commit_storage.store(table, run.commits(), lambda: run.completed)
+    table.read_by = commit_rows.RULES
     gone += stored.gone
     if gone:
         log_rewrites.note(table, gone)
@@ -320,9 +321,12 @@ def _note_obstacles(table: Table) -> None:
 
 
 def _start(table: Table, log: DeltaLog, target: Path, *, reread_broken: bool) -> Sync:
-    """A pass from the saved files on. Without them, or when their version has left the log, from the log's beginning."""
+    """A pass from the saved files on. Without them, or when their version has left the log, from the log's beginning; so once where
+    the commits were read by other rules."""
     if reread_broken and table.is_delta and table.version is not None and table.problems:
         return log.sync(target, None, _last_sound(table, table.version))
+    if table.is_delta and table.version is not None and table.read_by < commit_rows.RULES:
+        return log.sync(target, None, -1)
     saved = _saved(target, table)
     run = log.sync(target, saved, table.version)
     if saved is not None and run.head != saved.version and saved.version not in run.listing.commits:

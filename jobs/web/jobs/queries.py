@@ -27,7 +27,7 @@ from jobs.targets.access import visible_to
 from tables.catalog.listing import visible_to as tables_visible_to
 from tables.history.version_links import commit_url
 from tables.models import Commit, Explanation
-from tables.rules.destruction import DESTRUCTIVE
+from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, overwrites
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 OLDEST = (Key("requested_at"), Key("id"))
@@ -37,7 +37,7 @@ LISTED = (
 )  # fmt: skip
 COMMITS = (
     "version", "incarnation", "committed_at", "operation", "operation_metrics", "job", "files_removed", "rows_removed",
-    "table__name", "table__path", "table__incarnation",
+    "rows_changed", "operation_parameters", "table__name", "table__path", "table__incarnation",
 )  # fmt: skip
 
 
@@ -242,8 +242,7 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
             "version": commit.version,
             "url": commit_url(commit.table, commit.version, commit.incarnation),
             "operation": commit.operation,
-            # A rewritten file counts with all of its rows: a delete's own metric is closer to the truth.
-            "rows": commit.rows_removed if (told := affected_rows(commit.operation_metrics)) is None else told,
+            "rows": _rows_gone(commit),
             "files": commit.files_removed,
             "behind": known.get((commit.job, commit.table.path, commit.version)) if commit.job else None,
             "is_open": (commit.table_id, commit.incarnation, commit.version) in open_ones,
@@ -251,3 +250,18 @@ def destructive_lately(person: Person, limit: int = 8) -> list[dict[str, Any]]:
         }
         for commit in newest
     ]
+
+
+def _rows_gone(commit: Commit) -> int | None:
+    """How many rows a commit took away; None when unknown.
+
+    Of a delete, and of what has no name that Levee knows, those that the table shrank by: a rewritten file holds most of its rows again.
+    All rows that an overwrite, an update or a merge removed were replaced or gone.
+    """
+    reported = affected_rows(commit.operation_metrics)
+    is_replacing = commit.operation in OPERATIONS or overwrites(commit.operation_parameters)
+    if is_replacing and commit.operation != "DELETE":
+        return commit.rows_removed if reported is None else reported
+    if commit.rows_changed is not None:
+        return max(-commit.rows_changed, 0)
+    return reported or commit.rows_removed

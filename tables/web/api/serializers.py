@@ -10,6 +10,7 @@ from rest_framework import serializers
 from console.base.rest import Body, ListQuery, Text
 from tables.catalog import freshness
 from tables.catalog.listing import AGES
+from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.rules.reachability import Reach
 from tables.history import partitions, removed_files
 from tables.history.queries import Day
@@ -236,6 +237,8 @@ class CommitDetailOut(CommitOut):
     rows_added = serializers.IntegerField(allow_null=True)
     rows_removed = serializers.IntegerField(allow_null=True)
     rows_changed = serializers.IntegerField(allow_null=True)
+    rows_reported = serializers.IntegerField(allow_null=True)
+    removal = serializers.ChoiceField([each.value for each in Removal], allow_null=True)
     schema_changes = SchemaChangeOut(many=True, allow_null=True)
     property_changes = PropertyChangeOut(many=True, allow_null=True)
     protocol = serializers.JSONField(allow_null=True)

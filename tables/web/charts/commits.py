@@ -8,7 +8,7 @@ from datetime import datetime
 
 from console.base import zones
 from console.templatetags.levee import number
-from tables.history.operations import Destructive
+from tables.history.operations import UNNAMED, Destructive
 from tables.history.queries import Day
 from tables.web.charts.axes import BOTTOM, LEFT, WIDTH, Tick, nice_steps, unit_height
 
@@ -64,4 +64,6 @@ def spark(times: Sequence[datetime | None]) -> str:
 def title_of(commit: Destructive) -> str:
     """Version, operation and time of a destructive commit, and whether an approved job stands behind it."""
     when = f", {zones.in_full(commit.at)}" if commit.at else ""
-    return f"v{commit.version:,} {commit.operation}{when}" + ("" if commit.is_approved else ", no approved job")
+    return f"v{commit.version:,} {commit.operation or UNNAMED}{when}" + (
+        "" if commit.is_approved else ", no approved job"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from console.base import zones
-from tables.history.operations import Destructive
+from tables.history.operations import UNNAMED, Destructive
 from tables.history.reachability import Span
 from tables.web.charts.axes import Tick
 from tables.web.charts.commits import title_of
@@ -104,7 +104,9 @@ def _named_apart(diamonds: Sequence[Diamond], commits: Sequence[Destructive]) ->
     names: list[Tick] = []
     free = STRIP_RIGHT + LETTER
     for diamond, commit in zip(reversed(diamonds), reversed(commits), strict=True):
-        text = f"v{commit.version:,} {commit.operation}" + ("" if commit.is_approved else ", no approved job")
+        text = f"v{commit.version:,} {commit.operation or UNNAMED}" + (
+            "" if commit.is_approved else ", no approved job"
+        )
         width = len(text) * LETTER
         anchor = "end" if diamond.x + width / 2 > STRIP_RIGHT else "mid"
         right = diamond.x + (0 if anchor == "end" else width / 2)

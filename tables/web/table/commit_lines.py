@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from console.templatetags.levee import number, size
 from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.history.operations import UNNAMED
 from tables.models import Commit, Explanation
 from tables.ports import Job
 from tables.rules.destruction import is_destructive
+from tables.rules.reported_rows import reported_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class CommitRow:
     commit: Commit
     reach: VersionReach
     rows: str | None
+    reported: str | None
     files: str
     bytes: str | None
     is_destructive: bool
@@ -45,9 +48,10 @@ def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | 
         commit,
         reach,
         signed(commit.rows_changed),
+        signed(reported_otherwise(commit)),
         files_text(commit.files_added, commit.files_removed),
         signed_bytes(commit.bytes_added, commit.bytes_removed),
-        is_destructive(commit.operation, commit.operation_parameters, commit.version),
+        is_destructive(commit.operation, commit.operation_parameters, commit.version, commit.removal),
         explanation,
         job,
         conditions_of(commit),
@@ -70,6 +74,12 @@ def conditions_of(commit: Commit) -> str:
     if isinstance(conditions, list) and all(isinstance(each, str) for each in conditions):
         return " AND ".join(conditions)
     return text
+
+
+def reported_otherwise(commit: Commit) -> int | None:
+    """The change of rows that the commit's metrics report, where it isn't the one that its files come to; None where the two agree."""
+    reported = reported_change(commit.operation, commit.operation_metrics)
+    return None if reported == commit.rows_changed else reported
 
 
 def signed(change: int | None) -> str | None:
@@ -108,7 +118,7 @@ def title_of(commit: Commit) -> str:
         return f"{version} made {_counted(commit.files_added, 'parquet file')} a Delta table"
     if change:
         return f"{version} {'removed' if change < 0 else 'added'} {_counted(abs(change), 'row')}"
-    return f"{version}: {commit.operation or 'an unnamed operation'}"
+    return f"{version}: {commit.operation or UNNAMED}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -173,6 +173,8 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         job=ports.jobs_of(person_of(request), [row]).get(version),
         title=commit_lines.title_of(row),
         rows_changed=commit_lines.signed(row.rows_changed),
+        rows_reported=commit_lines.signed(reported := commit_lines.reported_otherwise(row)),
+        rows_apart=None if reported is None or row.rows_changed is None else abs(row.rows_changed - reported),
         reach=reach,
         predicate=commit_lines.predicate_of(row),
         seconds=commit_lines.seconds_of(row),

@@ -18,6 +18,7 @@ from console.accounts import lists
 from console.accounts.models import Person
 from tables.catalog import due, light_turns
 from tables.catalog.lately import commits, days, growth
+from tables.deltalog.read.file_sums import Removal
 from tables.models import Commit, Explanation, Root, Table
 from tables.record import daily_totals
 from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
@@ -82,6 +83,7 @@ def test_a_kind_is_the_same_in_a_filter_and_in_the_sums() -> None:
         "DELETE",
         "TRUNCATE",
         "VACUUM END",
+        "FSCK",
         "RESTORE",
         "CONVERT",
         "odd",
@@ -90,11 +92,14 @@ def test_a_kind_is_the_same_in_a_filter_and_in_the_sums() -> None:
     for operation in operations:
         for parameters in ({}, {"mode": "Overwrite"}, {"outputMode": "Complete"}, {"mode": "Append"}, {"mode": None}):
             commit(table, operation=operation, operation_parameters=parameters)
+        for removal in Removal:
+            for files in (0, 2, None):
+                commit(table, operation=operation, removal=removal.value, files_added=files)
     with connection.cursor() as cursor:
         cursor.execute(f"select version, {KIND_SQL} from tables_commit")
         summed = dict(cursor.fetchall())
     filtered = [(c.version, kind.value) for kind in Kind for c in Commit.objects.filter(of_kind(kind))]
-    assert len(filtered) == len(summed) == len(operations) * 5
+    assert len(filtered) == len(summed) == len(operations) * 17
     assert dict(filtered) == summed
     day = of(factories.person_with("viewer")).days[-1]
     assert {kind.value: day.of(kind) for kind in Kind} == {
