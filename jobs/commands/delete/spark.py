@@ -65,7 +65,7 @@ def run_delete(
         report.log(NOTHING)
         return Result(version=None, operation=None, no_op=True, details={"branch": "nothing", "text": NOTHING})
     report.point("commit visible")
-    return _result(commit)
+    return _result(commit, preview)
 
 
 def _condition(session: SparkSession, command: Delete) -> Column | None:
@@ -87,10 +87,22 @@ def _own_commit(session: SparkSession, path: str, head: int) -> Commit | None:
     return next((commit for commit in commits_before(path, head) if is_own(session, commit)), None)
 
 
-def _result(commit: Commit) -> Result:
+def _result(commit: Commit, preview: Mapping[str, Any]) -> Result:
     rows = affected_rows(commit.operationMetrics)
+    if rows is None and _counted_none(commit, preview):
+        rows = 0
     text = _text(rows, files_without_rows(rows, commit.operationMetrics))
     return recorded(commit, {"branch": branch_of(commit.operationMetrics), "text": text}, rows)
+
+
+def _counted_none(commit: Commit, preview: Mapping[str, Any]) -> bool:
+    """Whether Spark counted that no row matches at the very version that the commit read: Delta records no count of 0 rows.
+
+    Source: Delta 4.4.0, DeltaOperations.Delete, which leaves out a `numDeletedRows` of 0.
+    """
+    read = preview.get("measured_at_version")
+    exact = preview.get("rows_matched_exact") and preview.get("rows_matched") == 0
+    return bool(exact) and read is not None and commit.readVersion == read
 
 
 def _text(rows: int | None, empty: int) -> str:

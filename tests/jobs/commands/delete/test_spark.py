@@ -39,8 +39,8 @@ def spark(runtime):
 def delete(engine, marks, report):
     """Runs a delete; answers the result."""
 
-    def do(path, predicate, checked=UNCHECKED, marks=marks):
-        return engine.run(deletion(path, predicate), {}, checked, marks, report)
+    def do(path, predicate, checked=UNCHECKED, marks=marks, preview=None):
+        return engine.run(deletion(path, predicate), preview or {}, checked, marks, report)
 
     return do
 
@@ -91,18 +91,23 @@ def test_nothing_that_matches_is_no_commit(spark, delete, count, report, tmp_pat
     assert "commit visible" not in report.points
 
 
+NONE_COUNTED = {"rows_matched": 0, "rows_matched_exact": True, "measured_at_version": 1}
+
+
+@pytest.mark.parametrize("stats", [{"numRecords": 0}, None], ids=["counted", "uncounted"])
 @pytest.mark.parametrize(
-    ("stats", "rows", "text"),
+    ("preview", "rows", "text"),
     [
-        ({"numRecords": 0}, 0, "Deleted no row: Delta removed 1 file without rows from the log."),
-        (None, None, "Delta recorded no count"),
+        (NONE_COUNTED, 0, "Deleted no row: Delta removed 1 file without rows from the log."),
+        (NONE_COUNTED | {"measured_at_version": 0}, None, "Delta recorded no count"),
     ],
+    ids=["of this version", "of an older one"],
 )
-def test_a_file_without_rows_is_removed_by_its_partition(spark, delete, count, tmp_path, stats, rows, text):
+def test_a_file_without_rows_is_removed_by_its_partition(spark, delete, count, tmp_path, stats, preview, rows, text):
     path = make(spark, tmp_path / "t")
     add_empty_file(path, stats)
     assert (count(path, "p = 7").rows, count(path, "p = 7").files) == (0, {})
-    result = delete(path, "p = 7", Checked(1))
+    result = delete(path, "p = 7", Checked(1), preview=preview)
     assert (result.no_op, result.version, result.num_affected_rows) == (False, 2, rows)
     assert (result.details["branch"], result.operation_metrics["numRemovedFiles"]) == ("metadata_only", "1")
     assert result.details["text"].startswith(text)
