@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,10 +50,11 @@ class Recording(SmallEngine):
         place = Path(command.path)
         result = super().run(command, *rest)
         log = place / "_delta_log" / f"{result.version:020d}.json"
-        said = '"operationMetrics": {"numDeletedRows": "2"}'
-        assert said in log.read_text()
-        written = {"numDeletedRows": "2"} | self.metrics
-        log.write_text(log.read_text().replace(said, f'"operationMetrics": {written}'.replace("'", '"')))
+        info, *actions = log.read_text().splitlines()
+        commit = json.loads(info)
+        written = commit["commitInfo"]["operationMetrics"] | self.metrics
+        commit["commitInfo"]["operationMetrics"] = written
+        log.write_text("\n".join([json.dumps(commit), *actions]))
         rows = int(written["numDeletedRows"])
         return replace(result, operation_metrics=written, num_affected_rows=rows)
 
