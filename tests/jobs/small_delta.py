@@ -170,6 +170,14 @@ def _takes_whole(tree: Mapping[str, Any] | None, name: str) -> bool:
     return matches(tree, {"p": name.split("/")[0].removeprefix("p=")})
 
 
+def _metrics(actions: list[dict[str, Any]], gone: int) -> dict[str, str]:
+    """What a delete records: of files that go whole, without any written again, their number too."""
+    told = {"numDeletedRows": str(gone)}
+    if any("add" in action for action in actions):
+        return told
+    return told | {"numRemovedFiles": str(sum("remove" in action for action in actions))}
+
+
 class SmallEngine:
     """Deletes and restores on small tables. `before_commit` is called just before a commit is made."""
 
@@ -207,8 +215,7 @@ class SmallEngine:
             return Result(version=None, operation=None, no_op=True, details={"text": "No row matched."})
         mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})
         operation = type(command).__name__.upper()
-        removed = sum("remove" in action for action in actions)
-        metrics = {"numDeletedRows": str(gone), "numRemovedFiles": str(removed)} if isinstance(command, Delete) else {}
+        metrics = _metrics(actions, gone) if isinstance(command, Delete) else {}
         version = commit(
             path, operation, actions, operationMetrics=metrics, userMetadata=mark, readVersion=min(read, head(path))
         )
