@@ -109,6 +109,7 @@ LOOKS: Mapping[str, LevelLook] = {
     Outcome.FAILED: LevelLook("bad", "circle-x", "failed"),
 }
 UNEXPLAINED = LevelLook("wait", "alert-triangle", "no approved job")
+CONTRADICTS = LevelLook("bad", "alert-triangle", "not as predicted")
 _CODE = re.compile(r"([a-z_]{3,40}): ")
 
 
@@ -144,14 +145,25 @@ def line(event: Event) -> Line:
         _phrase(event),
         _object_text(event),
         _object_url(event),
-        UNEXPLAINED if unexplained else LOOKS[event.outcome],
+        _unexplained_look(event) if unexplained else LOOKS[event.outcome],
         code[1] if code else "",
         unexplained,
     )
 
 
+def _contradicts(event: Event) -> bool:
+    """Whether a commit's job was approved, and predicted something else than Delta recorded."""
+    return (event.after or {}).get("verdict") == "contradicts"
+
+
+def _unexplained_look(event: Event) -> LevelLook:
+    return CONTRADICTS if _contradicts(event) else UNEXPLAINED
+
+
 def _phrase(event: Event) -> str:
     phrase = PHRASES.get(event.action, event.action)
+    if event.action == Action.COMMIT_UNEXPLAINED and _contradicts(event):
+        return "found a commit unlike its prediction"
     return TRIED.get(event.action, f"was refused: {phrase}") if event.outcome == Outcome.REFUSED else phrase
 
 

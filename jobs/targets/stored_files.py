@@ -17,6 +17,8 @@ from tables.deltalog.replay.log import storage_at
 MOST = 200_000
 MOST_REMOTE = 20_000
 NAMED = 3
+SHORT = "Spark reads a file only as far as the log’s size: rows behind it would be left out, and lost by writing the rest again."
+NOT_READ = "Spark can’t read what isn’t there."
 SIZE_REMEDY = (
     "Find out who replaced the file, or which writer noted a wrong size. Put the file back, or have that writer write its rows again,"
     " then request this again."
@@ -65,10 +67,6 @@ def _refusals(location: str, found: Sequence[Unlike]) -> Iterator[Refusal]:
             more = f" ({len(each) - NAMED:,} more files likewise.)" if len(each) > NAMED else ""
             text = f"{' '.join(map(say, islice(each, NAMED)))}{more} {why}"
             yield Refusal(code, text, place=f"{location.rstrip('/')}/{each[0].path}", remedy=remedy)
-
-
-SHORT = "Spark reads a file only as far as the log’s size: rows behind it would be left out, and lost by writing the rest again."
-NOT_READ = "Spark can’t read what isn’t there."
 
 
 def _size(each: Unlike) -> str:

@@ -15,7 +15,8 @@ MOST_OPERATIONS = 60
 LONGEST_NAME = 100  # what a writer calls its operation may be any text; a longer one is no choice in a list
 UNNAMED = "an unnamed operation"
 MOST_MARKS = 60  # more would lie upon each other
-APPROVED = (Explanation.Verdict.APPROVED, Explanation.Verdict.NEEDED_NONE)
+# What such a commit did was approved too, though it turned out otherwise.
+APPROVED = (Explanation.Verdict.APPROVED, Explanation.Verdict.NEEDED_NONE, Explanation.Verdict.CONTRADICTS)
 
 # From each name straight to the next one: as many looks into the index as there are names, not as there are commits.
 _NAMES = """

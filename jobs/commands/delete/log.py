@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +18,7 @@ from jobs.pruning.skipping import Missed
 from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
-from tables.deltalog.read.paths import canonical
+from tables.deltalog.read.paths import placed
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of, visible_rows
 
@@ -98,23 +97,18 @@ def uncounted(preview: LogPreview, seconds: float) -> dict[str, Any]:
 def _by_partition(preview: LogPreview, location: str, matched: Matched) -> dict[str, Any] | None:
     """Spark's count by partition; None for a table without partitions."""
     spread: dict[str, Any] | None = preview.values["by_partition"]
-    paths = [_absolute(path, location) for path in preview.files.column("path").to_pylist()]
+    paths = [placed(path, location) for path in preview.files.column("path").to_pylist()]
     return spread and counted(spread, preview.files, [matched.files.get(path, 0) for path in paths])
 
 
 def _touched(preview: LogPreview, location: str, counted: Mapping[str, int]) -> pa.Table:
     """The files in which Spark found matching rows, by their decoded absolute paths. By the log alone files without rows go too."""
     files = preview.files
-    absolute = [_absolute(path, location) for path in files.column("path").to_pylist()]
+    absolute = [placed(path, location) for path in files.column("path").to_pylist()]
     touched = pa.array([path in counted for path in absolute], pa.bool_())
     if preview.values["branch"] == "metadata_only":
         touched = pc.or_(touched, pc.invert(pc.fill_null(pc.greater(visible_rows(files), 0), False)))
     return files.filter(touched)
-
-
-def _absolute(path: str, location: str) -> str:
-    plain = unquote(canonical(path).removeprefix("file:"))
-    return plain if plain.startswith("/") or "://" in plain else f"{location.rstrip('/')}/{plain}"
 
 
 def _copied(touched: pa.Table, matched: Matched) -> int | None:

@@ -223,9 +223,8 @@ def _sound(path: str, *, opening: bool = False) -> Iterator[None]:
         yield
     except StorageError as error:  # of the place it lies in, which says nothing about the file
         raise CheckpointError(f"{file} can't be read: {_first_line(error)}") from error
-    except (
-        OSError
-    ) as error:  # pyarrow's own, for pages that end too soon or can't be decoded, has no number of the system's
+    except OSError as error:
+        # pyarrow's own, for pages that end too soon or can't be decoded, has no number of the system's.
         raise CheckpointError(f"{file} can't be read: {_first_line(error)}", damaged=error.errno is None) from error
     except (pa.ArrowException, ValueError, TypeError, NotImplementedError, OverflowError, LookupError) as error:
         text = f"{file} holds what can't be read ({type(error).__name__})"

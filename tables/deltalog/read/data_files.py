@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
-from tables.deltalog.read.paths import canonical, decoded, is_outside
+from tables.deltalog.read.paths import placed
 from tables.deltalog.read.storage import Storage
 
 
@@ -40,9 +40,8 @@ def unlike(storage: Storage, location: str, files: Iterable[tuple[str, int | Non
 
 def below(location: str, path: str) -> str | None:
     """A log's path decoded and relative to the table at `location`; None for one that leads elsewhere."""
-    if not is_outside(path):
-        return decoded(path)
-    place, top = decoded(canonical(path)).removeprefix("file:"), location.rstrip("/") + "/"
-    place = place.replace("s3a://", "s3://", 1) if place.startswith("s3a://") else place
+    place, top = placed(path, location), f"{location.rstrip('/')}/"
+    if place.startswith("s3a://"):
+        place = place.replace("s3a://", "s3://", 1)
     inner = place.removeprefix(top)
     return inner if place.startswith(top) and ".." not in inner.split("/") and "\x00" not in inner else None

@@ -65,6 +65,12 @@ def canonical(path: str) -> str:
     return place + _ESCAPE.sub(lambda escape: escape[0].upper(), _normal(rest))
 
 
+def placed(path: str, location: str) -> str:
+    """A log's path decoded and absolute, for a table at `location`."""
+    plain = decoded(canonical(path).removeprefix("file:"))
+    return plain if plain.startswith("/") or "://" in plain else f"{location.rstrip('/')}/{plain}"
+
+
 def _escaped(character: re.Match[str]) -> str:
     return f"%{ord(character[0]):02X}"
 

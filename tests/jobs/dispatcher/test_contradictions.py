@@ -13,6 +13,7 @@ import pytest
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
+from console.audit import presenters
 from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.audit.models import Event
@@ -125,7 +126,12 @@ def test_rows_that_were_not_copied_are_said_wherever_people_look(olga: Person, a
     assert "1 commit to acknowledge." in overview
     commit = browser(olga).get(f"/tables/{sales.pk}/commits/{job.version}/").content.decode()
     assert "Not as predicted" in commit
-    assert 'id="undo-contradicted"' in commit
+    assert f'id="see-contradicted" href="/jobs/{job.pk}/"' in commit
+    history = browser(olga).get(f"/tables/{sales.pk}/history/").content.decode()
+    assert "not as predicted" in history
+    assert "v1 DELETE, no approved job" not in history
+    line = presenters.line(event)
+    assert (line.phrase, line.look.label) == ("found a commit unlike its prediction", "not as predicted")
 
 
 def test_it_stays_until_somebody_says_what_it_was(olga: Person, anna: Person, sales: Table) -> None:

@@ -49,7 +49,6 @@ def test_of_a_file_longer_than_the_log_says_it_leaves_rows_out_and_a_delete_lose
     say(place, end_of_first)
     session = runtime.new_session()
     table = DeltaTable.forPath(session, str(place))
-    assert table.toDF().count() in (ROWS // 2, ROWS)  # by its statistics, or by its rows
     assert len(table.toDF().select("id").collect()) == ROWS // 2
     table.delete("id = 1")
     assert len(table.toDF().select("id").collect()) == ROWS // 2 - 1
