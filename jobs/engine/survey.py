@@ -15,9 +15,10 @@ from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
 from tables.deltalog.read import hdfs, places
+from tables.rules import table_formats
 
 # Executors need no copy of Levee: the code that runs there travels with the task.
-for _module in (partition_values, hdfs, places, storage, walk):
+for _module in (partition_values, hdfs, places, table_formats, storage, walk):
     cloudpickle.register_pickle_by_value(_module)
 
 # A Python task costs about 20 ms; one per few hundred files keeps cores busy and progress visible.

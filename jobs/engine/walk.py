@@ -1,8 +1,8 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
 Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
-an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, and jobs.domain.partition_values travel
-to them by value. A task's answer is bounded, however many files it saw.
+an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, jobs.domain.partition_values and
+tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
+from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
@@ -166,6 +167,19 @@ def holds_table(storage: Storage, relative: str) -> bool:
         return False
 
 
+def format_of(storage: Storage) -> TableFormat | None:
+    """The other format that the storage's own directory is a table in, by its marks; None if none can be seen. Raises Denied."""
+    for directory in MARKED:
+        try:
+            names = (name for name, _, _ in storage.entries(directory))
+            found = next((known for name in names if (known := marked_format(directory, name))), None)
+        except OSError:  # not there, a link, or not to be listed
+            continue
+        if found is not None:
+            return found
+    return None
+
+
 def unescaped(name: str) -> str:
     """A partition value or name as Spark reads it from a directory: each %XX is one character."""
     return ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
@@ -232,24 +246,31 @@ class _Walk:
             self._hidden(path, name)
         elif is_hidden_file(name):
             self.found.count("hidden")
+            if marks_hudi_partition(name):
+                self.found.note(TableFormat.HUDI, path.rpartition("/")[0] or ".")
+        elif kind == FILE and (table := _iceberg_table(path)) is not None:
+            self.found.note(TableFormat.ICEBERG, table)
         elif kind == FILE:
             self._file(path, *self.storage.stat(handle))
         else:
             self.found.note("stray", path)
 
     def _hidden(self, path: str, name: str) -> None:
-        """Handles a hidden directory: only counts its files, but reports the log of another table."""
+        """Handles a hidden directory: only counts its files, but reports another table's log, or Hudi's own directory."""
         parent = path.rpartition("/")[0]
         if name == DELTA_LOG and parent and holds_table(self.storage, path):
             self.found.note("nested", parent)
-        pending = [path]
+        pending, is_hudi = [path], False
         while pending:
             directory = pending.pop()
             for child, kind, _ in self.storage.entries(directory):
+                is_hudi = is_hudi or (directory == path and marked_format(name, child) is TableFormat.HUDI)
                 if kind == DIRECTORY:
                     pending.append(f"{directory}/{child}")
                 else:
                     self.found.count("hidden")
+        if is_hudi and parent:
+            self.found.note(TableFormat.HUDI, parent)
 
     def _file(self, path: str, size: int, changed_ns: int) -> None:
         self.found.file(path, size, changed_ns, self.order.lines)
@@ -300,6 +321,13 @@ class _Walk:
         if metadata.num_rows == 0:
             self.found.note("empty", path)
         self.found.schema(schema_key(metadata), path)
+
+
+def _iceberg_table(path: str) -> str | None:
+    """The directory below the walk's own that a file marks as an Iceberg table."""
+    directory, _, name = path.rpartition("/")
+    table, _, marked = directory.rpartition("/")
+    return table if table and marked_format(marked, name) is TableFormat.ICEBERG else None
 
 
 def footer(storage: Storage, path: str) -> Any:

@@ -23,6 +23,7 @@ from tables.record import table_fields
 from tables.rules import discovery
 from tables.rules.discovery import Kind
 from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, resolve
+from tables.rules.table_formats import TableFormat
 
 MAX_TICKED = 500
 
@@ -39,7 +40,8 @@ def add_table(actor: Actor, path: str) -> Added:
     """Brings the Delta table or parquet directory at a path into the catalog, already synced.
 
     The light worker reads a log that takes longer than SYNC_SECONDS_WAITED after the request has been answered. Raises Problem: 403
-    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, 503 `busy`.
+    `outside_roots` or `forbidden`, 404 `no_table`, 409 `inside_table` or `root_paused`, 422 `unreadable`, `hudi_table` or
+    `iceberg_table`, 503 `busy`.
     """
     person = person_of(actor)
     location = locate(person, path)
@@ -80,7 +82,10 @@ def _addable(person: Person, location: Location[Root]) -> Kind:
     require_below(person, location.root)
     refuse_paused(location.root)
     refuse_inside_table(location)
-    return kind_at(location.path)
+    kind = kind_at(location.path)
+    if kind is Kind.PARQUET:
+        refuse_inside_other_format(location)
+    return kind
 
 
 def locate(person: Person, text: str, roots: Iterable[Root] | None = None) -> Location[Root]:
@@ -106,9 +111,14 @@ def _own(person: Person, text: str) -> bool:
 
 
 def kind_at(path: str) -> Kind:
-    """The kind of table at a path. Raises Problem: 404 `no_table` if it is neither, 422 `unreadable` if Levee can't tell."""
+    """The kind of table at a path.
+
+    Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table` or `iceberg_table`, `unreadable` if Levee can't tell.
+    """
     try:
         kind = discovery.kind_of(path)
+    except discovery.OtherFormat as other:
+        raise _of_other_format(path, path, other.format) from None
     except discovery.Unclear as error:
         raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
     if kind is None:
@@ -127,6 +137,28 @@ def refuse_inside_table(location: Location[Root]) -> None:
         if _is_delta(path):
             detail = f"{location.path} is inside the Delta table {path}. Add that table; a partition isn’t a table of its own."
             raise Problem(409, "inside_table", detail, table_path=path)
+
+
+def refuse_inside_other_format(location: Location[Root]) -> None:
+    """Raises Problem 422 `hudi_table`, `iceberg_table` for files of such a table, `unreadable` where a store doesn't tell."""
+    path = location.path
+    for _ in location.below:
+        path = path.rpartition("/")[0]
+        try:
+            other = discovery.other_format(path)
+        except discovery.Unclear as error:
+            raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
+        if other is not None:
+            raise _of_other_format(location.path, path, other)
+
+
+def _of_other_format(path: str, table: str, other: TableFormat) -> Problem:
+    where = f"{path} is" if path == table else f"{path} is inside {table},"
+    detail = (
+        f"{where} a table of {other.title}. Its files alone don’t say which rows count, so Levee doesn’t take them for a table."
+        " Read it with its own engine, write the rows to a Delta table, and add that one."
+    )
+    return Problem(422, other.code, detail, table_path=table)
 
 
 def _is_delta(path: str) -> bool:

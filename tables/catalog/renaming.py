@@ -45,7 +45,7 @@ def name_table(
     wanted = _canonical(name)
     entry = _declared(source_format, schema, partition_columns)
     location = _allowed(actor, path)
-    _refuse_other_kind(location.path, source_format, entry)
+    _refuse_other_kind(location, source_format, entry)
     _refuse_taken(wanted, location.path)
     added = additions.add_table(actor, location.path)
     table = added.table
@@ -93,13 +93,16 @@ def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] 
         raise Problem(400, error.code, str(error), fields=fields, engine=engine if error.condition else None) from None
 
 
-def _refuse_other_kind(path: str, source_format: str, entry: Entry) -> None:
+def _refuse_other_kind(location: Location[Root], source_format: str, entry: Entry) -> None:
     """Refuses another kind: Spark would create an empty table where USING delta finds none, and read stale files beside a log."""
+    path = location.path
     kind = additions.kind_at(path)
     if source_format == Kind.DELTA and kind is not Kind.DELTA:
         raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
     if source_format == Kind.PARQUET and kind is Kind.DELTA:
         raise Problem(409, "already_delta", f"{path} is a Delta table. Name it with source_format delta.")
+    if kind is Kind.PARQUET:
+        additions.refuse_inside_other_format(location)
     if kind is Kind.PARQUET and PATTERN & set(path):
         detail = (
             f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
@@ -114,7 +117,7 @@ def add_named(actor: Actor, name: str, path: str, source_format: str, entry: Ent
     """
     wanted = _canonical(name)
     location = _allowed(actor, path)
-    _refuse_other_kind(location.path, source_format, entry)
+    _refuse_other_kind(location, source_format, entry)
     _refuse_taken(wanted, location.path)
     rights.refuse_paused(location.root)
     additions.refuse_inside_table(location)

@@ -23,8 +23,10 @@ from tables.catalog import bulk_additions, listing
 from tables.catalog.rights import refuse_paused
 from tables.models import Finding, Root
 from tables.rules import discovery
-from tables.rules.discovery import Place, Scan
+from tables.rules.discovery import OtherTable, Place, Scan
+from tables.rules.table_formats import TableFormat
 
+OTHERS_NAMED = 200  # tables in other formats that a pass names
 MOST_NAMED = 10_000  # directories that a pass names as unreadable, or as read in part
 SCAN_CLAIM = timedelta(minutes=5)  # a turn that died with its worker is done again after that
 
@@ -58,7 +60,7 @@ def _scannable() -> Q:
 class Pass:
     """A look through a whole root, turn by turn: what the turns so far have read, and where the next one goes on.
 
-    `unreadable` and `crowded` are those of all turns.
+    `unreadable` and `crowded` are those of all turns; `others` names the first of `num_others` tables in other formats.
     """
 
     began_at: datetime
@@ -68,6 +70,8 @@ class Pass:
     unreadable: tuple[str, ...] = ()
     crowded: tuple[str, ...] = ()
     cut: str | None = None
+    others: tuple[OtherTable, ...] = ()
+    num_others: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "began_at": self.began_at.isoformat()}
@@ -83,6 +87,8 @@ class Pass:
             unreadable=tuple(stored["unreadable"]),
             crowded=tuple(stored["crowded"]),
             cut=stored["cut"],
+            others=tuple(OtherTable(each["path"], TableFormat(each["format"])) for each in stored.get("others", ())),
+            num_others=stored.get("num_others", 0),
         )
 
     def after(self, turn: Scan) -> Pass:
@@ -100,7 +106,13 @@ class Pass:
             unreadable=unreadable[:MOST_NAMED],
             crowded=crowded[:MOST_NAMED],
             cut=cut,
+            others=(*self.others, *turn.others)[:OTHERS_NAMED],
+            num_others=self.num_others + len(turn.others),
         )
+
+    def others_json(self) -> dict[str, Any]:
+        """The tables in other formats as a root keeps them."""
+        return {"total": self.num_others, "named": [asdict(each) for each in self.others]}
 
 
 def under_way(root: Root) -> Pass | None:
@@ -133,6 +145,7 @@ def scan_root(root_id: uuid.UUID) -> dict[str, object]:
         "entries": after.entries,
         "stopped": stopped,
         "complete": after.place is None,
+        "other_formats": after.others_json()["named"],
     }
 
 
@@ -182,7 +195,8 @@ def _went_on(root: Root, after: Pass) -> bool:
             _mark_gone(Finding.objects.filter(root=root, seen_at__lt=after.began_at, gone_at=None), after)
         root.scanned_at, root.scan_entries = after.began_at, after.entries
         root.scan_stopped, root.scan_unreadable = _why_partial(after), list(after.unreadable[:50])
-        fields += ["scanned_at", "scan_entries", "scan_stopped", "scan_unreadable"]
+        root.scan_others = after.others_json()
+        fields += ["scan_others", "scanned_at", "scan_entries", "scan_stopped", "scan_unreadable"]
     root.save(update_fields=fields)
     return is_complete
 

@@ -42,6 +42,7 @@ class Root(models.Model):
         blank=True, default=""
     )  # why the last scan ended early; empty when it saw everything
     scan_unreadable = ArrayField(models.TextField(), default=list)
+    scan_others = models.JSONField(default=dict)  # tables in other formats, as scans.Pass.others_json has them
     scan_pass = models.JSONField(null=True)  # the scan that has begun and goes on, as scans.Pass has it
     scan_hours = models.PositiveIntegerField(null=True)  # a scan begins by itself after so many; null: on request only
     adds_found_by = models.ForeignKey(

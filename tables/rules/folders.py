@@ -1,4 +1,4 @@
-"""The names in directories, of this machine, of an object store or of HDFS, for walks that judge by names alone."""
+"""The names in directories, of this machine, of an object store or of HDFS, and the first bytes of their files, for walks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 
 from tables.deltalog.read import name_nodes, object_stores, places
-from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.hdfs import Refused
 from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import turning_panics
+from tables.deltalog.read.store_errors import refusal, turning_panics
 
 PAGE = 1_000  # keys that a store names in one answer
 _LAST = "\U0010ffff"  # sorts after all that a key may go on with
@@ -42,7 +41,7 @@ class Entry(Protocol):
 
 
 class Folders(Protocol):
-    """Directories at and below the one that is asked for first. A look at the clock is due after `steps` of its answers."""
+    """Directories at and below the start. A look at the clock is due after `steps` of its answers."""
 
     steps: int
 
@@ -55,21 +54,25 @@ class Folders(Protocol):
     def exists(self, path: str) -> bool:
         """Whether anything may be there."""
 
+    def head(self, path: str, length: int) -> bytes:
+        """The first bytes of a regular file. Raises OSError."""
+
 
 def of(path: str) -> Folders:
     """The directories of the place where a canonical path lies."""
     if name_nodes.is_hdfs(path):
         return HdfsFolders()
-    return StoredFolders() if object_stores.is_object_store(path) else LocalFolders()
+    return StoredFolders() if object_stores.is_object_store(path) else LocalFolders(path)
 
 
 class LocalFolders:
-    """Those of this machine, entered from the first one down, which stays the same one though its name may not."""
+    """Those of this machine, entered from the start down, which stays the same one though its name may not."""
 
     steps = 200
 
-    def __init__(self) -> None:
-        self._top: tuple[str, places.Held] | None = None
+    def __init__(self, start: str) -> None:
+        self._start = start
+        self._held: places.Held | None = None
 
     def is_directory(self, path: str) -> bool:
         return stat.S_ISDIR(places.mode(*self._below(path)))
@@ -81,12 +84,14 @@ class LocalFolders:
     def exists(self, path: str) -> bool:
         return os.path.lexists(path)
 
+    def head(self, path: str, length: int) -> bytes:
+        with os.fdopen(places.file(*self._below(path)), "rb", buffering=0) as file:
+            return file.read(length)
+
     def _below(self, path: str) -> tuple[int, str]:
-        """The descriptor of the first directory, and the way from there."""
-        if self._top is None:
-            self._top = (path.removesuffix(f"/{LOG}"), places.Held(path.removesuffix(f"/{LOG}"), listed=False))
-        start, held = self._top
-        return held.descriptor, path.removeprefix(start).removeprefix("/")
+        """The descriptor of the start, and the way from there."""
+        self._held = self._held or places.Held(self._start, listed=False)
+        return self._held.descriptor, path.removeprefix(self._start).removeprefix("/")
 
 
 class HdfsFolders:
@@ -112,6 +117,11 @@ class HdfsFolders:
 
     def exists(self, path: str) -> bool:
         return True
+
+    def head(self, path: str, length: int) -> bytes:
+        with _telling():
+            node, place = name_nodes.opened(path)
+            return node.open(place).range(0, length)
 
 
 @contextmanager
@@ -191,6 +201,17 @@ class StoredFolders:
 
     def exists(self, path: str) -> bool:
         return True
+
+    def head(self, path: str, length: int) -> bytes:
+        """A refusal is of this object alone (archived, encrypted by a key of its own): a store that is away says so to the next listing."""
+        try:
+            store, key = object_stores.opened(path)
+            with turning_panics:
+                return bytes(obstore.get_range(store, key, start=0, length=length))
+        except StorageError as error:
+            raise StoreRefused(str(error), everywhere=True) from None
+        except BaseError as error:
+            raise StoreRefused(str(refusal(error)), everywhere=False) from None
 
     def entries(self, path: str) -> Generator[Entry]:
         begun, self._ahead = self._ahead, None

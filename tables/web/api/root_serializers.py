@@ -11,6 +11,7 @@ from tables.catalog import bulk_additions, object_stores, scans, sync_interval
 from tables.catalog.object_stores import Description
 from tables.catalog.root_figures import Figures
 from tables.models import MOST_SCAN_HOURS, Addition, Finding, ObjectStore, Root, Table
+from tables.rules.table_formats import TableFormat
 
 
 def _pause() -> Whole:
@@ -142,8 +143,23 @@ class FiguresOut(serializers.Serializer[Any]):
     oldest_sync_at = serializers.DateTimeField(allow_null=True)
 
 
+class OtherTableOut(serializers.Serializer[Any]):
+    """A table in another format, which the last scan met and didn't take for parquet files."""
+
+    path = serializers.CharField()
+    format = serializers.ChoiceField([each.value for each in TableFormat])
+
+
+class OtherFormatsOut(serializers.Serializer[Any]):
+    """How many the last scan met, and the first of them."""
+
+    total = serializers.IntegerField()
+    named = OtherTableOut(many=True)
+
+
 class RootDetailOut(RootOut):
     figures = FiguresOut()
+    other_formats = OtherFormatsOut()
     storage = StorageOut(allow_null=True)
 
 
@@ -206,7 +222,12 @@ def root_detail_json(root: Root, figures: Figures) -> dict[str, Any]:
         "missing": figures.missing,
         "oldest_sync_at": figures.oldest,
     }
-    return root_json(root) | {"figures": counted, "storage": storage_json(object_stores.row_of(root))}
+    others = root.scan_others or {"total": 0, "named": []}
+    return root_json(root) | {
+        "figures": counted,
+        "other_formats": others,
+        "storage": storage_json(object_stores.row_of(root)),
+    }
 
 
 def storage_json(store: ObjectStore | None) -> dict[str, Any] | None:

@@ -15,9 +15,22 @@ from tables.deltalog.read import object_stores
 from tables.rules import discovery, folders
 from tables.rules.discovery import Kind, Limits, Scan
 
-NAMES = st.sampled_from(["a", "b", "z", "A b", "_delta_log", "day=1", "day=2", ".hidden", "_tmp", "é"])
+NAMES = st.sampled_from(
+    ["a", "b", "z", "A b", "_delta_log", "day=1", "day=2", ".hidden", "_tmp", "é", ".hoodie", "metadata"]
+)
 FILES = st.sampled_from(
-    ["x.parquet", "y.parq", "readme", "_x.parquet", f"{0:020d}.json", f"{0:020d}.crc", f"{10:020d}.checkpoint.parquet"]
+    [
+        *(
+            "x.parquet",
+            "y.parq",
+            "readme",
+            "_x.parquet",
+            f"{0:020d}.json",
+            f"{0:020d}.crc",
+            f"{10:020d}.checkpoint.parquet",
+        ),
+        *("000000_0", "hoodie.properties", "v1.metadata.json"),
+    ]
 )
 TREES = st.sets(
     st.tuples(st.lists(NAMES, max_size=4), FILES).map(lambda parts: "/".join([*parts[0], parts[1]])), max_size=25
@@ -63,13 +76,16 @@ def test_a_store_is_walked_like_a_disk(
     for path in tree:
         if not any(f"{path}/" in f"{other}/" for other in tree - {path}):
             (local / path).parent.mkdir(parents=True, exist_ok=True)
-            (local / path).write_bytes(b"x")
-            obstore.put(keys, f"top/{path}", b"x")
-            obstore.put(keys, f"topless/{path}", b"x")
+            content = b"PAR1 and more" if path.endswith("000000_0") else b"x"
+            (local / path).write_bytes(content)
+            obstore.put(keys, f"top/{path}", content)
+            obstore.put(keys, f"topless/{path}", content)
     if not tree:
         return
     here, there = discovery.scan(str(local)), discovery.scan("s3://lake/top")
     assert relative(there, "s3://lake/top") == relative(here, str(local))
+    others = [(each.path.removeprefix(str(local)), each.format) for each in here.others]
+    assert [(each.path.removeprefix("s3://lake/top"), each.format) for each in there.others] == others
     assert (there.stopped, there.place, there.cut) == (None, None, None)
     assert in_turns("s3://lake/top", entries=40) == in_turns(str(local), entries=40)
     for found in there.found:

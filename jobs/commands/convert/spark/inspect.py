@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.commands.convert.spark.other_formats import format_refusal, nested_format_refusals
 from jobs.commands.convert.spark.schemas import Footers, has_invalid_character, invalid_names, merge_footers
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
@@ -18,8 +19,10 @@ from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage
 from jobs.engine.directory import Directory, keeping
 from jobs.engine.survey import is_table, survey
-from jobs.engine.walk import DELTA_LOG, Findings, holds_table
+from jobs.engine.walk import DELTA_LOG, Findings, format_of, holds_table
+from tables.rules.table_formats import TableFormat
 
+OTHER_FORMATS = frozenset(each.code for each in TableFormat)
 CHANGES_WHILE_RUNNING = (FileNotFoundError, NotADirectoryError)
 
 
@@ -40,9 +43,11 @@ def inspect(
         directory.check_place()
         footers = merge_footers(session, path, findings.schemas)
     directory.check_place()
-    refusals = [*table_refusals(path), *directory_refusals(path, findings)]
-    refusals += layout_refusals(path, findings, schema)
-    refusals += _schema_refusals(path, footers, findings)
+    refusals = table_refusals(path)
+    if not any(refusal.code in OTHER_FORMATS for refusal in refusals):  # what else is wrong would be no way out
+        refusals += directory_refusals(path, findings)
+        refusals += layout_refusals(path, findings, schema)
+        refusals += _schema_refusals(path, footers, findings)
     return _inspection(path, findings, footers, refusals)
 
 
@@ -64,12 +69,17 @@ def look(
 
 
 def table_refusals(path: str) -> list[Refusal]:
-    """The refusal for a directory inside a Delta table: Delta would silently nest a second table there."""
-    for above in _directories_above(path):
+    """The refusal for a directory inside a Delta table, where Delta would silently nest a second one, and for one that is, or lies
+    in, a table in another format."""
+    for above in (path, *_directories_above(path)):
         try:
-            inside = holds_table(storage.opened(above), DELTA_LOG)
+            place = storage.opened(above)
+            inside = above != path and holds_table(place, DELTA_LOG)
+            other = None if inside else format_of(place)
         except storage.Denied:  # a key may be good for a part of its bucket alone, and Levee's roots lie in that part
             return []
+        if other is not None:
+            return [format_refusal(path, above, other)]
         if inside:
             return [
                 Refusal(
@@ -91,7 +101,7 @@ def _directories_above(path: str) -> Iterator[str]:
 
 
 def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
-    """Refusals from the listing alone: links, nested tables, half pairs, stray files, no files at all."""
+    """Refusals from the listing alone: links, nested tables of any format, half pairs, stray files, no files at all."""
     refusals = [
         _placed(
             "outside_roots",
@@ -111,6 +121,7 @@ def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
         _placed(
             "missing_files", findings, "missing", "is named but doesn't exist", "Restore the file, or remove its entry."
         ),
+        *nested_format_refusals(findings),
         _stray(path, findings),
     ]
     if not findings.total("files"):
@@ -335,7 +346,7 @@ def _stray(path: str, findings: Findings) -> Refusal | None:
         "is not a parquet file, or its footer is damaged; one such file fails the whole conversion",
         "Remove the files, or rename them to start with _ or a dot.",
     )
-    if refusal is None:
+    if refusal is None or findings.total(TableFormat.ICEBERG):  # its manifests must stay as they are
         return None
     text = f"Could not read footer for file: {_uri(path)}/{findings.first('stray')[0]}"
     engine = EngineFailure("DELTA_FAILED_READ_FILE_FOOTER", "KD001", text)
