@@ -44,6 +44,16 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionReading:
+    """A name of partition directories that is percent-encoded UTF-8: `spark` is how Spark reads it, `utf8` what its writer meant."""
+
+    directory: str
+    name: str
+    spark: str
+    utf8: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """What a convert would find in a directory; the answer of `POST /conversions/inspect` and a convert job's preview.
 
@@ -53,6 +63,7 @@ class Inspection:
     `files_digest` is a sha256 over every file's relative path, size and modification time, in whatever order they were seen.
     `layout` are the partition columns in the order of the directories. `manifest` is the list of files (base64 of zlib of lines
     `path TAB size TAB changed_ns`), by which the run names files come and gone; None when there are more than 10,000.
+    `readings` are the first names of partition directories that have two readings.
     """
 
     path: str
@@ -73,6 +84,7 @@ class Inspection:
     files_digest: str = ""
     layout: tuple[str, ...] = ()
     manifest: str | None = None
+    readings: tuple[PartitionReading, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)
@@ -90,6 +102,7 @@ class Inspection:
         )
         known["refusals"] = tuple(Refusal.from_json(r) for r in known["refusals"])
         known["notes"] = tuple(Note(**n) for n in known.get("notes", ()))
+        known["readings"] = tuple(PartitionReading(**r) for r in known.get("readings", ()))
         for name in ("stray_files", "nested_tables", "layout"):
             known[name] = tuple(known.get(name, ()))
         return cls(**known)

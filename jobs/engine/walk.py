@@ -12,6 +12,7 @@ import hashlib
 import re
 import zlib
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
@@ -28,6 +29,7 @@ FILES_PER_SCHEMA = 3
 LINES = 10_000
 SCHEMAS = 200
 LAYOUTS = 50
+MISREAD = 50
 TAIL = 64 << 10
 DIGEST_RANGE = 1 << 256
 
@@ -68,6 +70,7 @@ class Findings:
         self.layouts: dict[tuple[str, ...], tuple[int, str]] = {}
         self.schemas: dict[str, tuple[int, list[str]]] = {}
         self.misfits: dict[str, tuple[str, str]] = {}
+        self.misread: dict[str, str] = {}  # names of partition directories that Spark misreads, each with a directory
 
     def count(self, name: str, amount: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + amount
@@ -101,6 +104,8 @@ class Findings:
             self._schema(key, files, examples)
         for column, misfit in other.misfits.items():
             self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
+        for part, directory in other.misread.items():
+            self.misread_name(part, directory)
 
     def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
         """Adds one file that the conversion would include."""
@@ -126,6 +131,13 @@ class Findings:
             self.schemas[key] = (files, examples)
         else:
             self.count("schemas beyond the limit")
+
+    def misread_name(self, part: str, directory: str) -> None:
+        """Keeps the first directory of each such name; `misread beyond the limit` says that there are more names."""
+        if part in self.misread or len(self.misread) < MISREAD:
+            self.misread[part] = min(self.misread.get(part, directory), directory)
+        else:
+            self.counts["misread beyond the limit"] = 1
 
     def layout(self, columns: tuple[str, ...], example: str) -> None:
         self._layout(columns, 1, example)
@@ -183,6 +195,19 @@ def format_of(storage: Storage) -> TableFormat | None:
 def unescaped(name: str) -> str:
     """A partition value or name as Spark reads it from a directory: each %XX is one character."""
     return ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+
+
+def meant(name: str) -> str | None:
+    """A partition's name as percent-encoded UTF-8, where Spark reads another text; None where it reads the same, or it isn't UTF-8.
+
+    pyarrow and others escape the bytes of UTF-8. Spark (PartitioningUtils, ExternalCatalogUtils.unescapePathName) takes each %XX for
+    one character, which is the same for ASCII alone.
+    """
+    try:
+        text = unquote(name, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return None if text == unescaped(name) else text
 
 
 def partition_values(relative: str) -> list[tuple[str, str]] | None:
@@ -291,6 +316,10 @@ class _Walk:
         if pairs is None:
             self.found.note("half pairs", directory)
             return
+        parts = [part for part in directory.split("/") if "=" in part]
+        for part in parts[len(parts) - len(pairs) :]:
+            if meant(part) is not None:
+                self.found.misread_name(part, directory)
         for column, value in pairs:
             values = self.found.values.setdefault(column, ValueSet())
             if value == HIVE_DEFAULT:

@@ -155,7 +155,7 @@ def refuse_inside_other_format(location: Location[Root]) -> None:
 def _of_other_format(path: str, table: str, other: TableFormat) -> Problem:
     where = f"{path} is" if path == table else f"{path} is inside {table},"
     detail = (
-        f"{where} a table of {other.title}. Its files alone don’t say which rows count, so Levee doesn’t take them for a table."
+        f"{where} a table of {other.label}. Its files alone don’t say which rows count, so Levee doesn’t take them for a table."
         " Read it with its own engine, write the rows to a Delta table, and add that one."
     )
     return Problem(422, other.code, detail, table_path=table)

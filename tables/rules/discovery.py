@@ -107,7 +107,7 @@ class OtherFormat(Unclear):
     """A directory is a table in another format, which Levee doesn't read."""
 
     def __init__(self, table_format: TableFormat) -> None:
-        super().__init__(f"it’s a table of {table_format.title}")
+        super().__init__(f"it’s a table of {table_format.label}")
         self.format = table_format
 
 
@@ -226,7 +226,7 @@ def measure(path: str, limits: Limits = Limits()) -> Measure:
     stopped = None
     try:
         if (other := walk.other_format(path)) is not None:
-            return Measure(0, 0, None, f"it’s a table of {other.title}, which has files that no longer count")
+            return Measure(0, 0, None, f"it’s a table of {other.label}, which has files that no longer count")
         for file in walk.parquet_files(path, sized=True):
             files, size, newest = files + 1, size + file.size, max(newest or 0, file.modified)
     except (_Stop, StoreRefused) as reason:

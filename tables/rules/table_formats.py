@@ -29,7 +29,7 @@ class TableFormat(StrEnum):
         return f"{self.value}_table"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         return self.value.capitalize()
 
 

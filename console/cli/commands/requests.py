@@ -71,13 +71,16 @@ def delete(
 @click.option("--unpartitioned", is_flag=True, help="The directory has no partitions.")
 @click.option("--source-format", default="parquet", show_default=True, metavar="FORMAT")
 @click.option("--no-stats", is_flag=True, help="Don't collect statistics of the files.")
+@click.option(
+    "--accept", multiple=True, metavar="CODE", help="A refusal of the preview that you decide for; repeat for more."
+)
 @reasoned
 @keyed
 @waiting
 @pass_session
 def convert(
-    session: Session, table: str, ddl: str | None, unpartitioned: bool, source_format: str, no_stats: bool, reason: str,
-    key: str, **how: Any,
+    session: Session, table: str, ddl: str | None, unpartitioned: bool, source_format: str, no_stats: bool,
+    accept: tuple[str, ...], reason: str, key: str, **how: Any,
 ) -> int:  # fmt: skip
     """Request the conversion of a parquet directory to Delta. TABLE is its path, or a name of the catalog.
 
@@ -98,6 +101,7 @@ def convert(
         "source_format": source_format,
         "partition_schema": ddl,
         "collect_stats": not no_stats,
+        **({"accept": list(accept)} if accept else {}),
         "reason": reason,
     }
     return _opened(session, "/jobs", body, key, **how)

@@ -27,7 +27,7 @@ from tables.models import Root
 from tables.rules.locations import LocationError, resolve
 
 # Fields of a request that a refusal's place may name; a refusal about partitions belongs to their schema.
-FIELDS = ("path", "name", "source_format", "partition_schema")
+FIELDS = ("path", "name", "source_format", "partition_schema", "accept")
 
 
 class ConvertHandling(Handling[Convert]):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import CODE, TYPE_NAMES, PartitionField, parse_schema
+from jobs.domain.results import Inspection, Note
 
 # File types, each with the declared types as which Spark reads it without loss (ParquetVectorUpdaterFactory of Spark 4.2).
 READ_AS: Mapping[str, frozenset[str]] = {
@@ -24,6 +25,11 @@ READ_AS: Mapping[str, frozenset[str]] = {
     "binary": frozenset({"string"}),
     "string": frozenset({"binary"}),
 }
+# Findings that stop a conversion unless a person accepts what Spark makes of them, by the codes of their refusals.
+PARTITION_ENCODING = "partition_encoding"
+DECISIONS: Mapping[str, str] = {
+    PARTITION_ENCODING: "Spark’s reading of percent-encoded partition names",
+}
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
@@ -33,7 +39,7 @@ class Convert:
 
     `partition_schema` is Spark DDL (`"day date, country string"`); None means unpartitioned, or as the catalog's entry declares.
     For a `name` Levee fills in from its catalog: `location`, its directory; `declared_schema` (Spark's JSON struct of all
-    columns) and `declared_partitions` (names among them), None where the entry declares nothing.
+    columns) and `declared_partitions` (names among them), None where the entry declares nothing. `accept` are codes of DECISIONS.
     """
 
     kind: ClassVar[str] = "convert"
@@ -47,6 +53,7 @@ class Convert:
     location: str | None = None
     declared_schema: Mapping[str, Any] | None = None
     declared_partitions: Sequence[str] | None = None
+    accept: Sequence[str] = ()
 
 
 def check_convert(command: Convert) -> tuple[Refusal, ...]:
@@ -57,6 +64,9 @@ def check_convert(command: Convert) -> tuple[Refusal, ...]:
         refusals.append(Refusal("bad_request", "give exactly one of path and name", place="path"))
     if command.source_format.lower() not in ("parquet", "delta"):
         refusals.append(_wrong_format(command))
+    if unknown := [code for code in command.accept if code not in DECISIONS]:
+        text = f"{unknown[0]} is nothing that a conversion can accept; it can accept {', '.join(DECISIONS)}"
+        refusals.append(Refusal("bad_request", text, place="accept"))
     try:
         parse_schema(command.partition_schema)
         refusals += user_schema_refusals(command)
@@ -78,6 +88,14 @@ def _wrong_format(command: Convert) -> Refusal:
         remedy="You can convert parquet directories only; read other formats with Spark and write them as a new Delta table.",
         engine=EngineFailure("DELTA_CONVERT_NON_PARQUET_TABLE", "0AKDC", text),
     )
+
+
+def decided(command: Convert, inspection: Inspection) -> Inspection:
+    """The inspection for a command: what the command accepts is a note, and stops it no longer."""
+    accepted = [refusal for refusal in inspection.refusals if refusal.code in command.accept]
+    notes = [Note(refusal.code, f"Accepted: {refusal.message}.") for refusal in accepted]
+    others = tuple(refusal for refusal in inspection.refusals if refusal not in accepted)
+    return replace(inspection, refusals=others, notes=(*inspection.notes, *notes)) if accepted else inspection
 
 
 def declared_fields(command: Convert) -> tuple[PartitionField, ...] | None:

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.commands.convert.spark.other_formats import format_refusal, nested_format_refusals
+from jobs.commands.convert.spark.readings import encoding_refusals, readings
 from jobs.commands.convert.spark.schemas import Footers, has_invalid_character, invalid_names, merge_footers
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
@@ -46,7 +47,7 @@ def inspect(
     refusals = table_refusals(path)
     if not any(refusal.code in OTHER_FORMATS for refusal in refusals):  # what else is wrong would be no way out
         refusals += directory_refusals(path, findings)
-        refusals += layout_refusals(path, findings, schema)
+        refusals += [*layout_refusals(path, findings, schema), *encoding_refusals(findings)]
         refusals += _schema_refusals(path, footers, findings)
     return _inspection(path, findings, footers, refusals)
 
@@ -206,6 +207,7 @@ def _inspection(path: str, findings: Findings, footers: Footers, refusals: list[
         files_digest=digest(findings),
         layout=tuple(column.name for column in columns),
         manifest=packed_manifest(findings.lines),
+        readings=readings(findings),
     )
 
 

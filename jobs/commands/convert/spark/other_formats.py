@@ -27,7 +27,7 @@ def format_refusal(path: str, table: str, table_format: TableFormat) -> Refusal:
     where = "the directory is" if path == table else f"the directory is inside {table},"
     return Refusal(
         table_format.code,
-        f"{where} a table of {table_format.title}; {WHY[table_format]}",
+        f"{where} a table of {table_format.label}; {WHY[table_format]}",
         place=table,
         remedy=REMEDY[table_format],
     )
@@ -38,7 +38,7 @@ def nested_format_refusals(findings: Findings) -> list[Refusal]:
     return [
         Refusal(
             table_format.code,
-            f"{first[0]} belongs to a table of {table_format.title}{_more(findings.total(table_format))}; {WHY[table_format]}",
+            f"{first[0]} belongs to a table of {table_format.label}{_more(findings.total(table_format))}; {WHY[table_format]}",
             place=first[0],
             remedy=f"Move that table elsewhere. {REMEDY[table_format]}",
         )

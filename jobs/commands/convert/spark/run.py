@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.commands.convert.cleanup import remove_empty_log
-from jobs.commands.convert.rules import Convert, check_convert, data_schema, partition_fields
+from jobs.commands.convert.rules import Convert, check_convert, data_schema, decided, partition_fields
 from jobs.commands.convert.spark.by_catalog import by_catalog, filled
 from jobs.commands.convert.spark.inspect import (
     directory_refusals,
@@ -19,6 +19,7 @@ from jobs.commands.convert.spark.inspect import (
     table_refusals,
     unpacked_manifest,
 )
+from jobs.commands.convert.spark.readings import encoding_refusals
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
@@ -30,7 +31,7 @@ from jobs.engine.quoting import path_table, quoted_name
 from jobs.engine.runner import Question, Runner
 from jobs.engine.session import USER_METADATA
 from jobs.engine.survey import is_table
-from jobs.engine.walk import Findings
+from jobs.engine.walk import MISREAD, Findings
 
 COLLECT_STATS = "spark.databricks.delta.stats.collect"
 STATS_BATCH = "spark.databricks.delta.import.batchSize.statsCollection"
@@ -62,7 +63,7 @@ def preview_convert(session: SparkSession, command: Convert, version: int | None
         return replace(inspection, already_delta=False, notes=(STALE_ENTRY,))
     if inspection.already_delta or command.source_format.lower() == "delta":
         return inspection
-    return _extended(by_catalog(command, inspection), default_refusals(session, command))
+    return _extended(decided(command, by_catalog(command, inspection)), default_refusals(session, command))
 
 
 def run_convert(
@@ -169,6 +170,7 @@ def _changes(
     """Lists the directory again: the files added and removed since the preview, and the refusals that they cause."""
     findings = look(session, path, schema, footers=False, expected=preview.num_files)
     refusals = [*directory_refusals(path, findings), *layout_refusals(path, findings, schema)]
+    refusals += _new_encodings(findings, preview)
     before, now = unpacked_manifest(preview.manifest), findings.lines
     if before is None or now is None:
         return {"refusals": refusals, "found": findings, "come": None, "gone": None}
@@ -177,6 +179,12 @@ def _changes(
     if come:
         refusals += _new_files(session, path, schema, come)
     return {"refusals": refusals, "found": findings, "come": _names(come), "gone": _names(gone)}
+
+
+def _new_encodings(findings: Findings, preview: Inspection) -> list[Refusal]:
+    """Names with two readings that the preview didn't show to whoever accepted Spark's: it shows the first ones."""
+    known = [reading.name for reading in preview.readings]
+    return encoding_refusals(findings, findings.misread if len(known) >= MISREAD else known)
 
 
 def _new_files(session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str]) -> list[Refusal]:

@@ -17,7 +17,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from jobs.commands.convert.rules import Convert
+from jobs.commands.convert.rules import DECISIONS, Convert
 from jobs.domain.partitions import TYPE_NAMES
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Read, Worker
@@ -70,7 +70,11 @@ def _inspection(person: Person, path: str, *, fresh: bool) -> Read:
 def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict[str, Any]:
     state = {"waiting": "pending", "running": "pending"}.get(read.state, read.state)
     table_id = place.table.pk if place.table else None
+    refusals = (read.answer or {}).get("refusals", [])
     return {
+        "decisions": _decisions(refusals, request),
+        "decision_codes": list(DECISIONS),
+        "stops": len([refusal for refusal in refusals if refusal["code"] not in DECISIONS]),
         "needs": needs_at(person_of(request), Convert.kind, place.root.pk, table_id, {}),
         "path": place.path,
         "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},
@@ -81,6 +85,14 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": access.may_request_at(person_of(request), place),
     }
+
+
+def _decisions(refusals: list[dict[str, Any]], request: HttpRequest) -> list[dict[str, Any]]:
+    """What the inspection asks the person to accept, each code once."""
+    asked, ticked = {refusal["code"] for refusal in refusals}, request.POST.getlist("accept")
+    return [
+        {"code": code, "what": what, "accepted": code in ticked} for code, what in DECISIONS.items() if code in asked
+    ]
 
 
 def _poll_url(request: HttpRequest, read: Read) -> str:
@@ -119,6 +131,7 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
         source_format="parquet",
         partition_schema=_partition_schema(request),
         collect_stats=collect_stats,
+        accept=tuple(code for code in DECISIONS if code in request.POST.getlist("accept")),
     )
     try:
         made = asking.request(Actor.of(request), command, reason)

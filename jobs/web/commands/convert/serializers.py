@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from console.base.rest import Body, Text
 from console.base.rest import Flag as StrictFlag
-from jobs.commands.convert.rules import Convert
+from jobs.commands.convert.rules import DECISIONS, Convert
 from jobs.web.parts import Shape
 from jobs.web.refusals import RefusalSerializer
 
@@ -28,6 +28,13 @@ class ConvertBody(Body):
         help_text="Spark DDL, `day date, country string`; null means unpartitioned.",
     )
     collect_stats = StrictFlag(required=False, default=True)
+    accept = serializers.ListField(
+        child=serializers.ChoiceField(list(DECISIONS)),
+        required=False,
+        default=list,
+        max_length=len(DECISIONS),
+        help_text="Codes of refusals that you decide for: Spark's reading is then taken.",
+    )
     reason = Text(max_length=2000, allow_blank=True)
 
 
@@ -38,6 +45,7 @@ def _convert(given: Mapping[str, Any]) -> Convert:
         source_format=given["source_format"],
         partition_schema=given.get("partition_schema"),
         collect_stats=given["collect_stats"],
+        accept=tuple(dict.fromkeys(given["accept"])),
     )
 
 
@@ -63,6 +71,15 @@ class NoteSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
+class ReadingSerializer(serializers.Serializer[Any]):
+    """A name of partition directories that Spark reads otherwise than its writer meant."""
+
+    directory = serializers.CharField()
+    name = serializers.CharField()
+    spark = serializers.CharField()
+    utf8 = serializers.CharField()
+
+
 class InspectionSerializer(serializers.Serializer[Any]):
     """What a convert would find in a directory. Paths are relative to `path`; `num_records` is null when a footer can't be read."""
 
@@ -81,6 +98,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
     empty_files = serializers.IntegerField()
     from_metadata_log = serializers.BooleanField()
     already_delta = serializers.BooleanField()
+    readings = ReadingSerializer(many=True, default=list)
 
 
 SHAPE = Shape(ConvertBody, _convert, InspectionSerializer)
