@@ -54,6 +54,36 @@ class PartitionReading:
 
 
 @dataclass(frozen=True, slots=True)
+class FooterDifference:
+    """A kind of files whose footer has a Spark schema that isn't the file's: columns only in one of them, and (column, type in
+    the text, type in the file). `files` is their number, `example` one of them."""
+
+    example: str
+    files: int
+    only_in_file: tuple[str, ...]
+    only_in_text: tuple[str, ...]
+    types: tuple[tuple[str, str, str], ...]
+
+    def same_as(self, other: FooterDifference) -> bool:
+        """Whether other files differ in the same columns."""
+        return (self.only_in_file, self.only_in_text, self.types) == (
+            other.only_in_file,
+            other.only_in_text,
+            other.types,
+        )
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FooterDifference:
+        return cls(
+            value["example"],
+            value["files"],
+            tuple(value["only_in_file"]),
+            tuple(value["only_in_text"]),
+            tuple((column, text, file) for column, text, file in value["types"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """What a convert would find in a directory; the answer of `POST /conversions/inspect` and a convert job's preview.
 
@@ -63,7 +93,8 @@ class Inspection:
     `files_digest` is a sha256 over every file's relative path, size and modification time, in whatever order they were seen.
     `layout` are the partition columns in the order of the directories. `manifest` is the list of files (base64 of zlib of lines
     `path TAB size TAB changed_ns`), by which the run names files come and gone; None when there are more than 10,000.
-    `readings` are the first names of partition directories that have two readings.
+    `readings` are the first names of partition directories that have two readings, `footers` the kinds of files whose footer
+    describes other columns than they have.
     """
 
     path: str
@@ -85,6 +116,7 @@ class Inspection:
     layout: tuple[str, ...] = ()
     manifest: str | None = None
     readings: tuple[PartitionReading, ...] = ()
+    footers: tuple[FooterDifference, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)
@@ -103,6 +135,7 @@ class Inspection:
         known["refusals"] = tuple(Refusal.from_json(r) for r in known["refusals"])
         known["notes"] = tuple(Note(**n) for n in known.get("notes", ()))
         known["readings"] = tuple(PartitionReading(**r) for r in known.get("readings", ()))
+        known["footers"] = tuple(FooterDifference.from_json(f) for f in known.get("footers", ()))
         for name in ("stray_files", "nested_tables", "layout"):
             known[name] = tuple(known.get(name, ()))
         return cls(**known)

@@ -377,7 +377,7 @@ def footer(storage: Storage, path: str) -> Any:
 
 
 def schema_key(metadata: Any) -> str:
-    """A key, equal for files whose footers Spark reads as the same schema: from Spark's own description, else parquet's."""
-    described = (metadata.metadata or {}).get(ROW_METADATA)
-    text = described or str(metadata.schema).partition("\n")[2].encode()
+    """A key, equal for files of the same schema: parquet's own, and Spark's description of it where the footer has one."""
+    described = (metadata.metadata or {}).get(ROW_METADATA, b"")
+    text = described + str(metadata.schema).partition("\n")[2].encode()
     return hashlib.sha1(text, usedforsecurity=False).hexdigest()

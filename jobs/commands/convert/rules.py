@@ -26,9 +26,10 @@ READ_AS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"binary"}),
 }
 # Findings that stop a conversion unless a person accepts what Spark makes of them, by the codes of their refusals.
-PARTITION_ENCODING = "partition_encoding"
+PARTITION_ENCODING, FOOTER_SCHEMA = "partition_encoding", "footer_schema"
 DECISIONS: Mapping[str, str] = {
     PARTITION_ENCODING: "Spark’s reading of percent-encoded partition names",
+    FOOTER_SCHEMA: "Spark’s description of the columns where the files have others",
 }
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
@@ -160,8 +161,8 @@ def type_conflicts(declared: Mapping[str, Any], files: Mapping[str, Any]) -> Ite
     types = {field["name"].lower(): field["type"] for field in files["fields"]}
     for field in declared["fields"]:
         theirs, ours = types.get(field["name"].lower()), field["type"]
-        if theirs is not None and not _readable(theirs, ours):
-            yield field["name"], _type_text(ours), _type_text(theirs)
+        if theirs is not None and not readable(theirs, ours):
+            yield field["name"], type_text(ours), type_text(theirs)
 
 
 def only_in(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -170,7 +171,8 @@ def only_in(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [field["name"] for field in one["fields"] if field["name"].lower() not in names]
 
 
-def _readable(theirs: Any, ours: Any) -> bool:
+def readable(theirs: Any, ours: Any) -> bool:
+    """Whether Spark reads the files' type as another one without loss; both as in its JSON."""
     if isinstance(theirs, str) and isinstance(ours, str):
         return theirs == ours or ours in READ_AS.get(theirs, ()) or _decimal_fits(theirs, ours)
     if isinstance(theirs, str) or isinstance(ours, str):
@@ -187,7 +189,8 @@ def _decimal_fits(theirs: str, ours: str) -> bool:
     return scale >= 0 and digits >= scale
 
 
-def _type_text(kind: Any) -> str:
+def type_text(kind: Any) -> str:
+    """A type of Spark's JSON in a word."""
     return kind if isinstance(kind, str) else str(kind["type"])
 
 
@@ -195,7 +198,7 @@ def _ddl(name: str, kind: Any) -> str:
     """A type of Spark's JSON as partition columns have it."""
     if isinstance(kind, str) and (kind in TYPE_NAMES or _DECIMAL.fullmatch(kind)):
         return TYPE_NAMES.get(kind, kind)
-    text = f"the catalog's partition column {name} has the type {_type_text(kind)}, which Levee can't read from a directory's name"
+    text = f"the catalog's partition column {name} has the type {type_text(kind)}, which Levee can't read from a directory's name"
     raise CommandRefused(Refusal(CODE, text, place=name, remedy="Convert the directory by its path."))
 
 

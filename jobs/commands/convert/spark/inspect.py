@@ -10,9 +10,16 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.other_formats import format_refusal, nested_format_refusals
 from jobs.commands.convert.spark.readings import encoding_refusals, readings
-from jobs.commands.convert.spark.schemas import Footers, has_invalid_character, invalid_names, merge_footers
+from jobs.commands.convert.spark.schemas import (
+    Footers,
+    Unreadable,
+    has_invalid_character,
+    invalid_names,
+    merge_footers,
+)
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
@@ -24,6 +31,8 @@ from jobs.engine.walk import DELTA_LOG, Findings, format_of, holds_table
 from tables.rules.table_formats import TableFormat
 
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
+COLUMNS_NAMED = 10
+KINDS_KEPT = 50
 CHANGES_WHILE_RUNNING = (FileNotFoundError, NotADirectoryError)
 
 
@@ -42,7 +51,7 @@ def inspect(
         findings = look(session, path, schema or (), footers=True)
         report.stage("reading footers")
         directory.check_place()
-        footers = merge_footers(session, path, findings.schemas)
+        footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     directory.check_place()
     refusals = table_refusals(path)
     if not any(refusal.code in OTHER_FORMATS for refusal in refusals):  # what else is wrong would be no way out
@@ -134,6 +143,11 @@ def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
     return [refusal for refusal in refusals if refusal is not None]
 
 
+def partition_names(findings: Findings) -> frozenset[str]:
+    """The columns of directories, in small letters."""
+    return frozenset(column.lower() for columns in findings.layouts for column in columns)
+
+
 def layout_refusals(path: str, findings: Findings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
     """Refusals for directories that disagree with each other or with the given partition schema, in Delta's own words."""
     layouts = [
@@ -208,6 +222,7 @@ def _inspection(path: str, findings: Findings, footers: Footers, refusals: list[
         layout=tuple(column.name for column in columns),
         manifest=packed_manifest(findings.lines),
         readings=readings(findings),
+        footers=footers.differences[:KINDS_KEPT],
     )
 
 
@@ -249,7 +264,8 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
         notes.append(
             Note(
                 "many_schemas",
-                f"{over:,} files have schemas beyond the first few hundred kinds; Levee leaves their check to Delta.",
+                f"{over:,} files have schemas beyond the first few hundred kinds; Levee leaves their check to Delta,"
+                " and hasn’t compared what their footers say of them with their columns.",
             )
         )
     partitions = {column.name.lower() for column in columns}
@@ -260,17 +276,30 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
     return notes
 
 
-def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
-    refusals = [
+def unreadable_refusals(path: str, footers: Footers) -> list[Refusal]:
+    """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known."""
+    return [
         Refusal(
             "schema_conflict",
-            f"Spark can't read the schema of {example}: {failure.message}",
-            place=f"{path}/{example}",
+            f"Spark can't read {_columns_of(each)} of {each.example}: {each.failure.message}",
+            place=f"{path}/{each.example}",
             remedy="Rewrite the file with types that Spark supports.",
-            engine=failure,
+            engine=each.failure,
         )
-        for example, failure in footers.unreadable
+        for each in footers.unreadable
     ]
+
+
+def _columns_of(each: Unreadable) -> str:
+    if not each.columns:
+        return "the schema"
+    texts = [f"{name} ({kind})" for name, kind in each.columns[:COLUMNS_NAMED]]
+    more = len(each.columns) - COLUMNS_NAMED
+    return f"the column{'s' if len(each.columns) > 1 else ''} {', '.join(texts)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
+    refusals = [*unreadable_refusals(path, footers), *footer_refusals(footers.differences)]
     if footers.failure is not None:
         fatal = [conflict for conflict in footers.conflicts if conflict.fatal]
         refusals.append(

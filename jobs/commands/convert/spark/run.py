@@ -11,15 +11,19 @@ from pyspark.sql import SparkSession
 from jobs.commands.convert.cleanup import remove_empty_log
 from jobs.commands.convert.rules import Convert, check_convert, data_schema, decided, partition_fields
 from jobs.commands.convert.spark.by_catalog import by_catalog, filled
+from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.inspect import (
     directory_refusals,
     inspect,
     layout_refusals,
     look,
+    partition_names,
     table_refusals,
     unpacked_manifest,
+    unreadable_refusals,
 )
 from jobs.commands.convert.spark.readings import encoding_refusals
+from jobs.commands.convert.spark.schemas import merge_footers
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
@@ -177,7 +181,7 @@ def _changes(
     come = sorted(set(now) - before)
     gone = sorted(before - set(now))
     if come:
-        refusals += _new_files(session, path, schema, come)
+        refusals += _new_files(session, path, schema, come, preview)
     return {"refusals": refusals, "found": findings, "come": _names(come), "gone": _names(gone)}
 
 
@@ -187,11 +191,15 @@ def _new_encodings(findings: Findings, preview: Inspection) -> list[Refusal]:
     return encoding_refusals(findings, findings.misread if len(known) >= MISREAD else known)
 
 
-def _new_files(session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str]) -> list[Refusal]:
-    """Reads the footers of files that the preview didn't see."""
+def _new_files(
+    session: SparkSession, path: str, schema: tuple[PartitionField, ...], lines: list[str], preview: Inspection
+) -> list[Refusal]:
+    """Reads the footers of files that the preview didn't see. What it showed of others, a person has decided."""
     files = [(name, int(size), int(changed)) for name, size, changed in (line.rsplit("\t", 2) for line in lines)]
     findings = look(session, path, schema, footers=True, only=files)
-    return directory_refusals(path, findings)
+    footers = merge_footers(session, path, findings.schemas, partition_names(findings))
+    new = [each for each in footers.differences if not any(each.same_as(known) for known in preview.footers)]
+    return [*directory_refusals(path, findings), *unreadable_refusals(path, footers), *footer_refusals(new)]
 
 
 def _names(lines: list[str]) -> list[str]:

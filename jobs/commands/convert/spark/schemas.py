@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from jobs.commands.convert.spark.footer_text import difference
 from jobs.domain.errors import EngineFailure
-from jobs.domain.results import SchemaConflict
+from jobs.domain.results import FooterDifference, SchemaConflict
 from jobs.engine.errors import as_failure
 
 MERGING = "org.apache.spark.sql.delta.schema.SchemaMergingUtils$"
@@ -20,20 +21,45 @@ SCHEMA_UTILS = "org.apache.spark.sql.delta.schema.SchemaUtils$"
 PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
 INVALID_CHARACTERS = " ,;{}()\n\t="
 CONFLICT_EXAMPLES = 5
+MOST_TYPE = 100  # characters of a parquet type in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Footers:
     """All footers together. `schema` is Spark's JSON struct, None when Delta can't merge them; `failure` is then Delta's.
 
-    `unreadable` are files whose types Spark doesn't support, with its failure.
+    `unreadable` are files whose types Spark doesn't support. `differences` are kinds of files whose footer describes other
+    columns than they have.
     """
 
     schema: Mapping[str, Any] | None
     conflicts: tuple[SchemaConflict, ...]
     failure: EngineFailure | None
     missing_columns: tuple[str, ...] = ()
-    unreadable: tuple[tuple[str, EngineFailure], ...] = field(default=())
+    unreadable: tuple[Unreadable, ...] = field(default=())
+    differences: tuple[FooterDifference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file whose types Spark doesn't support, with its failure; `columns` of what parquet type, where they are known."""
+
+    example: str
+    failure: EngineFailure
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A file's columns as Spark converts them one by one, whatever its footer says: a JSON struct, and (type, failure) of the others."""
+
+    struct: Mapping[str, Any]
+    failed: Mapping[str, tuple[str, EngineFailure]]
+
+    def whole(self) -> Mapping[str, Any]:
+        """All columns; those that Spark can't convert by parquet's words."""
+        odd = [{"name": name, "type": kind} for name, (kind, _) in self.failed.items()]
+        return {"fields": [*self.struct["fields"], *odd]}
 
 
 @dataclass
@@ -45,16 +71,33 @@ class _Column:
     types: dict[str, tuple[int, list[str], Any]] = field(default_factory=dict)
 
 
-def merge_footers(session: SparkSession, root: str, schemas: Mapping[str, tuple[int, list[str]]]) -> Footers:
-    """Merges one footer of each kind. `schemas` maps a kind to its number of files and some of their paths below `root`."""
+def merge_footers(
+    session: SparkSession,
+    root: str,
+    schemas: Mapping[str, tuple[int, list[str]]],
+    partitions: Collection[str] = (),
+) -> Footers:
+    """Merges one footer of each kind. `schemas` maps a kind to its number of files and some of their paths below `root`;
+    `partitions` are the columns of directories, in small letters."""
     reader = _Reader(session)
     kinds: list[tuple[Any, int, list[str]]] = []
-    unreadable: list[tuple[str, EngineFailure]] = []
+    unreadable: list[Unreadable] = []
+    differences: list[FooterDifference] = []
     for files, examples in sorted(schemas.values(), key=lambda kind: kind[1]):
+        footer = reader.footer(f"{root}/{examples[0]}")
+        own = reader.own(footer)
         try:
-            kinds.append((reader.struct(f"{root}/{examples[0]}"), files, examples))
+            struct = reader.struct(footer)
         except (PySparkException, Py4JJavaError) as error:
-            unreadable.append((examples[0], as_failure(error)))
+            unreadable.append(_unreadable(examples[0], own, own.failed, as_failure(error)))
+            continue
+        kinds.append((struct, files, examples))
+        text = json.loads(struct.json())
+        named = {field["name"].lower() for field in text["fields"]} - set(partitions)
+        if failed := [name for name in own.failed if name.lower() in named]:
+            unreadable.append(_unreadable(examples[0], own, failed, own.failed[failed[0]][1]))
+        elif found := difference(text, own.whole(), partitions, examples[0], files):
+            differences.append(found)
     columns = _columns(kinds)
     schema, failure = reader.merge([struct for struct, _, _ in kinds])
     total = sum(files for _, files, _ in kinds)
@@ -64,7 +107,12 @@ def merge_footers(session: SparkSession, root: str, schemas: Mapping[str, tuple[
         failure=failure,
         missing_columns=tuple(column.name for column in columns.values() if column.files < total),
         unreadable=tuple(unreadable),
+        differences=tuple(differences),
     )
+
+
+def _unreadable(example: str, own: _Own, columns: Iterable[str], failure: EngineFailure) -> Unreadable:
+    return Unreadable(example, failure, tuple((name, own.failed[name][0]) for name in columns))
 
 
 def invalid_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -72,6 +120,12 @@ def invalid_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
     names: list[str] = []
     _collect_invalid(schema, "", names)
     return tuple(names)
+
+
+def parquet_type(text: str, name: str) -> str:
+    """A column as parquet-mr prints it, in one short line without its name: `optional int64 (TIMESTAMP(NANOS,false))`."""
+    line = " ".join(text.split()).replace(f" {name}", "", 1)
+    return line if len(line) <= MOST_TYPE else f"{line[:MOST_TYPE]}…"
 
 
 def has_invalid_character(name: str) -> bool:
@@ -138,16 +192,40 @@ class _Reader:
         self.merging = self._object(MERGING)
         self.widening = getattr(self.merging, "mergeSchemas$default$5")()
 
-    def struct(self, path: str) -> Any:
-        """A file's schema (a Java StructType), all columns nullable, as Delta reads it."""
+    def footer(self, path: str) -> Any:
+        """A file's footer, a Java object."""
         hadoop = self.jvm.org.apache.parquet.hadoop
         place = self.jvm.org.apache.hadoop.fs.Path(path)
         file = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(place, self.hadoop_conf))
         try:
-            footer = hadoop.Footer(place, file.getFooter())
+            return hadoop.Footer(place, file.getFooter())
         finally:
             file.close()
+
+    def struct(self, footer: Any) -> Any:
+        """A file's schema (a Java StructType), all columns nullable, as Delta reads it."""
         return self.parquet.readSchemaFromFooter(footer, self.converter).asNullable()
+
+    def own(self, footer: Any) -> _Own:
+        """A file's own columns, without what its footer says of them."""
+        schema = footer.getParquetMetadata().getFileMetaData().getSchema()
+        try:
+            return _Own(json.loads(self.converter.convert(schema).json()), {})
+        except (PySparkException, Py4JJavaError):
+            return self._one_by_one(schema)
+
+    def _one_by_one(self, schema: Any) -> _Own:
+        fields: list[Any] = []
+        failed: dict[str, tuple[str, EngineFailure]] = {}
+        for column in schema.getFields():
+            alone = self.jvm.java.util.ArrayList()
+            alone.add(column)
+            message = self.jvm.org.apache.parquet.schema.MessageType("spark_schema", alone)
+            try:
+                fields += json.loads(self.converter.convert(message).json())["fields"]
+            except (PySparkException, Py4JJavaError) as error:
+                failed[column.getName()] = (parquet_type(column.toString(), column.getName()), as_failure(error))
+        return _Own({"fields": fields}, failed)
 
     def only(self, struct_field: Any) -> Any:
         empty = self.jvm.org.apache.spark.sql.types.StructType()

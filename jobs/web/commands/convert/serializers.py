@@ -80,6 +80,16 @@ class ReadingSerializer(serializers.Serializer[Any]):
     utf8 = serializers.CharField()
 
 
+class FooterSerializer(serializers.Serializer[Any]):
+    """A kind of files whose footer describes other columns than they have; `types` are [column, in the text, in the file]."""
+
+    example = serializers.CharField()
+    files = serializers.IntegerField()
+    only_in_file = serializers.ListField(child=serializers.CharField())
+    only_in_text = serializers.ListField(child=serializers.CharField())
+    types = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+
+
 class InspectionSerializer(serializers.Serializer[Any]):
     """What a convert would find in a directory. Paths are relative to `path`; `num_records` is null when a footer can't be read."""
 
@@ -99,6 +109,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
     from_metadata_log = serializers.BooleanField()
     already_delta = serializers.BooleanField()
     readings = ReadingSerializer(many=True, default=list)
+    footers = FooterSerializer(many=True, default=list)
 
 
 SHAPE = Shape(ConvertBody, _convert, InspectionSerializer)
