@@ -1,8 +1,8 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
 Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
-an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, jobs.domain.partition_values and
-tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
+an object store, hdfs-native for HDFS. This module, footer_times, storage, the readers of directories and HDFS,
+jobs.domain.partition_values and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
+from jobs.engine.footer_times import OldTimes, TimeColumn, old_times, time_columns
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
@@ -30,6 +31,7 @@ LINES = 10_000
 SCHEMAS = 200
 LAYOUTS = 50
 MISREAD = 50
+OLD_COLUMNS = 100
 TAIL = 64 << 10
 DIGEST_RANGE = 1 << 256
 
@@ -70,6 +72,7 @@ class Findings:
         self.layouts: dict[tuple[str, ...], tuple[int, str]] = {}
         self.schemas: dict[str, tuple[int, list[str]]] = {}
         self.misfits: dict[str, tuple[str, str]] = {}
+        self.times: dict[tuple[str, str], OldTimes] = {}  # by path and kind of the column
         self.misread: dict[str, str] = {}  # names of partition directories that Spark misreads, each with a directory
 
     def count(self, name: str, amount: int = 1) -> None:
@@ -106,6 +109,8 @@ class Findings:
             self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
         for part, directory in other.misread.items():
             self.misread_name(part, directory)
+        for column, times in other.times.items():
+            self.old(column, times)
 
     def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
         """Adds one file that the conversion would include."""
@@ -138,6 +143,13 @@ class Findings:
             self.misread[part] = min(self.misread.get(part, directory), directory)
         else:
             self.counts["misread beyond the limit"] = 1
+
+    def old(self, column: tuple[str, str], times: OldTimes) -> None:
+        known = self.times.get(column)
+        if known is not None:
+            self.times[column] = known.merged(times)
+        elif len(self.times) < OLD_COLUMNS:
+            self.times[column] = times
 
     def layout(self, columns: tuple[str, ...], example: str) -> None:
         self._layout(columns, 1, example)
@@ -236,6 +248,7 @@ class _Walk:
         self.found = Findings()
         self.fields = {name.lower(): type_name for name, type_name in order.fields}
         self.directory: tuple[str, list[tuple[str, str]] | None] | None = None
+        self.times: dict[str, tuple[TimeColumn, ...]] = {}  # by the key of the schema
 
     def share(self, share: Share) -> None:
         for path, size, changed_ns in share.names:
@@ -349,7 +362,13 @@ class _Walk:
         self.found.count("rows", metadata.num_rows)
         if metadata.num_rows == 0:
             self.found.note("empty", path)
-        self.found.schema(schema_key(metadata), path)
+        key = schema_key(metadata)
+        self.found.schema(key, path)
+        columns = self.times.get(key)
+        if columns is None:
+            columns = self.times[key] = time_columns(metadata)
+        for column, times in old_times(metadata, columns, path):
+            self.found.old((column.path, column.kind), times)
 
 
 def _iceberg_table(path: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from jobs.commands.convert.spark.footer_text import footer_refusals
+from jobs.commands.convert.spark.old_calendar import old_times
 from jobs.commands.convert.spark.other_formats import format_refusal, nested_format_refusals
 from jobs.commands.convert.spark.readings import encoding_refusals, readings
 from jobs.commands.convert.spark.schemas import (
@@ -53,12 +54,12 @@ def inspect(
         directory.check_place()
         footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     directory.check_place()
-    refusals = table_refusals(path)
+    refusals, (old_notes, too_old) = table_refusals(path), old_times(session, findings)
     if not any(refusal.code in OTHER_FORMATS for refusal in refusals):  # what else is wrong would be no way out
         refusals += directory_refusals(path, findings)
         refusals += [*layout_refusals(path, findings, schema), *encoding_refusals(findings)]
-        refusals += _schema_refusals(path, footers, findings)
-    return _inspection(path, findings, footers, refusals)
+        refusals += [*_schema_refusals(path, footers, findings), *too_old]
+    return _inspection(path, findings, footers, refusals, old_notes)
 
 
 def look(
@@ -201,7 +202,9 @@ def unpacked_manifest(manifest: str | None) -> set[str] | None:
     return set(text.split("\n")) if text else set()
 
 
-def _inspection(path: str, findings: Findings, footers: Footers, refusals: list[Refusal]) -> Inspection:
+def _inspection(
+    path: str, findings: Findings, footers: Footers, refusals: list[Refusal], notes: list[Note]
+) -> Inspection:
     columns = proposals(findings)
     return Inspection(
         path=path,
@@ -215,7 +218,7 @@ def _inspection(path: str, findings: Findings, footers: Footers, refusals: list[
         hidden_files=findings.total("hidden"),
         schema=_without(footers.schema, {column.name.lower() for column in columns}),
         refusals=tuple(refusals),
-        notes=tuple(_notes(findings, footers, columns)),
+        notes=(*_notes(findings, footers, columns), *notes),
         empty_files=findings.total("empty"),
         from_metadata_log=bool(findings.total("from metadata log")),
         files_digest=digest(findings),

@@ -22,6 +22,7 @@ from jobs.commands.convert.spark.inspect import (
     unpacked_manifest,
     unreadable_refusals,
 )
+from jobs.commands.convert.spark.old_calendar import old_times
 from jobs.commands.convert.spark.readings import encoding_refusals
 from jobs.commands.convert.spark.schemas import merge_footers
 from jobs.domain.engine import Checked, Report
@@ -199,7 +200,8 @@ def _new_files(
     findings = look(session, path, schema, footers=True, only=files)
     footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     new = [each for each in footers.differences if not any(each.same_as(known) for known in preview.footers)]
-    return [*directory_refusals(path, findings), *unreadable_refusals(path, footers), *footer_refusals(new)]
+    _, too_old = old_times(session, findings)
+    return [*directory_refusals(path, findings), *unreadable_refusals(path, footers), *footer_refusals(new), *too_old]
 
 
 def _names(lines: list[str]) -> list[str]:

@@ -72,7 +72,9 @@ def test_another_escaped_name_that_came_after_the_decision_ends_the_run(lake, pr
 def written_by_spark(runtime, path) -> bytes:
     """Writes a file with Spark, removes it, and answers its text."""
     columns = "id bigint, name string, at timestamp"
-    runtime.session.createDataFrame([(1, "a", datetime(2026, 1, 1))], columns).coalesce(1).write.parquet(str(path))
+    runtime.new_session().createDataFrame([(1, "a", datetime(2026, 1, 1))], columns).coalesce(1).write.parquet(
+        str(path)
+    )
     (file,) = path.glob("*.parquet")
     text = pq.read_metadata(file).metadata[ROW_METADATA]
     for each in path.iterdir():
@@ -109,16 +111,11 @@ KINDS = """
 
 @pytest.mark.parametrize("stored", ["TIMESTAMP_MICROS", "INT96", "TIMESTAMP_MILLIS"])
 @pytest.mark.parametrize("legacy", ["true", "false"])
-def test_no_file_of_spark_itself_is_called_different(lake, preview, sql, runtime, stored, legacy):
-    session, path = runtime.session, lake.top / "t"
-    options = {"spark.sql.parquet.outputTimestampType": stored, "spark.sql.parquet.writeLegacyFormat": legacy}
-    for key, value in options.items():
-        session.conf.set(key, value)
-    try:
-        session.sql(f"SELECT {KINDS}").write.parquet(str(path))
-    finally:
-        for key in options:
-            session.conf.unset(key)
+def test_no_file_of_spark_itself_is_called_different(lake, preview, runtime, stored, legacy):
+    session, path = runtime.new_session(), lake.top / "t"
+    session.conf.set("spark.sql.parquet.outputTimestampType", stored)
+    session.conf.set("spark.sql.parquet.writeLegacyFormat", legacy)
+    session.sql(f"SELECT {KINDS}").write.parquet(str(path))
     _, seen = preview(path)
     assert (seen.footers, codes(seen)) == ((), [])
 
@@ -163,3 +160,18 @@ def test_types_that_pyarrow_writes_by_default_otherwise_convert(lake, preview, r
     assert (seen.footers, codes(seen)) == ((), [])
     run(command, seen)
     assert str(sql(f"SELECT d FROM delta.`{path}`")[0].d) == "1500-01-01"
+
+
+def test_int96_and_old_dates_are_told_with_the_setting_that_decides(lake, preview, run, sql):
+    path = lake.top / "t"
+    path.mkdir()
+    table = pa.table({"at": pa.array([datetime(2026, 1, 1)]), "day": [date(1500, 1, 1)]})
+    pq.write_table(table, path / "a.parquet", use_deprecated_int96_timestamps=True)
+    command, seen = preview(path)
+    texts = {note.code: note.text for note in seen.notes}
+    assert "at (INT96" in texts["int96"]
+    assert "int96RebaseModeInRead=CORRECTED" in texts["int96"]
+    assert "oldest known value 1500-01-01" in texts["old_calendar"]
+    assert "datetimeRebaseModeInRead=CORRECTED" in texts["old_calendar"]
+    run(command, seen)
+    assert str(sql(f"SELECT day FROM delta.`{path}`")[0].day) == "1500-01-01"

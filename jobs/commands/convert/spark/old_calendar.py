@@ -1,0 +1,83 @@
+"""What an inspection says of dates and times whose calendar Spark has to guess, by the settings that decide."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from jobs.domain.errors import Refusal
+from jobs.domain.results import Note
+from jobs.engine.footer_times import INT96, OldTimes, day_text
+from jobs.engine.walk import Findings
+
+DATES, INT96_TIMES = "spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead"
+NAMED = 10
+# What Spark does with such a value, by the setting (LegacyBehaviorPolicy of Spark 4.2).
+READS = {
+    "CORRECTED": "takes them as they are, which is some days off if the writer used the old calendar (Spark before 3, Hive before 3.1)",
+    "LEGACY": "takes them for days of the old calendar, which is some days off if the writer used today’s",
+    "EXCEPTION": "refuses to read them",
+}
+
+
+def old_times(session: SparkSession, findings: Findings) -> tuple[list[Note], list[Refusal]]:
+    """Notes, and a refusal where Spark wouldn't read the values: each column with its kind and its oldest value."""
+    dates, int96 = str(session.conf.get(DATES, "")).upper(), str(session.conf.get(INT96_TIMES, "")).upper()
+    return notes_of(findings, dates, int96), refusals_of(findings, dates)
+
+
+def notes_of(findings: Findings, dates: str, int96: str) -> list[Note]:
+    """By the two settings' values."""
+    times = _columns(findings, is_int96=True)
+    notes = []
+    if times:
+        text = f"{_listed(times)}: Spark reads INT96 as timestamps. The footers don’t say how old they are; of values before 1900 in files"
+        notes.append(
+            Note("int96", f"{text} that name no Spark version, Spark {_reads(int96)} ({INT96_TIMES}={int96}).")
+        )
+    old = [each for each in _columns(findings, is_int96=False) if dates != "EXCEPTION" or each[2].oldest is None]
+    if old:
+        text = f"{_listed(old)}, in files that name no Spark version: of dates before 1582-10-15 and timestamps before 1900, Spark"
+        notes.append(Note("old_calendar", f"{text} {_reads(dates)} ({DATES}={dates})."))
+    return notes
+
+
+def refusals_of(findings: Findings, dates: str) -> list[Refusal]:
+    """A refusal of values that are too old for Spark's setting; what no footer tells stops nothing."""
+    old = [each for each in _columns(findings, is_int96=False) if each[2].oldest is not None]
+    if dates != "EXCEPTION" or not old:
+        return []
+    return [
+        Refusal(
+            "old_calendar",
+            f"Spark refuses to read dates before 1582-10-15 and timestamps before 1900 of files that name no Spark version: {_listed(old)}",
+            place=old[0][2].example,
+            remedy=f"Set {DATES} to CORRECTED or LEGACY in LEVEE_SPARK_CONF, by the calendar of the files' writer.",
+        )
+    ]
+
+
+Column = tuple[str, str, OldTimes]
+
+
+def _columns(findings: Findings, *, is_int96: bool) -> list[Column]:
+    return sorted((path, kind, times) for (path, kind), times in findings.times.items() if (kind == INT96) is is_int96)
+
+
+def _listed(columns: list[Column]) -> str:
+    more = len(columns) - NAMED
+    texts = [f"{path} ({kind}{_age(kind, times)}, {_files(times)})" for path, kind, times in columns[:NAMED]]
+    return ", ".join(texts) + (f" and {more:,} more columns" if more > 0 else "")
+
+
+def _age(kind: str, times: OldTimes) -> str:
+    if kind == INT96:
+        return ""
+    return ", oldest value unknown" if times.oldest is None else f", oldest known value {day_text(times.oldest)}"
+
+
+def _files(times: OldTimes) -> str:
+    return f"{times.files:,} file{'s' if times.files != 1 else ''}, for example {times.example}"
+
+
+def _reads(setting: str) -> str:
+    return READS.get(setting, "does what its setting says")
