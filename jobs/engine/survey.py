@@ -8,9 +8,9 @@ from functools import partial
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from jobs.domain import partition_values
+from jobs.domain import footer_times, partition_values
 from jobs.domain.partitions import PartitionField
-from jobs.engine import footer_times, storage, walk
+from jobs.engine import storage, walk
 from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory

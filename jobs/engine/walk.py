@@ -1,8 +1,8 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
 Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
-an object store, hdfs-native for HDFS. This module, footer_times, storage, the readers of directories and HDFS,
-jobs.domain.partition_values and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
+an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, jobs.domain.partition_values and
+footer_times, and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -14,8 +14,8 @@ import zlib
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from jobs.domain.footer_times import OldTimes, TimeColumn, old_times, time_columns
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
-from jobs.engine.footer_times import OldTimes, TimeColumn, old_times, time_columns
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
@@ -109,8 +109,8 @@ class Findings:
             self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
         for part, directory in other.misread.items():
             self.misread_name(part, directory)
-        for column, times in other.times.items():
-            self.old(column, times)
+        for place, times in other.times.items():
+            self.old(place, times)
 
     def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
         """Adds one file that the conversion would include."""
@@ -285,9 +285,9 @@ class _Walk:
         elif is_hidden_file(name):
             self.found.count("hidden")
             if marks_hudi_partition(name):
-                self.found.note(TableFormat.HUDI, path.rpartition("/")[0] or ".")
+                self.found.note(TableFormat.HUDI.code, path.rpartition("/")[0] or ".")
         elif kind == FILE and (table := _iceberg_table(path)) is not None:
-            self.found.note(TableFormat.ICEBERG, table)
+            self.found.note(TableFormat.ICEBERG.code, table)
         elif kind == FILE:
             self._file(path, *self.storage.stat(handle))
         else:
@@ -308,7 +308,7 @@ class _Walk:
                 else:
                     self.found.count("hidden")
         if is_hudi and parent:
-            self.found.note(TableFormat.HUDI, parent)
+            self.found.note(TableFormat.HUDI.code, parent)
 
     def _file(self, path: str, size: int, changed_ns: int) -> None:
         self.found.file(path, size, changed_ns, self.order.lines)

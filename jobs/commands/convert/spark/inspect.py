@@ -380,7 +380,7 @@ def _stray(path: str, findings: Findings) -> Refusal | None:
         "is not a parquet file, or its footer is damaged; one such file fails the whole conversion",
         "Remove the files, or rename them to start with _ or a dot.",
     )
-    if refusal is None or findings.total(TableFormat.ICEBERG):  # its manifests must stay as they are
+    if refusal is None or findings.total(TableFormat.ICEBERG.code):  # its manifests must stay as they are
         return None
     text = f"Could not read footer for file: {_uri(path)}/{findings.first('stray')[0]}"
     engine = EngineFailure("DELTA_FAILED_READ_FILE_FOOTER", "KD001", text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from jobs.domain.errors import Refusal
+from jobs.domain.footer_times import INT96, OldTimes, day_text
 from jobs.domain.results import Note
-from jobs.engine.footer_times import INT96, OldTimes, day_text
 from jobs.engine.walk import Findings
 
 DATES, INT96_TIMES = "spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead"

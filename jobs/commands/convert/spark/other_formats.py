@@ -38,12 +38,12 @@ def nested_format_refusals(findings: Findings) -> list[Refusal]:
     return [
         Refusal(
             table_format.code,
-            f"{first[0]} belongs to a table of {table_format.label}{_more(findings.total(table_format))}; {WHY[table_format]}",
+            f"{first[0]} belongs to a table of {table_format.label}{_more(findings.total(table_format.code))}; {WHY[table_format]}",
             place=first[0],
             remedy=f"Move that table elsewhere. {REMEDY[table_format]}",
         )
         for table_format in TableFormat
-        if (first := findings.first(table_format))
+        if (first := findings.first(table_format.code))
     ]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from jobs.commands.convert.spark.inspect import directory_refusals, table_refusals
 from jobs.engine.walk import Order, Share, scan
-from tests.tables.rules.test_other_formats import HUDI, ICEBERG, lay
+from tests.tables.rules.test_discovery import lay
+from tests.tables.rules.test_other_formats import HUDI, ICEBERG
 
 
 def codes(path: Path) -> list[str]:
@@ -56,7 +57,9 @@ def test_a_delta_table_above_is_named_before_its_iceberg_metadata(tmp_path: Path
         (ICEBERG, [("iceberg_table", "t")]),
     ],
 )
-def test_one_below_the_directory_is_refused_too(tmp_path: Path, names: tuple[str, ...], found: list[str]) -> None:
+def test_one_below_the_directory_is_refused_too(
+    tmp_path: Path, names: tuple[str, ...], found: list[tuple[str, str | None]]
+) -> None:
     assert nested(lay(tmp_path, *names, "x.parquet")) == found
 
 

@@ -69,7 +69,7 @@ def test_another_escaped_name_that_came_after_the_decision_ends_the_run(lake, pr
     assert "Köln" in caught.value.refusals[0].message
 
 
-def written_by_spark(runtime, path) -> bytes:
+def written_by_spark(runtime, path):
     """Writes a file with Spark, removes it, and answers its text."""
     columns = "id bigint, name string, at timestamp"
     runtime.new_session().createDataFrame([(1, "a", datetime(2026, 1, 1))], columns).coalesce(1).write.parquet(

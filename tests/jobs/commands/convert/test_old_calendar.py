@@ -12,8 +12,8 @@ import pytest
 from pyarrow import parquet as pq
 
 from jobs.commands.convert.spark.old_calendar import notes_of, refusals_of
-from jobs.engine import footer_times
-from jobs.engine.footer_times import OldTimes, day_text, old_times, time_columns
+from jobs.domain import footer_times
+from jobs.domain.footer_times import OldTimes, day_text, old_times, time_columns
 from jobs.engine.walk import Findings, Order, Share, scan
 
 OLD = date(1500, 1, 1)

@@ -23,7 +23,7 @@ _OLD_WRITER = "parquet-mr"  # of Hive and Spark, and of many others
 class TimeColumn(NamedTuple):
     """A leaf column of dates or times: its number, path, kind, and how many of its units make a day."""
 
-    index: int
+    number: int
     path: str
     kind: str
     per_day: int = 1
@@ -86,9 +86,9 @@ def _oldest(metadata: Any, column: TimeColumn) -> tuple[int | None, bool]:
     """The oldest day by the statistics of all row groups, and whether all of them tell one."""
     days: list[int] = []
     told = True
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        chunk = group.column(column.index)
+    for group_number in range(metadata.num_row_groups):
+        group = metadata.row_group(group_number)
+        chunk = group.column(column.number)
         statistics = chunk.statistics
         if statistics is not None and statistics.has_min_max:
             days.append(statistics.min_raw // column.per_day)
