@@ -21,7 +21,7 @@ READS = {
 
 def old_times(session: SparkSession, findings: Findings) -> tuple[list[Note], list[Refusal]]:
     """Notes, and a refusal where Spark wouldn't read the values: each column with its kind and its oldest value."""
-    dates, int96 = str(session.conf.get(DATES, "")).upper(), str(session.conf.get(INT96_TIMES, "")).upper()
+    dates, int96 = str(session.conf.get(DATES)).upper(), str(session.conf.get(INT96_TIMES)).upper()
     return notes_of(findings, dates, int96), refusals_of(findings, dates)
 
 
