@@ -147,7 +147,9 @@ def _refusing(path: str) -> Iterator[None]:
     try:
         yield
     except places.Irregular as error:
-        text = f"The files include a pipe, socket or device, and reading it could block forever: {path}/{error.name}"
+        text = (
+            f"{path}/{error.name} is {error.kind}, and reading it could block forever. Nothing of {path} was changed."
+        )
         raise CommandRefused(Refusal("not_a_file", text, remedy="Remove it, then request it again.")) from error
     except places.PlaceError as error:
         text = f"{error.strerror}. Nothing of {path} was changed."

@@ -24,6 +24,7 @@ from tables.sync import log_access
 
 Answer = dict[str, Any]
 IN_FLIGHT = 12  # unanswered reads that one person can have; a page needs a few
+IN_FLIGHT_OF_TABLE = 24  # that all people together can have about one table
 RETRY_AFTER = 5
 # Seconds between two looks: a warm worker answers in a few hundredths.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
@@ -54,7 +55,7 @@ def ask(
     if known is not None:
         return known
     if queue == Worker.Kind.INTERACTIVE:
-        _refuse_too_many(person)
+        _refuse_too_many(person, question.get("path"))
     read = Read.objects.create(
         kind=kind,
         queue=queue,
@@ -75,11 +76,20 @@ def kept() -> timedelta:
     return timedelta(seconds=timing().read_kept)
 
 
-def _refuse_too_many(person: Person) -> None:
-    mine = Read.objects.filter(person=person, queue=Worker.Kind.INTERACTIVE, expires_at__gt=Now())
-    if mine.filter(Q(state=Read.State.WAITING) | (Q(state=Read.State.RUNNING) & ~overdue())).count() >= IN_FLIGHT:
-        text = f"You have {IN_FLIGHT} questions that Spark hasn't answered yet. Wait for their answers, then try again."
-        raise Problem(429, "too_many_reads", text, retry_after=RETRY_AFTER)
+def _refuse_too_many(person: Person, location: str | None) -> None:
+    unanswered = Read.objects.filter(
+        Q(state=Read.State.WAITING) | (Q(state=Read.State.RUNNING) & ~overdue()),
+        queue=Worker.Kind.INTERACTIVE,
+        expires_at__gt=Now(),
+    )
+    if unanswered.filter(person=person).count() >= IN_FLIGHT:
+        raise _too_many(f"You have {IN_FLIGHT} questions that Spark hasn't answered yet.")
+    if location is not None and unanswered.filter(question__path=location).count() >= IN_FLIGHT_OF_TABLE:
+        raise _too_many(f"There are {IN_FLIGHT_OF_TABLE} questions about {location} that Spark hasn't answered yet.")
+
+
+def _too_many(text: str) -> Problem:
+    return Problem(429, "too_many_reads", f"{text} Wait for their answers, then try again.", retry_after=RETRY_AFTER)
 
 
 def wait_for(read: Read, seconds: float) -> Read:

@@ -22,6 +22,7 @@ from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Attempt, Job, Read, Worker
 from jobs.policy import evaluate
+from jobs.worker.shares import NOBODY, Full
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ with candidate as (
       and (command, schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
       and (select count(*) from jobs_attempt a where a.job_id = jobs_job.id and a.kind = 'preview'
            and (a.ended_at is null or a.outcome = 'lost')) < %(attempts)s
+      and requested_by_id <> all(%(people)s::uuid[]) and location <> all(%(locations)s::text[])
     order by requested_at, id limit 1 for update skip locked
 ), claimed as (
     update jobs_job j set token = nextval('jobs_fencing_token'), progress = '{}',
@@ -122,6 +124,8 @@ returning job_id, id, token, number
 _READ = """
 update jobs_read set state = 'running', worker = %(worker)s, started_at = clock_timestamp(), tries = tries + 1
 where id = (select w.id from jobs_read w where w.queue = %(queue)s and w.state = 'waiting' and w.expires_at > clock_timestamp()
+                and w.person_id <> all(%(people)s::uuid[])
+                and coalesce(w.question->>'path', '') <> all(%(locations)s::text[])
             order by (select count(*) from jobs_read r where r.person_id = w.person_id and r.queue = w.queue and r.state = 'running'),
                 w.asked_at, w.id
             limit 1 for update skip locked)
@@ -197,18 +201,28 @@ def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
     record(actor, Action.JOB_START, ObjectKind.JOB, job_id, str(job), after=after, job=job_id, digest=job.digest)
 
 
-def claim_preview(holder: Holder) -> Claim | None:
-    """The next job that needs a preview, without a table lease. Claims a preview again if its lease has lapsed."""
+def claim_preview(holder: Holder, full: Full = NOBODY) -> Claim | None:
+    """The next job that needs a preview, of nobody and no table that is `full`, without a table lease.
+
+    Claims a preview again if its lease has lapsed.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_PREVIEW, _values(holder, ROWS))
+        cursor.execute(_PREVIEW, _values(holder, ROWS) | _without(full))
         row = cursor.fetchone()
     return _claim(row, Attempt.Kind.PREVIEW)
 
 
-def claim_read(queue: str, worker: str) -> Read | None:
-    """The next read waiting on the queue, first from the person with the fewest running reads; None when there is none."""
+def _without(full: Full) -> dict[str, Any]:
+    return {"people": full.people, "locations": full.locations}
+
+
+def claim_read(queue: str, worker: str, full: Full = NOBODY) -> Read | None:
+    """The next read waiting on the queue, of nobody and no table that is `full`; None when there is none.
+
+    First comes the person with the fewest running reads.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(_READ, {"queue": queue, "worker": worker})
+        cursor.execute(_READ, {"queue": queue, "worker": worker} | _without(full))
         row = cursor.fetchone()
     return Read.objects.select_related("person", "table").get(pk=row[0]) if row else None
 

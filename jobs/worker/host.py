@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
@@ -22,8 +23,8 @@ from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineLost
 from jobs.lifecycle.log_context import about_job
 from jobs.lifecycle.timeouts import timing
-from jobs.models import Worker
-from jobs.worker import read_executor, stragglers
+from jobs.models import Read, Worker
+from jobs.worker import read_executor, shares, stragglers
 from jobs.worker.claims import Claim, Holder, claim_preview, claim_read, claim_run
 from jobs.worker.execution import Execution, work
 
@@ -50,10 +51,11 @@ class EngineHost(Protocol):
 
 
 class WorkerProcess:
-    """This process as a worker of one kind. Made once per process, before the first task."""
+    """This process as a worker of one kind. Made once per process, before the first task. `places` is how much it works on at once."""
 
-    def __init__(self, name: str, kind: str, host: EngineHost | None) -> None:
-        self.name, self.kind, self.host = name, kind, host
+    def __init__(self, name: str, kind: str, host: EngineHost | None, places: int = 1) -> None:
+        self.name, self.kind, self.host, self.places = name, kind, host, places
+        self._shares = shares.Shares(places)
         self.stopping = threading.Event()
         self.draining = threading.Event()
         self._ready = threading.Event()
@@ -252,7 +254,8 @@ class WorkerProcess:
 
     def preview_one(self) -> bool:
         """Makes the next job's preview; False if none is needed."""
-        return self._work(claim_preview(self.holder()))
+        with self._shares.place(partial(claim_preview, self.holder()), asker_of_preview) as claim:
+            return self._work(claim)
 
     def _work(self, claim: Claim | None) -> bool:
         if claim is None:
@@ -269,9 +272,10 @@ class WorkerProcess:
 
     def read_one(self) -> bool:
         """Answers the next read that needs Spark; False if none waits."""
-        read = claim_read(Worker.Kind.INTERACTIVE, self.name)
-        if read is None:
-            return False
+        with self._shares.place(partial(claim_read, Worker.Kind.INTERACTIVE, self.name), asker_of_read) as read:
+            return read is not None and self._answer(read)
+
+    def _answer(self, read: Read) -> bool:
         with self._doing_now(f"read {read.kind}"):
             try:
                 read_executor.answer(read, self.engine(), self.end_process)
@@ -299,6 +303,14 @@ class WorkerProcess:
         else:
             self._doing[threading.get_ident()] = text
         self._try_to_say_condition()
+
+
+def asker_of_preview(claim: Claim) -> shares.Holder:
+    return shares.Holder(claim.job.requested_by_id, claim.job.location)
+
+
+def asker_of_read(read: Read) -> shares.Holder:
+    return shares.Holder(read.person_id, read.question.get("path"))
 
 
 class _Doing:

@@ -51,12 +51,12 @@ WITH_ENGINE = frozenset({Worker.Kind.SPARK, Worker.Kind.INTERACTIVE, Worker.Kind
 make_host: Callable[[str, str], EngineHost] = spark_host  # tests put another engine here
 
 
-def begin() -> WorkerProcess:
-    """Makes this process a worker. The kinds that use Spark start an engine of their own in the background."""
+def begin(places: int = 1) -> WorkerProcess:
+    """Makes this process a worker with so many threads. The kinds that use Spark start an engine of their own in the background."""
     global _here
     kind = kind_of(_name)
     host = make_host(kind, _name) if kind in WITH_ENGINE else None
-    _here = WorkerProcess(_name, kind, host)
+    _here = WorkerProcess(_name, kind, host, places)
     _here.begin()
     return _here
 
@@ -72,7 +72,7 @@ def begin_in_child(**_: Any) -> None:
 def begin_in_main(sender: Any, **_: Any) -> None:
     """Threads: the process itself is the worker."""
     if "thread" in str(sender.pool_cls):
-        begin()
+        begin(int(sender.concurrency))
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]

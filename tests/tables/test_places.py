@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,10 +88,26 @@ def plug(path: Path) -> None:
 @pytest.mark.parametrize("make", [pipe, plug])
 def test_what_is_no_file_is_not_opened(table: Path, make: Callable[[Path], None]) -> None:
     make(table / "_delta_log" / "1.json")
-    with places.opened(str(table)) as descriptor, pytest.raises(Irregular, match=r"1\.json is not a regular file"):
+    with (
+        places.opened(str(table)) as descriptor,
+        pytest.raises(Irregular, match=r"1\.json is not a regular file but a "),
+    ):
         places.file(descriptor, "_delta_log/1.json")
     with pytest.raises(Irregular, match=r"_delta_log/1\.json"):
         places.check_tree(str(table))
+
+
+def test_what_is_no_file_and_goes_away_meanwhile_hides_nothing(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = SimpleNamespace(
+        name="pipe", is_dir=lambda **_: False, is_file=lambda **_: False, is_symlink=lambda: False, stat=missing
+    )
+    monkeypatch.setattr(os, "scandir", lambda _: nullcontext([gone]))
+    with pytest.raises(Irregular, match="pipe is not a regular file"):
+        places.check_tree(str(table))
+
+
+def missing(**_: object) -> None:
+    raise FileNotFoundError
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "/.."])

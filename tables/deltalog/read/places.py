@@ -35,11 +35,24 @@ class Linked(PlaceError):
 
 
 class Irregular(PlaceError):
-    """Something that is neither a file nor a directory: a pipe, a socket, a device. Reading it may never end."""
+    """Something that is neither a file nor a directory: `kind` says what, in words. Reading it may never end."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(errno.EINVAL, f"{name} is not a regular file")
-        self.name = name
+    def __init__(self, name: str, mode: int) -> None:
+        self.name, self.kind = name, _kind(mode)
+        super().__init__(errno.EINVAL, f"{name} is not a regular file but {self.kind}")
+
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a directory",
+}
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "of an unknown kind")
 
 
 class Swapped(PlaceError):
@@ -109,10 +122,11 @@ def file(descriptor: int, relative: str) -> int:
         fd = os.open(name, _FILE, dir_fd=descriptor)
     except OSError as error:
         raise _why(error, descriptor, name) from None
-    if stat.S_ISREG(os.fstat(fd).st_mode):
+    opened_mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(opened_mode):
         return fd
     os.close(fd)
-    raise Irregular(name)
+    raise Irregular(name, opened_mode)
 
 
 class Held:
@@ -159,7 +173,16 @@ def _directories(descriptor: int, relative: str) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 yield prefix + entry.name
             elif not entry.is_file(follow_symlinks=False):
-                raise Linked(prefix + entry.name) if entry.is_symlink() else Irregular(prefix + entry.name)
+                raise _neither(prefix + entry.name, entry)
+
+
+def _neither(name: str, entry: os.DirEntry[str]) -> PlaceError:
+    if entry.is_symlink():
+        return Linked(name)
+    try:
+        return Irregular(name, entry.stat(follow_symlinks=False).st_mode)
+    except OSError:  # gone again: it was there, and the rest of the directory isn't passed over for it
+        return Irregular(name, 0)
 
 
 def _parts(path: str) -> list[str]:
@@ -197,7 +220,7 @@ def _why(error: OSError | ValueError, descriptor: int, name: str) -> OSError:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     if error.errno in (errno.ENOTDIR, errno.ELOOP) and _is_link(descriptor, name):
         return Linked(name)
-    return Irregular(name) if error.errno == errno.ENXIO else error  # how a socket is told
+    return Irregular(name, stat.S_IFSOCK) if error.errno == errno.ENXIO else error  # how a socket is told
 
 
 def _is_link(descriptor: int, name: str) -> bool:
