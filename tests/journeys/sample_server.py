@@ -16,7 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory, override_settings
 
-from console.base.reading_direction import in_page
+from console.base.invisible_characters import in_page
 from console.pages.help import site
 from tests.journeys.samples import PAGES
 from tests.journeys.samples_accounts import Someone

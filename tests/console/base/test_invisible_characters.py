@@ -1,0 +1,50 @@
+"""What can't be seen is spelled out among a page's words, kept in what a form sends, and then marked beside its field."""
+
+import pytest
+
+from console.base.invisible_characters import in_page
+
+MARK = '<small class="form-hint">This field holds characters that can’t be seen: {}.</small>'
+
+
+def page(html):
+    return in_page(html.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u202eb", "a⟨U+202E⟩b"),
+        ("\u2066a\u2069", "⟨U+2066⟩a⟨U+2069⟩"),
+        ("\u200ea\u200f\u061c", "⟨U+200E⟩a⟨U+200F⟩⟨U+061C⟩"),
+        ("\x1b[2J\x07\x9b\x7f", "⟨U+001B⟩[2J⟨U+0007⟩⟨U+009B⟩⟨U+007F⟩"),
+        ("F\u200bR\u2060\ufeff\xad\U000e0041", "F⟨U+200B⟩R⟨U+2060⟩⟨U+FEFF⟩⟨U+00AD⟩⟨U+E0041⟩"),
+        ("a\u2028b\rc", "a⟨U+2028⟩b⟨U+000D⟩c"),
+        ("a\tb\r\nc\n", "a\tb\nc\n"),
+        ("Anna\u200d", "Anna⟨U+200D⟩"),
+        ("\u0645\u06cc\u200c\u062e 👩\u200d💻", "\u0645\u06cc\u200c\u062e 👩\u200d💻"),
+        ("größe – 表 ⟨x⟩", "größe – 表 ⟨x⟩"),
+    ],
+)
+def test_a_text_shows_what_is_in_it(text, shown):
+    assert page(f'<p title="{text}">{text}</p>') == f'<p title="{shown}">{shown}</p>'
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ('<input name="q" value="a\u202e">', '<input name="q" value="a\u202e">' + MARK.format("⟨U+202E⟩")),
+        ('<input value="\x07" title="\x07">', '<input value="\x07" title="⟨U+0007⟩">' + MARK.format("⟨U+0007⟩")),
+        ('<input type="hidden" name="q" value="a\u202e">', '<input type="hidden" name="q" value="a\u202e">'),
+        ('<button name="q" value="\u200b">\u200b</button>', '<button name="q" value="\u200b">⟨U+200B⟩</button>'),
+        (
+            '<textarea title="\x1b>">\u2066x\u2066\r\n\u200f</textarea>',
+            '<textarea title="⟨U+001B⟩>">\u2066x\u2066\r\n\u200f</textarea>' + MARK.format("⟨U+2066⟩, ⟨U+200F⟩"),
+        ),
+        ('<option value="\u202e">\u202e</option>', '<option value="\u202e">⟨U+202E⟩</option>'),
+        ('<option selected>a&quot;"\u202e</option>', '<option selected value="a&quot;&quot;\u202e">a&quot;"⟨U+202E⟩</option>'),
+        ("<textarea>x</textarea><input value='y'>\u202e", "<textarea>x</textarea><input value='y'>⟨U+202E⟩"),
+    ],
+)  # fmt: skip
+def test_a_form_sends_back_what_it_was_given(field, shown):
+    assert page(field) == shown
