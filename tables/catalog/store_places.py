@@ -14,6 +14,7 @@ from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
 from tables.catalog.object_stores import ending
+from tables.catalog.store_redirects import sent_on_to
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
 from tables.deltalog.read.storage import StorageError
@@ -58,7 +59,12 @@ def reach(prefix: Prefix) -> str:
 
 
 def listable(prefix: Prefix) -> str:
-    """Raises InvalidRoot where nothing lies below the prefix, and for what the store says."""
+    """Raises InvalidRoot where nothing lies below the prefix, for a store that sends it elsewhere, and for what the store says."""
+    if (other := sent_on_to(prefix.options)) is not None:
+        raise InvalidRoot(
+            f"{prefix.options.endpoint} sends requests on to {other}, and Levee follows a store nowhere else. Enter the endpoint that "
+            "answers itself (endpoint)."
+        )
     page = _first(prefix)
     if not page and prefix.key:
         raise InvalidRoot(f"Nothing lies below {prefix.uri}.")

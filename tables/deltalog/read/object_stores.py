@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
 
 import obstore
 from obstore.exceptions import BaseError, InvalidPathError
@@ -35,6 +37,7 @@ class Patience:
     retries: int = 3
 
 
+NO_PROXY_THERE = "http://127.0.0.1:1"
 PATIENT, BRIEF = Patience(), Patience(2, 5, 1)
 
 
@@ -59,7 +62,7 @@ class ObjectStoreOptions:
         """Keyword arguments of obstore's `S3Store`."""
         config: dict[str, Any] = {"region": self.region, "virtual_hosted_style_request": not self.path_style}
         for name, value in (
-            ("endpoint", self._address()),
+            ("endpoint", self.address),
             ("access_key_id", self.key_id),
             ("secret_access_key", self.secret),
             ("session_token", self.token),
@@ -72,18 +75,31 @@ class ObjectStoreOptions:
         }
         if self.endpoint.startswith("http://"):
             client["allow_http"] = True
+        client |= self._nowhere_else()
         retries = {"max_retries": patience.retries, "retry_timeout": timedelta(seconds=patience.answer_s)}
         return {"config": config, "client_options": client, "retry_config": retries}
 
-    def _address(self) -> str:
+    @property
+    def address(self) -> str:
         """The endpoint; obstore wants the bucket in its host where the store does, and Spark's s3a puts it there itself."""
         scheme, separator, host = self.endpoint.partition("://")
         return self.endpoint if self.path_style or not separator else f"{scheme}://{self.bucket}.{host}"
 
+    def _nowhere_else(self) -> dict[str, Any]:
+        """obstore follows redirects and can't be told not to: all hosts but the store's own lie behind a proxy that isn't there.
+
+        A proxy of the environment's stays: it decides what can be reached. Nor is it done without an endpoint or a key, since the
+        process's own identity may be asked for at any host.
+        """
+        host = urlsplit(self.address).hostname if self.endpoint and self.key_id else None
+        if host is None or getproxies_environment().keys() & {"http", "https", "all"}:
+            return {}
+        return {"proxy_url": NO_PROXY_THERE, "proxy_excludes": host}
+
     def require_address(self) -> None:
         """Raises StorageError where requests would go to what is no address, as `bucket.127.0.0.1`."""
         own = f"https://{self.bucket}.s3.amazonaws.com"
-        if not is_address(self._address() or own):
+        if not is_address(self.address or own):
             raise StorageError(f"the bucket {self.bucket} can't be asked as it is described: {_NO_ADDRESS}")
 
     def store(self, patience: Patience = PATIENT) -> S3Store:
