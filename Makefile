@@ -9,7 +9,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Tests that prove the same as every day, at full size.
 PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/test_machine.py tests/guards/test_generated_requests.py \
-	tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
+	tests/guards/test_generated_page_requests.py tests/jobs/engine/test_predicates.py tests/jobs/engine/test_preview_soundness.py \
 	tests/jobs/commands/restore/test_spark.py tests/jobs/engine/test_swaps.py \
 	tests/console/test_full_disk.py
 # Guards that read files alone: a second each, so they are asked first.

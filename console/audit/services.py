@@ -16,7 +16,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.audit.redaction import redacted
 from console.base.disks import full_disk, says_full
-from console.base.errors import Problem
+from console.base.errors import Problem, is_unstorable
 from console.base.logs import log
 from console.base.masking import masked_text
 from console.base.unavailable import disk_full
@@ -50,10 +50,10 @@ def record(
         **_by(actor),
         action=action,
         object_kind=object_kind,
-        object_id=str(object_id),
-        object_name=object_name,
+        object_id=_storable(str(object_id)),
+        object_name=_storable(object_name),
         outcome=outcome,
-        reason=masked_text(reason) or "",
+        reason=_storable(masked_text(reason) or ""),
         before=redacted(before),
         after=redacted(after),
         job=uuid.UUID(str(object_id)) if job is None and object_kind == ObjectKind.JOB else job,
@@ -73,6 +73,11 @@ def record(
         **about,
     )
     return event
+
+
+def _storable(text: str) -> str:
+    """A refused request's own words hold anything: a picture stands for each NUL, `?` for half a character."""
+    return text.replace("\x00", "␀").encode("utf-8", "replace").decode()
 
 
 def _by(actor: Actor) -> dict[str, Any]:
@@ -116,6 +121,8 @@ def audit_or_nothing() -> Iterator[None]:
         with transaction.atomic():
             yield
     except DatabaseError as error:
+        if is_unstorable(error):
+            raise  # the request's fault, and answered as that
         log.error("audit_unavailable", error=str(error).strip().split("\n")[0])
         if says_full(error):
             raise disk_full(full_disk(settings.ENV), "Nothing was done.") from error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix
@@ -16,6 +18,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 PROBLEM_TYPE = "application/problem+json"
+# As psycopg and PostgreSQL refuse a text or a JSON value: only a request can bring one, since all else is made storable first.
+_UNSTORABLE = re.compile(r"cannot contain NUL|u0000 cannot be converted|Unicode (high|low) surrogate")
 
 
 class Problem(Exception):
@@ -87,6 +91,8 @@ def _as_problem(error: Exception) -> Problem | None:
             return error
         case RequestDataTooBig():
             return _too_large()
+        case DataError() if is_unstorable(error):
+            return _unstorable()
         case Http404() | exceptions.NotFound():
             return Problem(404, "not_found", "Not found, or you don't have access.")
         case PermissionDenied() | exceptions.PermissionDenied():
@@ -100,6 +106,16 @@ def _as_problem(error: Exception) -> Problem | None:
         case exceptions.APIException():
             return Problem(error.status_code, str(error.default_code), str(error.detail))
     return None
+
+
+def is_unstorable(error: Exception) -> bool:
+    """Whether the database refused a text for a NUL or half a character in it."""
+    return isinstance(error, DataError) and _UNSTORABLE.search(str(error)) is not None
+
+
+def _unstorable() -> Problem:
+    text = "The request holds a NUL character or half of one, which no text in Levee has. Nothing was changed."
+    return Problem(400, "malformed", text)
 
 
 def _too_large() -> Problem:
@@ -124,7 +140,10 @@ def _first(value: Any) -> str:
 
 
 class ProblemMiddleware:
-    """Turns a Problem raised by a page's view into an error page, and by an API view outside DRF into problem+json."""
+    """Turns a Problem raised by a page's view into an error page, and by an API view outside DRF into problem+json.
+
+    So it does with a NUL that a query or a form brought as far as the database.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -133,6 +152,7 @@ class ProblemMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        error = _unstorable() if is_unstorable(error) else error
         if not isinstance(error, Problem):
             return None
         if request.path_info.startswith("/api/"):

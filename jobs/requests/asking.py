@@ -22,6 +22,7 @@ from jobs.commands.registry import handling_of, queue_of
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.states import OPEN, SENTENCE, Cause, State
+from jobs.domain.storable import storable_text
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.cancelling import digest_of, require_person
 from jobs.lifecycle.fault_points import Point, reached
@@ -147,6 +148,9 @@ def check_reason(reason: str) -> None:
         )
     if len(reason) > REASON_LENGTH:
         text = f"A reason can have at most {REASON_LENGTH} characters."
+        raise Problem(400, "invalid", text, fields={"reason": text})
+    if storable_text(reason) != reason:
+        text = "The reason holds a character that can’t be stored."
         raise Problem(400, "invalid", text, fields={"reason": text})
 
 

@@ -22,7 +22,7 @@ from tables.models import Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules import discovery
 from tables.rules.discovery import Kind
-from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, resolve
+from tables.rules.locations import NOT_IN_PATHS, Location, LocationError, NoSuchDirectory, canonical, resolve
 from tables.rules.table_formats import TableFormat
 
 MAX_TICKED = 500
@@ -60,7 +60,8 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     """
     if len(paths) > MAX_TICKED:
         raise Problem(400, "invalid", f"You can add at most {MAX_TICKED} tables at once.")
-    scanned = set(Finding.objects.filter(root=root, path__in=paths).values_list("path", flat=True))
+    possible = [path for path in paths if not NOT_IN_PATHS.search(path)]
+    scanned = set(Finding.objects.filter(root=root, path__in=possible).values_list("path", flat=True))
     if unknown := [path for path in paths if path not in scanned]:
         raise Problem(400, "invalid", f"The scan didn’t find {unknown[0]}.")
     person, roots = person_of(actor), list(Root.objects.all())

@@ -32,7 +32,7 @@ class AnyColumns(forms.MultipleChoiceField):
     """Columns of the newest version to select; an address can name those of an older one."""
 
     def valid_value(self, value: Any) -> bool:
-        return 0 < len(str(value)) <= 1000
+        return 0 < len(str(value)) <= 1000 and "\x00" not in str(value)
 
 
 def _with_limit(data: Any) -> Any:

@@ -34,6 +34,8 @@ def kinds() -> list[tuple[str, str]]:
 
 def table_named(person: Person, text: str) -> Table | None:
     """The one table that the person may see with this id, path, catalog name or name."""
+    if "\x00" in text:
+        return None
     try:
         fits = Q(pk=uuid.UUID(text))
     except ValueError:

@@ -65,7 +65,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
 def _filter(request: HttpRequest) -> listing.Filter:
     groups = {name: _values(request, name) for name in listing.GROUPS}
     stale = request.GET.get("stale", "") in ("1", "true", "on")
-    return listing.Filter(q=request.GET.get("q", "")[:200], stale=stale, **groups)
+    return listing.Filter(q=request.GET.get("q", "")[:200].replace("\x00", " "), stale=stale, **groups)
 
 
 def _values(request: HttpRequest, name: str) -> list[str]:
