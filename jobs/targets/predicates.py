@@ -7,6 +7,7 @@ from datetime import datetime
 from console.base.errors import Problem
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.tree import Node
+from jobs.domain.time_travel import too_late
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.rules.schema import Struct
@@ -23,7 +24,8 @@ class PredicateRefused(Problem):
 def version_asked(table: Table, version: int | None, timestamp: datetime | None) -> int:
     """The version to read, after syncing the catalog with the log: the one named, the one of the timestamp, else the newest.
 
-    Raises Problem 422 `not_delta`, 410 `version_gone` for a time before all known commits.
+    Raises Problem 422 `not_delta`, 422 `engine_failed` for a time after the newest commit, as Delta does, 410 `version_gone` for one before
+    all known commits.
     """
     head = log_access.head_version(table.path, table.version)
     if head is not None and head != table.version:
@@ -35,8 +37,16 @@ def version_asked(table: Table, version: int | None, timestamp: datetime | None)
         )
     if version is not None or timestamp is None:
         return table.version if version is None else version
-    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, committed_at__lte=timestamp)
-    latest: int | None = commits.order_by("-version").values_list("version", flat=True).first()
+    return _version_at(table, table.version, timestamp)
+
+
+def _version_at(table: Table, head: int, timestamp: datetime) -> int:
+    commits = Commit.objects.filter(table=table, incarnation=table.incarnation).order_by("-version")
+    newest = commits.filter(version=head).values_list("committed_at", flat=True).first()
+    if newest is not None and timestamp > newest:
+        failure = too_late(timestamp, newest, table.path)
+        raise Problem(422, "engine_failed", failure.message, engine=failure.as_json())
+    latest: int | None = commits.filter(committed_at__lte=timestamp).values_list("version", flat=True).first()
     if latest is None:
         raise Problem(410, "version_gone", "Levee knows no commit as old as that time; pass a version instead.")
     return latest

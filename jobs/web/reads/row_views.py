@@ -20,7 +20,7 @@ from jobs.models import Read, Worker
 from jobs.reads import queue
 from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, table_with_rows
 from jobs.targets.predicates import PredicateRefused
-from jobs.web.reads import row_cells
+from jobs.web.reads import newest_version, row_cells
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
 from tables.history.reachability import Reach
@@ -41,6 +41,7 @@ def rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     table = table_with_rows(actor, table_id)
     form = RowsForm(request.GET, _column_names(table))
     asked = _asked_of(form, lambda: ask_rows(actor, table, form.given()))
+    asked["error"] = newest_version.beside(asked.get("error"), table.pk, "jobs:rows")
     return _page(request, table, "rows", form, asked)
 
 
@@ -128,7 +129,7 @@ def _context(read: Read) -> dict[str, Any]:
         "headings": row_cells.headings(shown) if shown else [],
         "lines": row_cells.lines(shown) if shown else [],
         "hidden": len(result["columns"]) - len(shown["columns"]) if result and shown else 0,
-        "error": queue.as_error(read),
+        "error": newest_version.beside(queue.as_error(read), read.table_id, "jobs:rows"),
         "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
     }

@@ -370,6 +370,46 @@ def test_a_refusal_is_told_with_the_engines_words(table):
     assert "hx-get" not in part
 
 
+TOO_LATE = {
+    "condition": "DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
+    "sqlstate": "42816",
+    "message": "The provided timestamp (2120-01-01 00:00:00.0) is after the latest version",
+}
+
+
+@pytest.mark.parametrize(("kind", "part"), [("rows", "rows"), ("deltatable", "capabilities")])
+def test_a_time_after_the_newest_commit_is_refused_beside_the_way_to_it(table, kind, part):
+    person = factories.person_with("viewer")
+    read = factories.read(person, kind=kind, table=table, question={"path": table.path})
+    problem = {"status": 422, "code": "engine_failed", "detail": TOO_LATE["message"], "engine": TOO_LATE}
+    Read.objects.update(state="failed", problem=problem)
+    address = f"/reads/{read.pk}/rows/" if kind == "rows" else f"/reads/{read.pk}/"
+    shown = page(browser(person), address)
+    assert f'<a href="/tables/{table.pk}/{part}/?version=7">Version 7</a>, committed <time' in shown
+    assert "is after the latest version" in shown
+
+
+def test_a_time_after_the_newest_commit_is_refused_with_a_predicate_too(table):
+    newest = Commit.objects.get(table=table, version=7).committed_at
+    assert newest is not None
+    viewer, address = caller("viewer"), f"/tables/{table.pk}/rows"
+    asked = {"predicate": "id = 'a'"}
+    at_it = viewer.post(address, asked | {"timestamp": newest.isoformat()})
+    assert (at_it.status_code, Read.objects.get().question["version"]) == (202, 7)
+    for later in (newest + timedelta(milliseconds=1), newest + timedelta(days=36_500)):
+        refused = viewer.post(address, asked | {"timestamp": later.isoformat()})
+        assert (refused.status_code, refused.json()["code"]) == (422, "engine_failed")
+        assert refused.json()["engine"]["condition"] == TOO_LATE["condition"]
+        assert newest.strftime("before or at %Y-%m-%d %H:%M:%S") in refused.json()["detail"]
+
+
+def test_the_page_of_rows_leads_from_too_late_a_time_to_the_newest_version(table):
+    query = "timestamp=2120-01-01+00%3A00&predicate=id+%3D+%27a%27"
+    shown = page(browser(factories.person_with("viewer")), f"/tables/{table.pk}/rows/?{query}")
+    assert f'<a href="/tables/{table.pk}/rows/?version=7">Version 7</a>' in shown
+    assert not Read.objects.exists()
+
+
 @pytest.mark.parametrize("query", ["version=x", "limit=7", "timestamp=yesterday", f"version={2**63}"])
 def test_a_form_filled_in_wrongly_asks_nothing(table, query):
     assert "lv-field-error" in page(browser(factories.person_with("viewer")), f"/tables/{table.pk}/rows/?{query}", 400)
