@@ -108,6 +108,22 @@ def test_what_a_version_held_is_read_before(spark, delete, look, tmp_path):
     assert len({look(path, version).rows_hash for version in (0, 1, 2)}) == 3
 
 
+def test_a_path_with_a_blank_a_percent_and_a_hash_is_deleted_from_twice_and_restored(
+    spark, engine, delete, look, restore, marks, report, tmp_path
+):
+    path = make(spark, tmp_path / "a b%20c#d", VECTORS)
+    delete(path, "id = 3")
+    delete(path, "id = 3 OR id = 4")
+    assert by_spark(spark, path) == [n for n in range(40) if n not in (3, 4)]
+    assert [look(path, version).rows for version in (0, 1, 2)] == [40, 39, 38]
+    result = restore(path, 1)
+    assert (result.version, result.details["proven"], result.details["rows"]) == (3, True, 39)
+    assert by_spark(spark, path) == [n for n in range(40) if n != 3]
+    read = engine.read("rows", {"path": str(path), "columns": ["id"], "limit": 1000}, marks, report)
+    assert sorted(row[0] for row in read["rows"]) == [n for n in range(40) if n != 3]
+    assert [place.name for place in tmp_path.iterdir() if place.is_dir()] == [path.name]
+
+
 def test_rows_that_move_with_their_files_neither_come_nor_go(spark, delete, look, tmp_path):
     path = make(spark, tmp_path / "t")
     delete(path, "id = 3 OR id = 20")
