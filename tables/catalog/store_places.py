@@ -14,9 +14,9 @@ from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
 from tables.catalog.object_stores import ending
-from tables.catalog.store_redirects import sent_on_to
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
+from tables.deltalog.read.redirects import sent_on_to
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.read.store_errors import refusal, turning_panics
 from tables.rules.folders import PAGE

@@ -15,8 +15,8 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from tables.catalog import root_places, roots
 from tables.catalog.object_stores import Description
-from tables.catalog.store_redirects import sent_on_to
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
+from tables.deltalog.read.redirects import sent_on_to
 from tables.models import Root
 
 EMPTY = b'<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'
