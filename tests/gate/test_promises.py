@@ -49,6 +49,7 @@ def test_what_holds_a_promise_in_the_light_part_is_there_and_not_left_out_of_it(
     assert [place for place in LIGHT.values() if not (PROJECT / place).exists() or place.startswith(BEYOND)] == []
 
 
+@pytest.mark.dear
 def test_every_heavy_test_of_the_gate_is_there_and_heavy() -> None:
     """Asked of pytest: a name that it doesn't find is a usage error, and a light one would run twice."""
     ids = [test for group, _ in HEAVY.values() for held in group for test in held.ids()]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from tests.gate.folder import RESULTS
 
 KEPT = Path(__file__).with_name("weights.json")
 MEASURED = RESULTS / "seconds.json"
-LEAST_S = 1.0  # of a file that is named; any other counts by its tests
-OF_A_TEST_S = 0.02
+LEAST_S = 1.0  # of a file that is named
+OF_ANOTHER_S = 0.3
 
 
 def kept() -> dict[str, float]:
@@ -24,9 +23,9 @@ def kept() -> dict[str, float]:
     return dict(json.loads(KEPT.read_text()))
 
 
-def of_files(tests: Iterable[str], known: Mapping[str, float]) -> dict[str, float]:
-    """Seconds by file, given the file of each test."""
-    return {file: known.get(file, count * OF_A_TEST_S) for file, count in Counter(tests).items()}
+def of_files(files: Iterable[str], known: Mapping[str, float]) -> dict[str, float]:
+    """Seconds by file."""
+    return {file: known.get(file, OF_ANOTHER_S) for file in files}
 
 
 def remember(took: Mapping[str, float]) -> None:

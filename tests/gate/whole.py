@@ -99,8 +99,8 @@ class Work:
 
 def work_of(survey: Survey, done: Kept) -> tuple[list[Work], list[Work]]:
     """Light and heavy work that hasn't passed on this tree."""
-    known, tests = weights.kept(), {file: n for file, n in survey.light.items() if not done.has_passed(LIGHT, file)}
-    left = {file: done.seconds(LIGHT, file, known.get(file, n * weights.OF_A_TEST_S)) for file, n in tests.items()}
+    known = weights.of_files([file for file in survey.light if not done.has_passed(LIGHT, file)], weights.kept())
+    left = {file: done.seconds(LIGHT, file, seconds) for file, seconds in known.items()}
     shares = [sorted(share.files_of(left, number, SHARES)) for number in range(1, SHARES + 1)]
     light = [_work(LIGHT, number, files, left) for number, files in enumerate(shares, 1) if files]
     by_lane: dict[str, dict[str, float]] = {}

@@ -19,7 +19,7 @@ from tests.clients import Caller, browser, caller
 
 pytestmark = pytest.mark.django_db
 
-EXAMPLES = 100 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 20  # of each operation
+EXAMPLES = 100 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 12  # of each operation
 TEXTS = st.one_of(
     st.text(max_size=30),
     st.sampled_from(

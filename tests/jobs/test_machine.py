@@ -24,7 +24,7 @@ from tests import factories
 
 TABLES = 2
 PLACE = Path("/nowhere")
-EXAMPLES = 300 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 30  # of up to 50 steps
+EXAMPLES = 300 if os.environ.get("LEVEE_SOAK_SIZE") == "full" else 20  # of up to 50 steps
 steps = 0
 
 

@@ -80,6 +80,7 @@ def test_it_withdraws_what_nobody_decided_in_time(pipeline, sales):
     assert Job.objects.get(command="delete").state == "cancelled"
 
 
+@pytest.mark.dear
 def test_an_approval_that_comes_before_the_cancel_ends_it_as_the_delete_does(pipeline, anna, sales, worker, tmp_path):
     """The cancel itself waits here, until the delete has run."""
     os.mkfifo(tmp_path / "cancel")

@@ -413,7 +413,7 @@ def test_nothing_runs_without_its_approvals(no_wakes):
     """As many steps as promised; each example is a fresh set of people and requests."""
     while done < STEPS:
         machine = settings(
-            max_examples=20, stateful_step_count=100, deadline=None, database=None,
+            max_examples=11, stateful_step_count=100, deadline=None, database=None,
             phases=[Phase.generate], suppress_health_check=list(HealthCheck),
         )  # fmt: skip
         run_state_machine_as_test(Approvals, settings=machine)

@@ -297,8 +297,8 @@ HUGE = {
 
 # The rest of each kind, which takes seconds to read.
 DEAR = (
-    "half a million unknown actions", "half a million domains", "a million bad lines", "paths of 7 MB", "domains with texts of 7 MB",
-    "parsed statistics", "paths",
+    "half a million unknown actions", "half a million transactions", "half a million domains", "a million bad lines", "paths of 7 MB",
+    "transactions with names of 7 MB", "domains with texts of 7 MB", "parsed statistics", "paths", "transactions",
 )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def test_it_is_written_once(lake: Path) -> None:
     (lake / "mark").unlink()
 
 
+@pytest.mark.dear
 def test_a_half_written_lake_is_begun_again(tmp_path: Path) -> None:
     left = tmp_path / ".lake.partial" / "orders" / "left.parquet"
     left.parent.mkdir(parents=True)
@@ -56,6 +57,7 @@ def test_a_half_written_lake_is_begun_again(tmp_path: Path) -> None:
     assert not left.exists()
 
 
+@pytest.mark.dear
 def test_the_same_rows_are_written_everywhere(lake: Path, tmp_path: Path) -> None:
     again = sample_lake.write_lake(tmp_path)
     directories = [

@@ -110,6 +110,7 @@ def test_what_a_newcomer_deletes_can_be_undone(lake: Path, tmp_path: Path) -> No
         assert metadata.configuration["delta.deletedFileRetentionDuration"] == "interval 365 days", name
 
 
+@pytest.mark.dear
 def test_a_second_instance_writes_the_same_rows(lake: Path, tmp_path: Path) -> None:
     again = sample_lake.write_lake(tmp_path, NOW)
     for name in ("sales", "invoices"):
