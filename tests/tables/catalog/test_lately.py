@@ -295,7 +295,7 @@ def test_a_page_of_unapproved_commits_is_read_from_an_index(oldest_first: bool) 
     unapproved(delta())
     person = factories.person_with("viewer")
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
     with CaptureQueriesContext(connection) as asked:
         page = commits.awaiting_page(person, 1, oldest_first=oldest_first)
     (found,) = (query["sql"] for query in asked if "found_at" in query["sql"])
