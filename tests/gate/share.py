@@ -21,7 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     asked = config.getoption("--share")
     if asked:
         number, of = map(int, asked.split("/"))
-        files = [path.relative_to(config.rootpath).as_posix() for path in config.rootpath.rglob("tests/**/test_*.py")]
+        found = (config.rootpath / "tests").rglob("test_*.py")
+        files = [path.relative_to(config.rootpath).as_posix() for path in found]
         mine = files_of(weights.of_files(files, weights.kept()), number, of)
         config.pluginmanager.register(_Share({config.rootpath / file for file in mine}), "share")
 

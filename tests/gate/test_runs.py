@@ -138,6 +138,28 @@ def test_shares_have_every_file_once_and_take_as_long_as_each_other() -> None:
     assert shares == [share.files_of(dict(reversed(files.items())), number, 2) for number in (1, 2)]
 
 
+def test_a_share_loads_its_own_files_alone_and_counts_nobody_elses(tmp_path: Path) -> None:
+    """The packages that are installed beside have tests too."""
+    for name, text in {
+        "tests/test_a": PASSES,
+        "tests/test_b": "raise RuntimeError",
+        ".venv/tests/test_0": PASSES,
+    }.items():
+        file = tmp_path / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.gate.share"]
+    codes = [
+        subprocess.run(
+            [*command, "--share", f"{number}/2"], cwd=tmp_path, env=environment, capture_output=True
+        ).returncode
+        for number in (1, 2)
+    ]
+    assert codes == [pytest.ExitCode.OK, pytest.ExitCode.INTERRUPTED]
+
+
 def test_what_never_ran_is_told_however_many_failed_before(tmp_path: Path) -> None:
     """Unless the process was to stop after so many."""
     lines: list[dict[str, Any]] = [{"planned": [f"a::{n}" for n in range(8)]}]
