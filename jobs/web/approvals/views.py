@@ -74,7 +74,7 @@ def checks(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 def sample(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Some of the rows that a delete matches, read for this viewer; the audit log records each read."""
     job = job_for(person_of(request), job_id)
-    context = row_views.asked_now(lambda: sample_rows.ask_sample(Actor.of(request), job))
+    context = row_views.asked_now(job.table_id, lambda: sample_rows.ask_sample(Actor.of(request), job))
     return render(request, "jobs/reads/_rows.html", context)
 
 

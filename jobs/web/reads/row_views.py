@@ -40,8 +40,7 @@ def rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     actor = Actor.of(request)
     table = table_with_rows(actor, table_id)
     form = RowsForm(request.GET, _column_names(table))
-    asked = _asked_of(form, lambda: ask_rows(actor, table, form.given()))
-    asked["error"] = newest_version.beside(asked.get("error"), table.pk, "jobs:rows")
+    asked = _asked_of(form, table, lambda: ask_rows(actor, table, form.given()))
     return _page(request, table, "rows", form, asked)
 
 
@@ -55,7 +54,7 @@ def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         raise Http404
     readable_from = _readable_from(table)
     form = ChangesForm(request.GET or _newest(table, readable_from))
-    asked = asked_now(lambda: ask_changes(actor, table, form.given())) if form.is_valid() else {}
+    asked = asked_now(table.pk, lambda: ask_changes(actor, table, form.given())) if form.is_valid() else {}
     return _page(request, table, "changes", form, asked | {"readable_from": readable_from})
 
 
@@ -88,22 +87,22 @@ def _page(
     return render(request, f"jobs/reads/{tab}.html", context, status=400 if form.errors else 200)
 
 
-def asked_now(ask: Callable[[], Read]) -> dict[str, Any]:
+def asked_now(table_id: uuid.UUID | None, ask: Callable[[], Read]) -> dict[str, Any]:
     """The context from the read so far; the page shows an unreadable location beside what the catalog has."""
     try:
         return _context(ask())
     except Problem as problem:
         if problem.status >= 500 or isinstance(problem, PredicateRefused):
             raise
-        return {"error": refusal(problem)}
+        return {"error": newest_version.beside(refusal(problem), table_id, "jobs:rows")}
 
 
-def _asked_of(form: RowsForm, ask: Callable[[], Read]) -> dict[str, Any]:
+def _asked_of(form: RowsForm, table: Table, ask: Callable[[], Read]) -> dict[str, Any]:
     """As `asked_now`; shows a refused predicate at its field."""
     if not form.is_valid():
         return {}
     try:
-        return asked_now(ask)
+        return asked_now(table.pk, ask)
     except PredicateRefused as refused:
         form.add_error("predicate", refused.detail)
         return {}
