@@ -12,6 +12,7 @@ from typing import Any
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.listing import listed
 from jobs.streams.prediction.batch import of_batch, of_mode
 from jobs.streams.prediction.merging import merging
 from jobs.streams.prediction.new_columns import bad_names, creating, feature, new_layout, reserved
@@ -23,7 +24,6 @@ from jobs.streams.prediction.values import (
     Prediction,
     Target,
     TargetTable,
-    listed,
     tree_of,
 )
 from jobs.streams.steps import after_steps

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.errors import Refusal
+from jobs.domain.listing import listed
 from jobs.streams.prediction.casts import Difference, differences, of_type
 from jobs.streams.prediction.new_columns import bad_names, feature, reserved
-from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable, listed
+from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, walk
 
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from jobs.commands.stream_round.rules import Definition
 from jobs.domain.errors import Refusal
-from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, listed, uses
+from jobs.domain.listing import listed
+from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")

@@ -103,8 +103,3 @@ def holds(kind: Type, name: str) -> bool:
 
 def uses(struct: Struct, name: str) -> bool:
     return any(holds(column.type, name) for _, column in walk(struct))
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest

@@ -11,9 +11,9 @@ from typing import Any
 
 from jobs.commands.convert.rules import FOOTER_SCHEMA, readable, type_text
 from jobs.domain.errors import Refusal
+from jobs.domain.listing import listed
 from jobs.domain.results import FooterDifference
 
-NAMED_COLUMNS = 20
 NAMED_KINDS = 5
 # Types that a file holds as another one: Spark's own text is then the better description.
 _STORED_AS: Mapping[str, frozenset[str]] = {
@@ -69,19 +69,13 @@ def _where(each: FooterDifference) -> str:
 def _what(each: FooterDifference) -> str:
     parts = []
     if each.only_in_file:
-        parts.append(f"it leaves out {_listed(each.only_in_file)}, which the table would not have")
+        parts.append(f"it leaves out {listed(each.only_in_file)}, which the table would not have")
     if each.only_in_text:
-        parts.append(f"it names {_listed(each.only_in_text)}, which the file lacks and the table would have as NULL")
+        parts.append(f"it names {listed(each.only_in_text)}, which the file lacks and the table would have as NULL")
     if each.types:
         texts = [f"{path} {ours} where the file holds {theirs}" for path, ours, theirs in each.types]
-        parts.append(f"it calls {_listed(texts)}")
+        parts.append(f"it calls {listed(texts)}")
     return "; ".join(parts)
-
-
-def _listed(names: Collection[str]) -> str:
-    more = len(names) - NAMED_COLUMNS
-    text = ", ".join(list(names)[:NAMED_COLUMNS])
-    return f"{text} and {more:,} more" if more > 0 else text
 
 
 Compared = Iterator[tuple[str, str | None, str | None]]

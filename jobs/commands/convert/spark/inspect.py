@@ -23,6 +23,7 @@ from jobs.commands.convert.spark.schemas import (
 )
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.listing import listed
 from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
 from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage
@@ -296,9 +297,8 @@ def unreadable_refusals(path: str, footers: Footers) -> list[Refusal]:
 def _columns_of(each: Unreadable) -> str:
     if not each.columns:
         return "the schema"
-    texts = [f"{name} ({kind})" for name, kind in each.columns[:COLUMNS_NAMED]]
-    more = len(each.columns) - COLUMNS_NAMED
-    return f"the column{'s' if len(each.columns) > 1 else ''} {', '.join(texts)}{f' and {more:,} more' if more > 0 else ''}"
+    texts = [f"{name} ({kind})" for name, kind in each.columns]
+    return f"the column{'s' if len(texts) > 1 else ''} {listed(texts, COLUMNS_NAMED)}"
 
 
 def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:

@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from jobs.domain.errors import Refusal
 from jobs.domain.footer_times import INT96, OldTimes, day_text
+from jobs.domain.listing import listed
 from jobs.domain.results import Note
 from jobs.engine.walk import Findings
 
@@ -64,9 +65,7 @@ def _columns(findings: Findings, *, is_int96: bool) -> list[Column]:
 
 
 def _listed(columns: list[Column]) -> str:
-    more = len(columns) - NAMED
-    texts = [f"{path} ({kind}{_age(kind, times)}, {_files(times)})" for path, kind, times in columns[:NAMED]]
-    return ", ".join(texts) + (f" and {more:,} more columns" if more > 0 else "")
+    return listed([f"{path} ({kind}{_age(kind, times)}, {_files(times)})" for path, kind, times in columns], NAMED)
 
 
 def _age(kind: str, times: OldTimes) -> str:
