@@ -31,7 +31,10 @@ SIZES = ("LEVEE_BENCH_", "LEVEE_SOAK_")  # said to the tests themselves, not to 
 START_S = 15
 STOP_S = 7.5
 # Nothing here outlives the run: durability would only cost time. Only tests may do this; a start refuses it.
-QUICK = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=100", "shared_buffers=64MB")
+# Nor is anything analyzed on the way: what the planner believes of a table, and with it a plan, would hang on the moment.
+QUICK = (
+    "fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off", "max_connections=100", "shared_buffers=64MB",
+)  # fmt: skip
 
 
 def prepare_environment() -> Home:

@@ -57,13 +57,11 @@ def test_every_place_shows_the_same_commits(table: Table, admin: Actor) -> None:
 
 
 def by_its_only_index(name: str, found: QuerySet[Commit]) -> str:
-    """The plan of a query on an empty copy of the commits' table with this index alone: which of several the planner takes hangs on
-    what was counted in the table when, and only an index that holds all that's asked for can serve at all."""
+    """The plan of a query on an empty copy of the commits' table, found before the real one, with this index alone: which of several
+    the planner takes hangs on what was counted in the table when, and only an index that holds all that's asked for can serve at all."""
     (index,) = (each for each in Commit._meta.indexes if each.name == name)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TEMP TABLE tables_commit (LIKE public.tables_commit) ON COMMIT DROP"
-        )  # found before the real one
+        cursor.execute("CREATE TEMP TABLE tables_commit (LIKE public.tables_commit) ON COMMIT DROP")
     with connection.schema_editor() as editor:
         editor.add_index(Commit, index)
     with connection.cursor() as cursor:
