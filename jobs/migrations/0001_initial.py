@@ -146,6 +146,128 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-requested_at", "-id"],
+                "indexes": [
+                    models.Index(fields=["state", "queued_at"], name="job_state_queued"),
+                    models.Index(fields=["location", "claimed_at"], name="job_location_claimed"),
+                    models.Index(fields=["-requested_at", "-id"], name="job_newest"),
+                    models.Index(fields=["table", "-requested_at"], name="job_table_newest"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "previewing",
+                                    "awaiting_approval",
+                                    "queued",
+                                    "running",
+                                    "cancelling",
+                                    "reconciling",
+                                    "succeeded",
+                                    "failed",
+                                    "cancelled",
+                                    "rejected",
+                                    "withdrawn",
+                                    "expired",
+                                    "stale",
+                                ],
+                            )
+                        ),
+                        name="job_state_known",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("reason", ""), _negated=True), name="job_reason_given"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("finished_at__isnull", False),
+                                (
+                                    "state__in",
+                                    ["cancelled", "expired", "failed", "rejected", "stale", "succeeded", "withdrawn"],
+                                ),
+                            ),
+                            models.Q(
+                                ("finished_at", None),
+                                (
+                                    "state__in",
+                                    [
+                                        "awaiting_approval",
+                                        "cancelling",
+                                        "previewing",
+                                        "queued",
+                                        "reconciling",
+                                        "running",
+                                    ],
+                                ),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="job_ended_has_end",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
+                            ),
+                            ("lease_until", None),
+                            _connector="OR",
+                        ),
+                        name="job_ended_holds_no_lease",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["cancelling", "reconciling", "running"]), _negated=True),
+                            models.Q(("attempt__gte", 1), ("token__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="job_claimed_has_attempt",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["previewing", "failed", "withdrawn", "cancelled", "expired", "succeeded"]),
+                            ("digest__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="job_queued_has_digest",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "succeeded"), _negated=True), ("result__isnull", False), _connector="OR"
+                        ),
+                        name="job_success_has_result",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True), ("error__isnull", False), _connector="OR"
+                        ),
+                        name="job_failure_has_error",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("no_op", False), ("version", None), _connector="OR"),
+                        name="job_no_op_commits_nothing",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["cancelling", "reconciling", "running"])),
+                        fields=("location",),
+                        name="job_one_running_per_location",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
+                            )
+                        ),
+                        fields=("location", "command", "parameters_sha256"),
+                        name="job_already_open",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("idempotency_key__isnull", False)),
+                        fields=("requested_by", "idempotency_key"),
+                        name="job_idempotency",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -174,6 +296,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["claimed_at"],
+                "indexes": [
+                    models.Index(fields=["job", "claimed_at"], name="attempt_job"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -197,6 +322,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["job", "id"], name="job_event_order"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -214,6 +342,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
+                "indexes": [
+                    models.Index(fields=["attempt", "id"], name="log_line_order"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -258,6 +389,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["queue", "state", "asked_at"], name="read_waiting"),
+                    models.Index(fields=["person", "question_sha256", "-asked_at"], name="read_same"),
+                ]
+            },
         ),
         migrations.CreateModel(
             name="TableLease",
@@ -273,183 +410,5 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["state", "queued_at"], name="job_state_queued"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["location", "claimed_at"], name="job_location_claimed"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["-requested_at", "-id"], name="job_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(fields=["table", "-requested_at"], name="job_table_newest"),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "previewing",
-                            "awaiting_approval",
-                            "queued",
-                            "running",
-                            "cancelling",
-                            "reconciling",
-                            "succeeded",
-                            "failed",
-                            "cancelled",
-                            "rejected",
-                            "withdrawn",
-                            "expired",
-                            "stale",
-                        ],
-                    )
-                ),
-                name="job_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="job_reason_given"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(
-                        ("finished_at__isnull", False),
-                        (
-                            "state__in",
-                            ["cancelled", "expired", "failed", "rejected", "stale", "succeeded", "withdrawn"],
-                        ),
-                    ),
-                    models.Q(
-                        ("finished_at", None),
-                        (
-                            "state__in",
-                            ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
-                        ),
-                    ),
-                    _connector="OR",
-                ),
-                name="job_ended_has_end",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"],
-                    ),
-                    ("lease_until", None),
-                    _connector="OR",
-                ),
-                name="job_ended_holds_no_lease",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["cancelling", "reconciling", "running"]), _negated=True),
-                    models.Q(("attempt__gte", 1), ("token__isnull", False)),
-                    _connector="OR",
-                ),
-                name="job_claimed_has_attempt",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["previewing", "failed", "withdrawn", "cancelled", "expired", "succeeded"]),
-                    ("digest__isnull", False),
-                    _connector="OR",
-                ),
-                name="job_queued_has_digest",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "succeeded"), _negated=True), ("result__isnull", False), _connector="OR"
-                ),
-                name="job_success_has_result",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "failed"), _negated=True), ("error__isnull", False), _connector="OR"
-                ),
-                name="job_failure_has_error",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("no_op", False), ("version", None), _connector="OR"),
-                name="job_no_op_commits_nothing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state__in", ["cancelling", "reconciling", "running"])),
-                fields=("location",),
-                name="job_one_running_per_location",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(
-                    ("state__in", ["awaiting_approval", "cancelling", "previewing", "queued", "reconciling", "running"])
-                ),
-                fields=("location", "command", "parameters_sha256"),
-                name="job_already_open",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("idempotency_key__isnull", False)),
-                fields=("requested_by", "idempotency_key"),
-                name="job_idempotency",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="attempt",
-            index=models.Index(fields=["job", "claimed_at"], name="attempt_job"),
-        ),
-        migrations.AddIndex(
-            model_name="jobevent",
-            index=models.Index(fields=["job", "id"], name="job_event_order"),
-        ),
-        migrations.AddIndex(
-            model_name="logline",
-            index=models.Index(fields=["attempt", "id"], name="log_line_order"),
-        ),
-        migrations.AddIndex(
-            model_name="read",
-            index=models.Index(fields=["queue", "state", "asked_at"], name="read_waiting"),
-        ),
-        migrations.AddIndex(
-            model_name="read",
-            index=models.Index(fields=["person", "question_sha256", "-asked_at"], name="read_same"),
         ),
     ]

@@ -75,6 +75,35 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "indexes": [
+                    models.Index(fields=["state", "next_round_at"], name="stream_due"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("removed_at", None)), fields=("name",), name="stream_name_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["stopped", "running", "stopping", "failed"])),
+                        name="stream_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="stream_reason_given"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("interval_seconds", None), ("interval_seconds__gte", 10), _connector="OR"),
+                        name="stream_interval",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "failed"), _negated=True), ("error__isnull", False), _connector="OR"
+                        ),
+                        name="stream_failure_has_error",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("removed_at", None), ("state__in", ["stopped", "failed"]), _connector="OR"),
+                        name="stream_removed_is_still",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -100,6 +129,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-id"],
+                "indexes": [
+                    models.Index(fields=["at"], name="stream_batch_at"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("output_mode__in", ["append", "complete"])), name="stream_batch_mode"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -204,45 +241,6 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.CASCADE, related_name="round_set", to="jobs.stream"
             ),
         ),
-        migrations.AddIndex(
-            model_name="stream",
-            index=models.Index(fields=["state", "next_round_at"], name="stream_due"),
-        ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("removed_at", None)), fields=("name",), name="stream_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["stopped", "running", "stopping", "failed"])),
-                name="stream_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="stream_reason_given"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("interval_seconds", None), ("interval_seconds__gte", 10), _connector="OR"),
-                name="stream_interval",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "failed"), _negated=True), ("error__isnull", False), _connector="OR"
-                ),
-                name="stream_failure_has_error",
-            ),
-        ),
         migrations.AddConstraint(
             model_name="stream",
             constraint=models.CheckConstraint(
@@ -254,31 +252,14 @@ class Migration(migrations.Migration):
                 name="stream_runs_for_someone",
             ),
         ),
-        migrations.AddConstraint(
-            model_name="stream",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("removed_at", None), ("state__in", ["stopped", "failed"]), _connector="OR"),
-                name="stream_removed_is_still",
-            ),
-        ),
         migrations.AddIndex(
             model_name="streambatch",
             index=models.Index(fields=["stream", "-id"], name="stream_batch_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="streambatch",
-            index=models.Index(fields=["at"], name="stream_batch_at"),
         ),
         migrations.AddConstraint(
             model_name="streambatch",
             constraint=models.UniqueConstraint(
                 fields=("stream", "query_id", "batch_id", "job"), name="stream_batch_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="streambatch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("output_mode__in", ["append", "complete"])), name="stream_batch_mode"
             ),
         ),
         migrations.AddIndex(

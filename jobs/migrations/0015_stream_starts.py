@@ -32,9 +32,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="streamstart",
-            constraint=models.UniqueConstraint(fields=("person", "idempotency_key"), name="stream_start_idempotency"),
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("person", "idempotency_key"), name="stream_start_idempotency"),
+                ]
+            },
         ),
     ]

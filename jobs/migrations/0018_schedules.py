@@ -257,6 +257,38 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "indexes": [
+                    models.Index(fields=["state", "next_due_at"], name="schedule_due"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("removed_at", None)), fields=("name",), name="schedule_name_once"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("idempotency_key__isnull", False)),
+                        fields=("created_by", "idempotency_key"),
+                        name="schedule_idempotency",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["awaiting_approval", "active", "paused", "stopped"])),
+                        name="schedule_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True), name="schedule_reason_given"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("max_minutes", None), ("max_minutes__lte", models.F("window_minutes")), _connector="OR"
+                        ),
+                        name="schedule_bound_in_window",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("next_due_at", None), models.Q(("removed_at", None), ("state", "active")), _connector="OR"
+                        ),
+                        name="schedule_due_while_active",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -296,6 +328,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["decided_at"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("voided_at", None)),
+                        fields=("schedule", "person", "digest"),
+                        name="schedule_decision_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("decision__in", ["approve", "reject"])), name="schedule_decision_known"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -341,84 +383,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-id"],
+                "indexes": [
+                    models.Index(fields=["schedule", "-id"], name="schedule_run_newest"),
+                    models.Index(fields=["due_at"], name="schedule_run_due"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("outcome", "")), fields=("schedule",), name="schedule_one_open_run"
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="schedule",
-            index=models.Index(fields=["state", "next_due_at"], name="schedule_due"),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("removed_at", None)), fields=("name",), name="schedule_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("idempotency_key__isnull", False)),
-                fields=("created_by", "idempotency_key"),
-                name="schedule_idempotency",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["awaiting_approval", "active", "paused", "stopped"])),
-                name="schedule_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="schedule_reason_given"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("max_minutes", None), ("max_minutes__lte", models.F("window_minutes")), _connector="OR"
-                ),
-                name="schedule_bound_in_window",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="schedule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("next_due_at", None), models.Q(("removed_at", None), ("state", "active")), _connector="OR"
-                ),
-                name="schedule_due_while_active",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="scheduledecision",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("voided_at", None)),
-                fields=("schedule", "person", "digest"),
-                name="schedule_decision_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="scheduledecision",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("decision__in", ["approve", "reject"])), name="schedule_decision_known"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="schedulerun",
-            index=models.Index(fields=["schedule", "-id"], name="schedule_run_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="schedulerun",
-            index=models.Index(fields=["due_at"], name="schedule_run_due"),
-        ),
-        migrations.AddConstraint(
-            model_name="schedulerun",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("outcome", "")), fields=("schedule",), name="schedule_one_open_run"
-            ),
         ),
         migrations.RunSQL(CREATE, DROP),
     ]

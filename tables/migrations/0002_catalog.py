@@ -263,6 +263,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("table", "number"), name="incarnation_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -324,6 +327,39 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-incarnation", "-version"],
+                "indexes": [
+                    models.Index(fields=["table", "incarnation", "operation", "-version"], name="commit_by_operation"),
+                    models.Index(fields=["table", "incarnation", "-committed_at"], name="commit_by_time"),
+                    models.Index(condition=models.Q(("job__isnull", False)), fields=["job"], name="commit_by_job"),
+                    models.Index(
+                        condition=models.Q(
+                            ("schema__isnull", False),
+                            ("properties__isnull", False),
+                            ("protocol__isnull", False),
+                            _connector="OR",
+                        ),
+                        fields=["table", "incarnation", "-version"],
+                        name="commit_with_metadata",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            (
+                                "operation__in",
+                                (
+                                    "DELETE",
+                                    "TRUNCATE",
+                                    "RESTORE",
+                                    "CREATE OR REPLACE TABLE",
+                                    "REPLACE TABLE",
+                                    "UPDATE",
+                                    "MERGE",
+                                ),
+                            )
+                        ),
+                        fields=["-committed_at"],
+                        name="commit_destructive",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -407,55 +443,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="table",
             index=django.contrib.postgres.indexes.GinIndex(fields=["health_codes"], name="table_health"),
-        ),
-        migrations.AddConstraint(
-            model_name="incarnation",
-            constraint=models.UniqueConstraint(fields=("table", "number"), name="incarnation_once"),
-        ),
-        migrations.AddIndex(
-            model_name="commit",
-            index=models.Index(fields=["table", "incarnation", "operation", "-version"], name="commit_by_operation"),
-        ),
-        migrations.AddIndex(
-            model_name="commit",
-            index=models.Index(fields=["table", "incarnation", "-committed_at"], name="commit_by_time"),
-        ),
-        migrations.AddIndex(
-            model_name="commit",
-            index=models.Index(condition=models.Q(("job__isnull", False)), fields=["job"], name="commit_by_job"),
-        ),
-        migrations.AddIndex(
-            model_name="commit",
-            index=models.Index(
-                condition=models.Q(
-                    ("schema__isnull", False),
-                    ("properties__isnull", False),
-                    ("protocol__isnull", False),
-                    _connector="OR",
-                ),
-                fields=["table", "incarnation", "-version"],
-                name="commit_with_metadata",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="commit",
-            index=models.Index(
-                condition=models.Q(
-                    (
-                        "operation__in",
-                        (
-                            "DELETE",
-                            "TRUNCATE",
-                            "RESTORE",
-                            "CREATE OR REPLACE TABLE",
-                            "REPLACE TABLE",
-                            "UPDATE",
-                            "MERGE",
-                        ),
-                    )
-                ),
-                fields=["-committed_at"],
-                name="commit_destructive",
-            ),
         ),
     ]

@@ -30,6 +30,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-requested_at", "-id"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "total__gte",
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("added"), "+", models.F("refused")
+                                ),
+                            )
+                        ),
+                        name="addition_counts",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -108,18 +121,6 @@ class Migration(migrations.Migration):
             model_name="addition",
             constraint=models.UniqueConstraint(
                 condition=models.Q(("ended_at__isnull", True)), fields=("root",), name="addition_open_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="addition",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "total__gte",
-                        django.db.models.expressions.CombinedExpression(models.F("added"), "+", models.F("refused")),
-                    )
-                ),
-                name="addition_counts",
             ),
         ),
     ]
