@@ -21,10 +21,11 @@ from tables.deltalog.read.actions import (
 from tables.deltalog.read.fields import from_millis
 from tables.deltalog.read.file_sums import FileSums, Removal
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.parsing import typed_actions
+from tables.deltalog.read.parsing import commit_actions
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Chunks, Entry
 from tables.deltalog.read.times import Clock
+from tables.deltalog.read.usual_adds import BareAdds
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,16 @@ class Tally:
         self.sums = FileSums()
         self.data_change = False
 
-    def take(self, action: Action) -> None:
+    def take(self, action: Action | BareAdds) -> None:
         _TAKERS.get(type(action), _ignore)(self, action)
 
     def _add(self, action: AddFile) -> None:
         self.sums.add(action)
         self.data_change = self.data_change or bool(action.data_change)
+
+    def _bare(self, adds: BareAdds) -> None:
+        self.sums.add_bare(adds)
+        self.data_change = self.data_change or adds.data_changes > 0
 
     def _remove(self, action: RemoveFile) -> None:
         self.data_change = self.data_change or bool(action.data_change)
@@ -193,12 +198,13 @@ class Tally:
         )
 
 
-def _ignore(tally: Tally, action: Action) -> None:
+def _ignore(tally: Tally, action: object) -> None:
     """Sidecars and checkpoint metadata have no place in a commit; files of the change feed hold no rows of the table."""
 
 
 _TAKERS: dict[type, Callable[[Tally, object], None]] = {  # one look-up per action instead of a chain of comparisons
     AddFile: Tally._add,  # type: ignore[dict-item]
+    BareAdds: Tally._bare,  # type: ignore[dict-item]
     RemoveFile: Tally._remove,  # type: ignore[dict-item]
     CommitInfo: Tally._info,  # type: ignore[dict-item]
     Metadata: Tally._metadata,  # type: ignore[dict-item]
@@ -214,7 +220,7 @@ def read_commit(
     version: int,
     entry: Entry,
     clock: Clock,
-    sink: Callable[[Action], None] | None = None,
+    sink: Callable[[Action | BareAdds], None] | None = None,
     rows_of: RowsOf = rows_unknown,
 ) -> Commit:
     """Reads one commit's file once, line by line; every action also goes to `sink`, after it was counted.
@@ -223,7 +229,7 @@ def read_commit(
     """
     problems = Problems(limit=20)
     tally, empty = Tally(entry.name, problems, rows_of), True
-    for action in typed_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
+    for action in commit_actions(storage, f"{LOG}/{entry.name}", entry.size, entry.name, problems):
         empty = False
         tally.take(action)
         if sink is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tables.deltalog.read.actions import AddFile, RemoveFile
+from tables.deltalog.read.usual_adds import BareAdds
 
 
 class Removal(StrEnum):
@@ -49,6 +50,15 @@ class FileSums:
         if action.data_change is not False:
             self.changed_added += 1
             self.changed_rows_added = _plus(self.changed_rows_added, rows)
+
+    def add_bare(self, adds: BareAdds) -> None:
+        """Counts added files of which nothing tells the rows."""
+        self.added += len(adds)
+        self.added_bytes = _plus(self.added_bytes, sum(adds.sizes))
+        self.rows_added = None
+        if adds.data_changes:
+            self.changed_added += adds.data_changes
+            self.changed_rows_added = None
 
     def remove(self, action: RemoveFile, rows: int | None) -> None:
         """Counts a removed file that had so many rows."""

@@ -27,16 +27,26 @@ _scan: Callable[[str, int], tuple[Any, int]] = make_scanner(_DECODER)  # type: i
 
 def read_lines(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank. What can't be read becomes a problem of `file`; the rest goes on."""
+    for first, block in read_blocks(storage, path, size, file, problems):
+        for number, line in enumerate(block.split(b"\n"), first):
+            if line and not line.isspace():
+                yield number, line
+
+
+def read_blocks(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[tuple[int, bytes]]:
+    """Whole lines, many together, with the number of the first; the last one's end is left out. Problems as with `read_lines`."""
     number, rest, dropping = 1, b"", False
     try:
         for chunk in storage.chunks(path, size):
-            *whole, last = chunk.split(b"\n")
-            for line in whole:
-                if dropping:
-                    _too_long(number, file, problems)
-                elif rest or (line and not line.isspace()):
-                    yield number, rest + line if rest else line
-                number, rest, dropping = number + 1, b"", False
+            block, end, last = chunk.rpartition(b"\n")
+            if end and dropping:
+                _too_long(number, file, problems)
+                _, end, block = block.partition(b"\n")
+                number, dropping = number + 1, False
+            if end:
+                yield number, rest + block if rest else block
+                number += block.count(b"\n") + 1
+                rest = b""
             if not dropping:
                 rest = rest + last if rest else last
                 dropping = len(rest) > MAX_LINE

@@ -22,16 +22,37 @@ from tables.deltalog.read.actions import (
     UnknownAction,
 )
 from tables.deltalog.read.fields import Fields, as_text
-from tables.deltalog.read.lines import actions_in, parse_json, read_lines
+from tables.deltalog.read.lines import actions_in, parse_json, read_blocks
 from tables.deltalog.read.paths import check_path, is_plain
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.storage import Chunks
-from tables.deltalog.read.usual_adds import usual_add
+from tables.deltalog.read.usual_adds import BareAdds, bare_adds, usual_add
 
 
 def typed_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[Action]:
     """A file's actions, typed, in order. What can't be read, or lacks what it can't be without, becomes a problem of `file`."""
-    for number, line in read_lines(storage, path, size, file, problems):
+    for number, block in read_blocks(storage, path, size, file, problems):
+        yield from _in_lines(number, block, file, problems)
+
+
+def commit_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[Action | BareAdds]:
+    """As `typed_actions`, but adds without statistics come together where there are many."""
+    for number, block in read_blocks(storage, path, size, file, problems):
+        parts = bare_adds(block)
+        if parts is None:
+            yield from _in_lines(number, block, file, problems)
+            continue
+        before, adds, after = parts
+        yield from _in_lines(number, before, file, problems)
+        yield adds
+        if after:
+            yield from _in_lines(number + block.count(b"\n") - after.count(b"\n"), after, file, problems)
+
+
+def _in_lines(first: int, block: bytes, file: str, problems: Problems) -> Iterator[Action]:
+    for number, line in enumerate(block.split(b"\n"), first):
+        if not line or line.isspace():
+            continue
         usual = usual_add(line)
         if usual is not None:
             yield usual

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.commits import RowsOf
 from tables.deltalog.read.file_sums import FileSums
+from tables.deltalog.read.usual_adds import BareAdds
 from tables.deltalog.state.livefiles import file_key, keys
 from tables.deltalog.state.tail import Tail, vector_id
 
@@ -26,14 +27,19 @@ class RemovedRows:
         self._awaited: dict[str, tuple[FileSums, bool]] = {}
         self._sums: dict[int, FileSums] = {}
 
-    def note(self, action: Action) -> None:
+    def note(self, action: Action | BareAdds) -> None:
         """Remembers the files of a commit that is read for the history alone."""
         if type(action) is AddFile:
-            key = _key(action)
-            if len(self._earlier) < MOST_EARLIER or key in self._earlier:
-                self._earlier[key] = action.rows
+            self._note(_key(action), action.rows)
+        elif type(action) is BareAdds:
+            for path in action.paths:
+                self._note(file_key(path, None), None)
         elif type(action) is RemoveFile:
             self._earlier.pop(_key(action), None)
+
+    def _note(self, key: str, rows: int | None) -> None:
+        if len(self._earlier) < MOST_EARLIER or key in self._earlier:
+            self._earlier[key] = rows
 
     def of_earlier(self, action: RemoveFile, sums: FileSums) -> None:
         """Counts a file that such a commit removed."""

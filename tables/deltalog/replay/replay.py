@@ -17,6 +17,7 @@ from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.commits import RowsOf, rows_unknown
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Entry
+from tables.deltalog.read.usual_adds import BareAdds
 from tables.deltalog.replay.removed_rows import RemovedRows
 from tables.deltalog.state.livefiles import parted, shape
 from tables.deltalog.state.mending import Broken
@@ -52,9 +53,9 @@ class Replay:
         self._tail = Tail(spill, over_base=base.version >= 0) if spill else None
         self.removed_rows = RemovedRows()
 
-    def take(self, action: Action) -> None:
+    def take(self, action: Action | BareAdds) -> None:
         kind = type(action)
-        if kind is AddFile or kind is RemoveFile:
+        if kind is AddFile or kind is RemoveFile or isinstance(action, BareAdds):
             if self._tail is not None:
                 self._tail.take(action)
         else:

@@ -45,6 +45,7 @@ RAW = pa.schema([*_PLAIN, (VALUES, pa.map_(pa.string(), pa.string()))])
 
 _LONG_KEY = 512
 _VARIES = r"^/|:|//|\./|%[0-9A-F]?[a-f]"  # as `paths.may_vary`, but for escapes that are canonical already
+_MARKS = (b":", b"//", b"./", b"%")
 
 
 def live_schema(partition_columns: Sequence[str]) -> pa.Schema:
@@ -93,16 +94,31 @@ def _whole_keys(batch: pa.RecordBatch) -> pa.Array:
 
 def canonical_paths(paths: pa.Array) -> pa.Array:
     """`paths.canonical` of each; all but those few that may vary are left as they are."""
+    if is_without(paths, _MARKS):
+        return paths
     vary = pc.match_substring_regex(paths, _VARIES)
     if not pc.any(vary).as_py():
         return paths
     return pc.replace_with_mask(paths, vary, pa.array(map(canonical, paths.filter(vary).to_pylist()), pa.string()))
 
 
+def is_without(paths: pa.Array, marks: Sequence[bytes]) -> bool:
+    """Whether no path begins with a slash or holds one of the marks, told at once: an expression looks at each. False may be wrong."""
+    content = paths.buffers()[2]
+    text = b"" if content is None else content.to_pybytes()
+    return not any(mark in text for mark in marks) and not pc.any(pc.starts_with(paths, "/")).as_py()
+
+
 def file_key(path: str, vector_id: str | None) -> str:
     path = canonical(path)
     key = path if vector_id is None else f"{path}\x00{vector_id}"
     return key if len(key) <= _LONG_KEY // 4 else _short(key)
+
+
+def file_keys(paths: Sequence[str]) -> Sequence[str]:
+    """`file_key` of files without a deletion vector whose paths can be written in one way only."""
+    longest = max(map(len, paths), default=0)
+    return paths if longest <= _LONG_KEY // 4 else [_short(path) for path in paths]
 
 
 def _short(key: str) -> str:
@@ -116,6 +132,8 @@ def parted(batch: pa.RecordBatch, touched: pa.Array | None) -> tuple[pa.RecordBa
     if touched is None or len(touched) == 0:
         return batch, batch.slice(0, 0)
     gone = pc.is_in(keys(batch), value_set=touched)
+    if not pc.any(gone).as_py():
+        return batch, batch.slice(0, 0)
     return cast(pa.RecordBatch, batch.filter(pc.invert(gone))), cast(pa.RecordBatch, batch.filter(gone))
 
 
@@ -129,8 +147,8 @@ def sum_of(table: pa.Table, name: str) -> int | None:
 
 def deleted_rows(table: pa.Table) -> int | None:
     """Rows that deletion vectors hide, None when a vector doesn't say."""
-    total = 0
-    for chunk in table.column("deletion_vector").chunks:
+    total, vectors = 0, table.column("deletion_vector")
+    for chunk in vectors.chunks if vectors.null_count < len(vectors) else ():
         present = chunk.drop_null()
         cardinality: Any = pc.struct_field(present, "cardinality")
         if cardinality.null_count:
