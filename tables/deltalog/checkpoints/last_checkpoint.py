@@ -16,9 +16,8 @@ LARGEST = 1 << 20
 _CHECKPOINTS = (Kind.CLASSIC, Kind.MULTIPART, Kind.V2)
 
 
-def check_last_checkpoint(storage: Storage, problems: Problems) -> None:
+def check_last_checkpoint(storage: Storage, entry: Entry | None, problems: Problems) -> None:
     """Says when the file can't be read or names a checkpoint that is not there. A log without the file is a whole one."""
-    entry = storage.entry(f"{LOG}/{LAST_CHECKPOINT}")
     if entry is None:
         return
     value = _read(storage, entry, problems)

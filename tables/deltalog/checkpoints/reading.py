@@ -6,14 +6,14 @@ Two passes: the small actions first, since they name the partition columns and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tables.deltalog.checkpoints.batches import small_batches, text_columns
-from tables.deltalog.checkpoints.rows import add_rows
+from tables.deltalog.checkpoints.parquet_file import ParquetFile
+from tables.deltalog.checkpoints.rows import Adds, add_rows, grouped
 from tables.deltalog.checkpoints.thrift import Malformed
 from tables.deltalog.read.actions import Action, AddFile, CheckpointMetadata, Sidecar
 from tables.deltalog.read.filenames import LOG, SIDECARS
@@ -28,6 +28,8 @@ from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
 _REMOVE_LEAVES = frozenset(("path", "deletionTimestamp", "size", "deletionVector"))
 _OPENING = ("protocol", "metaData")
 _SMALL = ("metaData", "protocol", "txn", "domainMetadata", "sidecar", "checkpointMetadata")
+_HELD = 16 << 20  # bytes of files that are held from the first pass to the second
+_FOLDER = SIDECARS.removeprefix(f"{LOG}/") + "/"
 
 
 class CheckpointError(Exception):
@@ -49,6 +51,7 @@ class CheckpointReader:
         self._storage = storage
         self._problems = problems
         self._sidecars: list[Sidecar] = []
+        self._held: dict[str, ParquetFile] = {}
 
     def small_actions(self) -> Iterator[Action]:
         """Everything but files: protocol, metadata, transactions, domains. Notes the sidecars for `files`."""
@@ -94,38 +97,51 @@ class CheckpointReader:
 
     def _parquet_values(self, entry: Entry, kinds: tuple[str, ...] = _SMALL) -> Iterator[tuple[str, dict[str, Any]]]:
         path = f"{LOG}/{entry.name}"
-        metadata, columns = self._footer(path)
-        wanted = [name for name in kinds if name in columns]
-        for batch in self._batches(path, metadata, wanted):
+        file = self._parquet(path)
+        wanted = [name for name in kinds if name in file.columns]
+        for batch in _batches(path, file, wanted):
             for name in wanted:
                 with _sound(path):
-                    values = batch.column(name).drop_null().to_pylist(maps_as_pydicts="lossy")
+                    values = _values(batch.column(name))
                 for value in values:
                     yield name, value
 
     def column(self, path: str, lowered: str) -> Iterator[Any]:
         """The values that aren't null of a parquet file's columns of this name, which is in lower case, in whatever case they have it."""
-        metadata, columns = self._footer(path)
-        for batch in self._batches(path, metadata, [name for name in columns if name.lower() == lowered]):
+        file = self._parquet(path)
+        for batch in _batches(path, file, [name for name in file.columns if name.lower() == lowered]):
             for column in batch.columns:
                 with _sound(path):
-                    values = column.drop_null().to_pylist(maps_as_pydicts="lossy")
+                    values = _values(column)
                 yield from values
-
-    def _footer(self, path: str) -> tuple[pq.FileMetaData, dict[str, pa.DataType]]:
-        with self._parquet(path) as file, _sound(path):
-            return file.metadata, {field.name: field.type for field in file.schema_arrow}
 
     def files(self) -> Iterator[pa.RecordBatch]:
         """The checkpoint's live files as RAW batches."""
         for entry in self.checkpoint.files:
             if entry.name.endswith(".json"):
                 yield from self._json_files(entry)
-            else:
-                yield from self._parquet_files(f"{LOG}/{entry.name}", entry.name)
-        for sidecar in self._sidecars:
-            name = self._sidecar_name(sidecar)
-            yield from self._parquet_files(f"{SIDECARS}/{name}", f"_sidecars/{name}")
+        for parts in grouped(self._parquet_adds()):
+            yield from self._rows(parts)
+
+    def _parquet_adds(self) -> Iterator[Adds]:
+        names = [entry.name for entry in self.checkpoint.files if not entry.name.endswith(".json")]
+        names += [f"{_FOLDER}{self._sidecar_name(sidecar)}" for sidecar in self._sidecars]
+        for name in names:
+            yield from self._adds_in(f"{LOG}/{name}", name)
+
+    def _rows(self, parts: list[Adds]) -> Iterator[pa.RecordBatch]:
+        """RAW rows, of many files at once where nothing is to be said of them: each costs as much as thousands of rows."""
+        if len(parts) > 1:
+            problems = Problems()
+            with suppress(CheckpointError), _sound(""):
+                rows = add_rows(pa.concat_arrays([part.rows for part in parts]), "", problems)
+                if not problems:
+                    yield rows
+                    return
+        for part in parts:
+            with _sound(part.file):
+                rows = add_rows(part.rows, part.file, self._problems)
+            yield rows
 
     def removed(self) -> Iterator[dict[str, Any]]:
         """The checkpoint's tombstones as the log has them: `path`, `deletionTimestamp`, `size`, `deletionVector`, where given."""
@@ -138,14 +154,14 @@ class CheckpointReader:
             yield from self._parquet_removed(f"{SIDECARS}/{self._sidecar_name(sidecar)}")
 
     def _parquet_removed(self, path: str) -> Iterator[dict[str, Any]]:
-        metadata, columns = self._footer(path)
-        kind = columns.get("remove")
+        file = self._parquet(path)
+        kind = file.columns.get("remove")
         if kind is None or not pa.types.is_struct(kind):
             return
         leaves = [f"remove.{field.name}" for field in kind if field.name in _REMOVE_LEAVES]
-        for batch in self._batches(path, metadata, leaves):
+        for batch in _batches(path, file, leaves):
             with _sound(path):
-                values = batch.column("remove").drop_null().to_pylist(maps_as_pydicts="lossy")
+                values = _values(batch.column("remove"))
             yield from values
 
     def _sidecar_name(self, sidecar: Sidecar) -> str:
@@ -171,42 +187,47 @@ class CheckpointReader:
         if rows:
             yield batch_of(rows)
 
-    def _parquet_files(self, path: str, name: str) -> Iterator[pa.RecordBatch]:
-        metadata, columns = self._footer(path)
-        kind = columns.get("add")
+    def _adds_in(self, path: str, name: str) -> Iterator[Adds]:
+        file = self._parquet(path)
+        kind = file.columns.get("add")
         if kind is None:
             return
         if not pa.types.is_struct(kind):
             raise CheckpointError(f"{name} has an add column that holds no objects")
         leaves = [f"add.{leaf}" for leaf in _add_leaves(kind)]
-        for batch in self._batches(path, metadata, leaves):
+        for batch in _batches(path, file, leaves):
             with _sound(path):
                 rows = batch.column("add").drop_null()
-                files = add_rows(rows, name, self._problems) if len(rows) else None
-            if files is not None:
-                yield files
+            if len(rows):
+                yield Adds(name, rows)
 
-    def _parquet(self, path: str, **options: Any) -> closing[pq.ParquetFile]:
-        with _sound(path, opening=True):
-            file = self._storage.open(path)
-            # Nanoseconds, which INT96 becomes by itself, end in the year 2262, and 9999-12-31 is usual for "open".
-            options["coerce_int96_timestamp_unit"] = "us"
-            return closing(pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20, **options))
+    def _parquet(self, path: str) -> ParquetFile:
+        """The file, held for the next pass while there is room."""
+        file = self._held.get(path)
+        if file is None:
+            with _sound(path, opening=True):
+                file = ParquetFile(partial(self._storage.open, path))
+            if file.held_bytes + sum(other.held_bytes for other in self._held.values()) <= _HELD:
+                self._held[path] = file
+        return file
 
-    def _batches(self, path: str, metadata: pq.FileMetaData, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        if not columns:
-            return
+
+def _batches(path: str, file: ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    batches = file.batches(columns) if columns else iter(())
+    while True:
         with _sound(path):
-            texts = text_columns(metadata, columns)
-            raw = self._storage.open(path)
-        with raw, self._parquet(path, metadata=metadata, read_dictionary=texts) as file:
-            batches = small_batches(file, raw, columns)
-            while True:
-                with _sound(path):
-                    batch = next(batches, None)
-                if batch is None:
-                    return
-                yield batch
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """The values that aren't null, maps as dicts."""
+    if column.null_count == len(column):
+        return []
+    values: list[Any] = column.drop_null().to_pylist(maps_as_pydicts="lossy")
+    return values
 
 
 @contextmanager

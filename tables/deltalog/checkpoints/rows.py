@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tables.deltalog.checkpoints.parsed_statistics import texts
 from tables.deltalog.read.parsing import num_records_of
 from tables.deltalog.read.paths import is_outside
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.rules.offsets import WHOLE_MINUTES_SINCE
-from tables.deltalog.state.livefiles import RAW, VALUES, VECTOR
+from tables.deltalog.state.livefiles import RAW, VALUES, VECTOR, is_without
 
 _MEMBERS = {
     "size": "size",
@@ -24,8 +21,36 @@ _MEMBERS = {
     "default_row_commit_version": "defaultRowCommitVersion",
 }
 _VECTOR_MEMBERS = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
+_TOGETHER = 1 << 20  # bytes of adds that are turned into rows at once
 _ODD_PATH = r"^/|:|%|\.\."
+_MARKS = (b":", b"%", b"..")
 _NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]{1,18})\s*[,}]'
+
+
+@dataclass(frozen=True, slots=True)
+class Adds:
+    """A piece of a file's `add` column, without nulls."""
+
+    file: str
+    rows: pa.StructArray
+
+
+def grouped(pieces: Iterable[Adds]) -> Iterator[list[Adds]]:
+    """Small pieces of the same kind together, in order. One that holds dictionaries may come to more than it takes, and stays alone."""
+    group: list[Adds] = []
+    size = 0
+    for piece in pieces:
+        more = _TOGETHER if "dictionary<" in str(piece.rows.type) else piece.rows.nbytes
+        if group and (size + more > _TOGETHER or piece.rows.type != group[0].rows.type):
+            yield group
+            group, size = [], 0
+        group.append(piece)
+        size += more
+        if size >= _TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBatch:
@@ -40,11 +65,11 @@ def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBa
         present = pc.is_valid(path)
         adds, path = adds.filter(present), path.filter(present)
     _check_paths(path, file, problems)
-    stats = _stats(adds, file, problems)
+    stats, counts = _statistics(adds, file, problems)
     columns = {
         "path": path,
         "stats": stats,
-        "num_records": _num_records(adds, stats, file, problems),
+        "num_records": counts,
         "deletion_vector": _vectors(adds),
         VALUES: _member(adds, "partitionValues", RAW.field(VALUES).type),
         **{name: _whole(adds, member, file, problems) for name, member in _MEMBERS.items()},
@@ -55,8 +80,11 @@ def add_rows(adds: pa.StructArray, file: str, problems: Problems) -> pa.RecordBa
 def _member(rows: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
     if rows.type.get_field_index(name) < 0:
         return pa.nulls(len(rows), kind)
-    values = pc.cast(rows.field(name), kind)
-    values.validate(full=True)  # parquet's texts come as they are, and some are not UTF-8
+    values = rows.field(name)
+    if values.type != kind:
+        values = pc.cast(values, kind)
+    if kind != pa.int64():
+        values.validate(full=True)  # parquet's texts come as they are, and some are not UTF-8
     return values
 
 
@@ -73,16 +101,22 @@ _KINDS = {pa.string(): "text in UTF-8", pa.int64(): "a whole number"}
 
 def _whole(rows: pa.StructArray, name: str, file: str, problems: Problems) -> pa.Array:
     values = _member_if_sound(rows, name, pa.int64(), file, problems)
-    negative = pc.less(values, 0)
-    if pc.any(negative).as_py():
-        problems.add(file, f"add.{name} is not a whole number of 0 or more")
-        values = pc.if_else(negative, pa.scalar(None, pa.int64()), values)
-    return values
+    if not _has_negative(values):
+        return values
+    problems.add(file, f"add.{name} is not a whole number of 0 or more")
+    return pc.if_else(pc.less(values, 0), pa.scalar(None, pa.int64()), values)
+
+
+def _has_negative(values: pa.Array) -> bool:
+    lowest = pc.min(values).as_py()
+    return lowest is not None and lowest < 0
 
 
 def _check_paths(paths: pa.Array, file: str, problems: Problems) -> None:
-    odd = paths.filter(pc.match_substring_regex(paths, _ODD_PATH))
-    if len(odd) and any(is_outside(path.as_py()) for path in odd):
+    if is_without(paths, _MARKS):
+        return
+    odd = pc.match_substring_regex(paths, _ODD_PATH)
+    if pc.any(odd).as_py() and any(is_outside(path.as_py()) for path in paths.filter(odd)):
         problems.add(file, "add names a file outside the table's directory", Code.OUTSIDE)
 
 
@@ -100,66 +134,29 @@ def _vectors(rows: pa.StructArray) -> pa.Array:
     return pa.StructArray.from_arrays(members, fields=list(VECTOR), mask=empty)
 
 
-def _stats(rows: pa.StructArray, file: str, problems: Problems) -> pa.Array:
+def _statistics(rows: pa.StructArray, file: str, problems: Problems) -> tuple[pa.Array, pa.Array]:
+    """Each file's statistics as text, and its number of rows."""
     if rows.type.get_field_index("stats") >= 0 or rows.type.get_field_index("stats_parsed") < 0:
-        return _member_if_sound(rows, "stats", pa.string(), file, problems)
+        stats = _member_if_sound(rows, "stats", pa.string(), file, problems)
+        return stats, _num_records(stats, file, problems)
+    parsed = rows.field("stats_parsed")
     lost: list[pa.DataType] = []
-    values = _held(rows.field("stats_parsed"), lost)
+    stats = texts(parsed, lost)
     if lost:
         problems.add(file, "add.stats_parsed holds values that can't be read, so these are unknown")
-    return pa.array([_stats_text(value) for value in values], pa.string())
+    counts = _parsed_counts(parsed)
+    return stats, _num_records(stats, file, problems) if counts is None else counts
 
 
-def _held(values: pa.Array, lost: list[pa.DataType]) -> list[Any]:
-    """The values as Python has them. One that it can't hold is None, and takes no other with it; its type is added to `lost`."""
-    try:
-        return cast(list[Any], values.to_pylist())
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # a time beyond the year 9999, bad UTF-8
-        if pa.types.is_struct(values.type):
-            return _held_by_member(values, lost)
-    if len(values) == 1:
-        lost.append(values.type)
-        return [None]
-    middle = len(values) // 2
-    return _held(values.slice(0, middle), lost) + _held(values.slice(middle), lost)
-
-
-def _held_by_member(values: pa.StructArray, lost: list[pa.DataType]) -> list[Any]:
-    names = [field.name for field in values.type]
-    members = [_held(values.field(place), lost) for place in range(len(names))]
-    rows = (dict(zip(names, row, strict=True)) for row in zip(*members, strict=True))
-    return [row if valid else None for row, valid in zip(rows, values.is_valid().to_pylist(), strict=True)]
-
-
-def _stats_text(value: Any) -> str | None:
-    """Parsed statistics as the JSON text that Delta writes; members without a value are left out."""
-    if value is None:
+def _parsed_counts(parsed: pa.Array) -> pa.Array | None:
+    """`numRecords` as it stands, None where that is no number of rows."""
+    if not pa.types.is_struct(parsed.type) or parsed.type.get_field_index("numRecords") < 0:
         return None
-    return json.dumps(_without_nulls(value), default=_json_value, separators=(",", ":"), ensure_ascii=False)
+    counts = pc.struct_field(parsed, "numRecords")
+    return counts if counts.type == pa.int64() and not _has_negative(counts) else None
 
 
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Delta writes them
-    return value
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        precise = value.microsecond % 1000  # a cut-off maximum would be too low
-        text = value.isoformat(timespec="microseconds" if precise else "milliseconds")
-        # Delta parsed it from a text whose offset may have lacked its seconds: only Z says that the time is exact.
-        return text if value.tzinfo and value < WHOLE_MINUTES_SINCE else text.replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return str(value)
-
-
-def _num_records(rows: pa.StructArray, stats: pa.Array, file: str, problems: Problems) -> pa.Array:
+def _num_records(stats: pa.Array, file: str, problems: Problems) -> pa.Array:
     digits = pc.struct_field(pc.extract_regex(stats, _NUM_RECORDS), "n")
     counts = pc.cast(digits, pa.int64())
     missed = pc.and_(pc.is_null(counts), pc.is_valid(stats))

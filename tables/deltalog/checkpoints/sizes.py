@@ -5,11 +5,10 @@ Arrow unfolds a page as a whole, and a page of some bytes can stand for gigabyte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
 
-from tables.deltalog.checkpoints.thrift import Malformed, Struct, read_struct
+from tables.deltalog.checkpoints.thrift import Malformed, Struct, Wanted, read_struct
 
 LARGEST_PAGES = 128 << 20
 """Bytes of the largest pages of all columns together, which lie in memory at once; writers of Delta aim at 1 MiB a page."""
@@ -21,21 +20,23 @@ _FOOTER = 64 << 20
 _HEADER = 256  # bytes that a page's header takes as a rule; its statistics may make it longer
 _LARGEST_HEADER = 1 << 20
 
+# The fields that are read, by their numbers in parquet.thrift (apache/parquet-format): FileMetaData → RowGroup → ColumnChunk →
+# ColumnMetaData, and PageHeader with the number of values that its DataPageHeader (5) or DataPageHeaderV2 (8) gives.
+_IN_FOOTER: Wanted = {4: {1: {3: dict.fromkeys((3, 5, 6, 7, 9, 11))}, 3: None}}
+_IN_PAGE: Wanted = {2: None, 3: None, 5: {1: None}, 8: {1: None}}
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+
+class Chunk(NamedTuple):
     """One column of a row group: its path as parquet names it, and what its footer says. Sizes are bytes."""
 
     path: str
-    codec: int
     values: int
     unfolded: int
     start: int
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     rows: int
     chunks: tuple[Chunk, ...]
 
@@ -49,24 +50,27 @@ def read_groups(file: BinaryIO) -> list[Group]:
     if tail[4:] != b"PAR1" or length > min(size - 8, _FOOTER):
         raise Malformed("it has no footer")
     file.seek(size - 8 - length)
-    footer, _ = read_struct(file.read(length))
+    footer, _ = read_struct(file.read(length), _IN_FOOTER)
     return [_group(group) for group in _structs(footer.get(4))]
 
 
 def _group(group: Struct) -> Group:
-    return Group(_count(group, 3), tuple(_chunk(column) for column in _structs(group.get(1))))
+    return Group(_count(group, 3), tuple([_chunk(column) for column in _structs(group.get(1))]))
 
 
 def _chunk(column: Struct) -> Chunk:
     metadata = column.get(3)
     if not isinstance(metadata, dict):
         raise Malformed("a column has no metadata")
-    starts = [place for place in (_count(metadata, 11), _count(metadata, 9)) if place > 0]
-    parts = [part for part in metadata.get(3) or () if isinstance(part, bytes)]
-    path = ".".join(part.decode("utf-8", "replace") for part in parts)
-    return Chunk(
-        path, _count(metadata, 4), _count(metadata, 5), _count(metadata, 6), min(starts, default=0), _count(metadata, 7)
-    )
+    data, dictionary = _count(metadata, 9), _count(metadata, 11)
+    start = min(data, dictionary) if data and dictionary else data or dictionary
+    return Chunk(_path(metadata.get(3)), _count(metadata, 5), _count(metadata, 6), start, _count(metadata, 7))
+
+
+def _path(parts: Any) -> str:
+    if not isinstance(parts, list) or not all(isinstance(part, bytes) for part in parts):
+        raise Malformed("a part of it is of another kind")
+    return b".".join(parts).decode("utf-8", "replace")
 
 
 def _structs(values: Any) -> list[Struct]:
@@ -79,41 +83,63 @@ def _count(struct: Struct, number: int) -> int:
     value = struct.get(number, 0)
     if type(value) is not int:
         raise Malformed("a number of it is of another kind")
-    return max(0, value)
+    return value if value > 0 else 0
 
 
-def check_group(group: Group, is_wanted: Callable[[str], bool], file: BinaryIO) -> None:
-    """Raises ValueError where the wanted columns unfold to more than is held at once, or a page reaches beyond its column.
+def check_group(group: Group, is_wanted: Callable[[str], bool], file: BinaryIO) -> int:
+    """How many bytes the wanted values come to, were each as long as all that its column unfolds to.
 
-    Arrow makes room for as many bytes as a page's header gives before it looks how many there are.
+    Raises ValueError where the wanted columns unfold to more than is held at once, or a page reaches beyond its column: Arrow makes room
+    for as many bytes as a page's header gives before it looks how many there are.
     """
     wanted = [chunk for chunk in group.chunks if is_wanted(chunk.path)]
-    if any(chunk.values > max(MOST_VALUES, group.rows) for chunk in wanted):
-        raise ValueError("its lists are too long to be read")
     size = file.seek(0, 2)
     if any(chunk.start + chunk.size > size for chunk in wanted):
         raise Malformed("its columns reach beyond its end")
-    if sum(_most_at_once(chunk, file) for chunk in wanted) > LARGEST_PAGES:
+    most = max(MOST_VALUES, group.rows)
+    at_once = in_all = 0
+    for chunk in wanted:
+        pages = _pages(chunk, file)
+        if max(chunk.values, pages.values) > most:
+            raise ValueError("its lists are too long to be read")
+        at_once += pages.largest + pages.first  # the first is the dictionary, where there is one
+        in_all += max(chunk.values, pages.values) * pages.unfolded
+    if at_once > LARGEST_PAGES:
         raise ValueError("its pages unfold to too much to be read")
+    return in_all
 
 
-def _most_at_once(chunk: Chunk, file: BinaryIO) -> int:
-    """Bytes of the largest page and the dictionary."""
-    sizes = _page_sizes(chunk, file)
-    return max(sizes, default=0) + (sizes[0] if sizes else 0)
+class _Pages(NamedTuple):
+    """Bytes that a column's first page unfolds to, the largest, and all together; and how many values they say they have."""
+
+    first: int
+    largest: int
+    unfolded: int
+    values: int
 
 
-def _page_sizes(chunk: Chunk, file: BinaryIO) -> Sequence[int]:
-    """Bytes that each page unfolds to. Raises ValueError for a page that reaches beyond its column."""
-    sizes: list[int] = []
+def _pages(chunk: Chunk, file: BinaryIO) -> _Pages:
+    """Raises ValueError for a page that reaches beyond its column."""
+    first, largest, unfolded, values = -1, 0, 0, 0
     at, end = chunk.start, chunk.start + chunk.size
     while at < end:
         header, length = _header(file, at)
-        sizes.append(_count(header, 2))
-        at += length + _count(header, 3)
+        size, packed = _count(header, 2), _count(header, 3)
+        first = size if first < 0 else first
+        largest = max(largest, size)
+        unfolded += max(size, packed)  # what isn't packed is read as it is, whatever the header says
+        values += _count(_struct(header, 5), 1) + _count(_struct(header, 8), 1)
+        at += length + packed
     if at > end:
         raise Malformed("a page of it reaches beyond its column")
-    return sizes
+    return _Pages(max(first, 0), largest, unfolded, values)
+
+
+def _struct(struct: Struct, number: int) -> Struct:
+    value = struct.get(number, {})
+    if not isinstance(value, dict):
+        raise Malformed("a part of it is of another kind")
+    return value
 
 
 def _header(file: BinaryIO, at: int) -> tuple[Struct, int]:
@@ -122,7 +148,7 @@ def _header(file: BinaryIO, at: int) -> tuple[Struct, int]:
         file.seek(at)
         data = file.read(size)
         try:
-            return read_struct(data)
+            return read_struct(data, _IN_PAGE)
         except Malformed:
             if len(data) < size or size >= _LARGEST_HEADER:
                 raise

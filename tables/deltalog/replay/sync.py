@@ -87,7 +87,7 @@ class Sync:
             replay.complete &= stand_ins.note_missing()
             committed = last.committed_at if last and last.version == self.head else None
             checksum = read_checksum(self._storage, self._listing.checksums.get(self.head), self._problems)
-            check_last_checkpoint(self._storage, self._problems)
+            check_last_checkpoint(self._storage, self._listing.last_checkpoint, self._problems)
             if not isinstance(base, FromCheckpoint) or base.checkpoint != newest_used(self._listing, self.head):
                 check_newest(self._storage, self._listing, self.head, self._problems)
             newest = self._listing.commits.get(self.head)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tables.deltalog.read.filenames import Kind, LogName, commit_version, parse
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, Kind, LogName, commit_version, parse
 from tables.deltalog.read.problems import Code, Problem
 from tables.deltalog.read.storage import Entry
 
@@ -35,13 +35,14 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A log's files. Versions rise; `checkpoints` are complete ones, oldest first."""
+    """A log's files. Versions rise; `checkpoints` are complete ones, oldest first; `last_checkpoint` is the file of this name."""
 
     commits: dict[int, Entry] = field(default_factory=dict)
     checkpoints: tuple[Checkpoint, ...] = ()
     compactions: tuple[Compaction, ...] = ()
     checksums: dict[int, Entry] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    last_checkpoint: Entry | None = None
 
     @property
     def head(self) -> int | None:
@@ -90,11 +91,14 @@ def read_listing(entries: Iterable[Entry]) -> Listing:
     """Sorts a folder's files into a Listing. Names that the protocol doesn't know are left out."""
     commits: dict[int, Entry] = {}
     others: list[tuple[LogName, Entry]] = []
+    last_checkpoint: Entry | None = None
     for entry in entries:
         if (version := commit_version(entry.name)) is not None:
             commits[version] = entry
         elif (name := parse(entry.name)) is not None:
             others.append((name, entry))
+        elif entry.name == LAST_CHECKPOINT:
+            last_checkpoint = entry
     checkpoints, problems = _checkpoints(others)
     return Listing(
         commits={version: commits[version] for version in sorted(commits)},
@@ -102,6 +106,7 @@ def read_listing(entries: Iterable[Entry]) -> Listing:
         compactions=_compactions(others),
         checksums={n.version: e for n, e in sorted(others, key=_version) if n.kind is Kind.CHECKSUM},
         problems=problems,
+        last_checkpoint=last_checkpoint,
     )
 
 

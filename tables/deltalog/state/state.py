@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from sys import getsizeof
 from typing import Any, TypeVar
@@ -61,10 +61,10 @@ class TableState:
     def dump(self) -> dict[str, Any]:
         """As JSON values, for the file that keeps a snapshot."""
         return {
-            "protocol": asdict(self.protocol) if self.protocol else None,
-            "metadata": _with_times(asdict(self.metadata)) if self.metadata else None,
-            "transactions": [_with_times(asdict(item)) for item in self.transactions.values()],
-            "domains": [asdict(item) for item in self.domains.values()],
+            "protocol": _members(self.protocol) if self.protocol else None,
+            "metadata": _members(self.metadata) if self.metadata else None,
+            "transactions": [_members(item) for item in self.transactions.values()],
+            "domains": [_members(item) for item in self.domains.values()],
             "cut": self.cut,
         }
 
@@ -102,8 +102,10 @@ def _metadata(value: dict[str, Any]) -> Metadata:
     return Metadata(**{**_times(value, "created_at"), "partition_columns": tuple(value["partition_columns"])})
 
 
-def _with_times(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in value.items()}
+def _members(item: Metadata | Protocol | SetTransaction | DomainMetadata) -> dict[str, Any]:
+    """As JSON has them; none of them is copied."""
+    values = ((member.name, getattr(item, member.name)) for member in fields(item))
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values}
 
 
 def _times(value: dict[str, Any], name: str) -> dict[str, Any]:
