@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_START = 1_700_000_000_000
+START = 1_700_000_000_000
 
 
 def _schema(columns: dict[str, str]) -> str:
@@ -19,7 +19,7 @@ def _schema(columns: dict[str, str]) -> str:
 
 
 _SCHEMA = _schema({"id": "long", "name": "string", "day": "string"})
-_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 _BATCH = 50_000
 
 
@@ -30,7 +30,7 @@ def _metadata(partition: list[str]) -> dict[str, Any]:
         "schemaString": _SCHEMA,
         "partitionColumns": partition,
         "configuration": {},
-        "createdTime": _START,
+        "createdTime": START,
     }
 
 
@@ -45,14 +45,15 @@ def _stats(number: int) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _path(number: int) -> str:
+def part(number: int) -> str:
+    """A data file's name."""
     return f"part-{number % 100:05d}-6f1d8a3e-5f2b-4f0e-9a51-{number:012d}-c000.snappy.parquet"
 
 
 def _actions(version: int) -> Iterator[dict[str, Any]]:
     yield {
         "commitInfo": {
-            "timestamp": _START + version * 1000,
+            "timestamp": START + version * 1000,
             "operation": "WRITE",
             "operationParameters": {"mode": "Append", "partitionBy": "[]"},
             **({"readVersion": version - 1} if version else {}),
@@ -64,13 +65,13 @@ def _actions(version: int) -> Iterator[dict[str, Any]]:
         }
     }
     if version == 0:
-        yield {"protocol": _PROTOCOL}
+        yield {"protocol": PROTOCOL}
         yield {"metaData": _metadata([])}
     add = {
-        "path": _path(version),
+        "path": part(version),
         "partitionValues": {},
         "size": 12345,
-        "modificationTime": _START + version * 1000,
+        "modificationTime": START + version * 1000,
         "dataChange": True,
     }
     yield {"add": {**add, "stats": _stats(version)}}
@@ -92,7 +93,7 @@ def write_commits(table: Path, count: int) -> None:
         write_commit(table, version)
 
 
-_WIDE = {
+WIDE = {
     **{f"key_{number}": "long" for number in range(4)},
     **{f"name_{number}": "string" for number in range(4)},
     **{f"price_{number}": "double" for number in range(3)},
@@ -101,8 +102,8 @@ _WIDE = {
 }
 
 
-def _wide_value(name: str, number: int) -> Any:
-    kind = _WIDE[name]
+def wide_value(name: str, number: int) -> Any:
+    kind = WIDE[name]
     if kind == "long":
         return number * 1000
     if kind == "string":
@@ -116,31 +117,37 @@ def _wide_value(name: str, number: int) -> Any:
 def _wide_stats(number: int) -> str:
     value = {
         "numRecords": 1000,
-        "minValues": {name: _wide_value(name, number) for name in _WIDE},
-        "maxValues": {name: _wide_value(name, number + 1) for name in _WIDE},
-        "nullCount": dict.fromkeys(_WIDE, 0),
+        "minValues": {name: wide_value(name, number) for name in WIDE},
+        "maxValues": {name: wide_value(name, number + 1) for name in WIDE},
+        "nullCount": dict.fromkeys(WIDE, 0),
     }
     return json.dumps(value, separators=(",", ":"))
 
 
-def write_wide_commit(table: Path, version: int, files: int = 3) -> None:
-    """A commit that adds `files` files with statistics of thirteen columns each."""
+def wide_metadata() -> dict[str, Any]:
+    """Metadata of a table of thirteen columns."""
+    return {**_metadata([]), "schemaString": _schema(WIDE)}
+
+
+def write_wide_commit(table: Path, version: int, files: int = 3, first: int | None = None) -> None:
+    """A commit that adds `files` files with statistics of thirteen columns each, numbered from `first` on."""
+    first = version * files if first is None else first
     head = [action for action in _actions(version) if "add" not in action]
     for action in head:
         if "metaData" in action:
-            action["metaData"]["schemaString"] = _schema(_WIDE)
+            action["metaData"] = wide_metadata()
     adds = [
         {
             "add": {
-                "path": _path(number),
+                "path": part(number),
                 "partitionValues": {},
                 "size": 12345 + number,
-                "modificationTime": _START + version * 1000,
+                "modificationTime": START + version * 1000,
                 "dataChange": True,
                 "stats": _wide_stats(number),
             }
         }
-        for number in range(version * files, version * files + files)
+        for number in range(first, first + files)
     ]
     _write(table, version, [*head, *adds])
 
@@ -150,6 +157,25 @@ def write_wide_commits(table: Path, count: int) -> None:
     (table / "_delta_log").mkdir(parents=True)
     for version in range(count):
         write_wide_commit(table, version)
+
+
+def write_bare_commits(table: Path, commits: int, files: int) -> None:
+    """So many commits that add so many files each, without statistics."""
+    (table / "_delta_log").mkdir(parents=True)
+    for version in range(commits):
+        adds = [
+            {
+                "add": {
+                    "path": part(number),
+                    "partitionValues": {},
+                    "size": 12345 + number,
+                    "modificationTime": START + version * 1000,
+                    "dataChange": True,
+                }
+            }
+            for number in range(version * files, version * files + files)
+        ]
+        _write(table, version, [*(action for action in _actions(version) if "add" not in action), *adds])
 
 
 _TEXTS = pa.map_(pa.string(), pa.string())
@@ -183,10 +209,10 @@ _CHECKPOINT = pa.schema(
 def _add(number: int) -> dict[str, Any]:
     day = f"day-{number % 1000:03d}"
     return {
-        "path": f"day={day}/{_path(number)}",
+        "path": f"day={day}/{part(number)}",
         "partitionValues": [("day", day)],
         "size": 1_000_000 + number * 7919 % 100_000_000,
-        "modificationTime": _START + number,
+        "modificationTime": START + number,
         "dataChange": False,
         "stats": _stats(number),
     }
@@ -204,7 +230,7 @@ def write_checkpoint(table: Path, files: int) -> None:
     log.mkdir(parents=True)
     metadata = {**_metadata(["day"]), "configuration": [], "format": {"provider": "parquet", "options": []}}
     with pq.ParquetWriter(log / f"{10:020d}.checkpoint.parquet", _CHECKPOINT) as writer:
-        writer.write_table(pa.Table.from_pylist([{"protocol": _PROTOCOL}, {"metaData": metadata}], _CHECKPOINT))
+        writer.write_table(pa.Table.from_pylist([{"protocol": PROTOCOL}, {"metaData": metadata}], _CHECKPOINT))
         for start in range(0, files, _BATCH):
             rows = [{"add": _add(number)} for number in range(start, min(files, start + _BATCH))]
             writer.write_table(pa.Table.from_pylist(rows, _CHECKPOINT))
