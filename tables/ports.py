@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.db.models import Q
 
@@ -89,6 +89,22 @@ class Uses:
         return bool(self.jobs or self.streams or self.rules)
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine by version, and whether it can read and write a table: `writes` is None where its source doesn't say.
+
+    `why` names what it lacks; `source` is where that stands, looked up in `seen`.
+    """
+
+    name: str
+    version: str
+    reads: bool
+    writes: bool | None
+    why: str
+    source: str
+    seen: str
+
+
 class Jobs(Protocol):
     """The answers of the application with the jobs; each takes a constant number of queries."""
 
@@ -109,6 +125,9 @@ class Jobs(Protocol):
 
     def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
         """The streams whose name, source or target holds the text, by name."""
+
+    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[Engine]:
+        """As the function of this name. Asks the database nothing."""
 
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
@@ -145,6 +164,11 @@ def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
     """The jobs that commits of one table name, by version, as far as the person may see them."""
     named = [commit for commit in commits if commit.job is not None]
     return _known[0].of_commits(person, named) if _known and named else {}
+
+
+def engines_of(protocol: Mapping[str, Any] | None) -> Sequence[Engine]:
+    """The well-known readers and writers, with what a protocol, as the catalog stores it, keeps each from; none without a protocol."""
+    return _known[0].engines_of(protocol) if _known and protocol else []
 
 
 def open_on(person: Person, table: Table) -> Sequence[Request]:

@@ -37,6 +37,7 @@ class Action(models.TextChoices):
     TABLE_SYNC = "table.sync"
     TABLE_NAME = "table.name"
     TABLE_UNNAME = "table.unname"
+    TABLE_CHECK_FILES = "table.check_files"
     TABLE_READ_ROWS = "table.read_rows"
     CONVERSION_INSPECT = "conversion.inspect"
     JOB_REQUEST = "job.request"

@@ -48,6 +48,7 @@ PHRASES: Mapping[str, str] = {
     Action.TABLE_SYNC: "synced the table",
     Action.TABLE_NAME: "named the table",
     Action.TABLE_UNNAME: "removed the table’s name",
+    Action.TABLE_CHECK_FILES: "had the files of the table checked",
     Action.TABLE_READ_ROWS: "read rows",
     Action.CONVERSION_INSPECT: "inspected a directory",
     Action.JOB_REQUEST: "requested it",

@@ -30,6 +30,7 @@ class Read(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     answer = models.JSONField(null=True)
     problem = models.JSONField(null=True)
+    progress = models.JSONField(null=True)  # how far the answer has come, for kinds that tell
     worker = models.CharField(max_length=200, blank=True, default="")
     tries = models.SmallIntegerField(default=0)  # how often it was claimed
     asked_at = models.DateTimeField(db_default=Now())

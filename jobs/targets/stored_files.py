@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -34,21 +34,27 @@ class FilesRead:
     files: pa.Table
 
 
-def refuse_unlike(read: FilesRead) -> int:
-    """Looks at each file in storage, at most MOST of them, evenly spread. Returns how many.
+def refuse_unlike(read: FilesRead, tell: Callable[[int, Sequence[Unlike]], None] = lambda asked, found: None) -> int:
+    """Looks at each file in storage, at most MOST of them, evenly spread. Returns how many; `tell` hears of those that it refuses for.
 
     Raises CommandRefused: `file_sizes_differ` where a size isn't the log's, `files_missing` where no regular file is, `unreadable` if
     storage doesn't answer.
     """
-    chosen = _spread(read.files, MOST_REMOTE if "://" in read.location else MOST)
+    chosen = _spread(read.files, most_at(read.location))
     pairs = zip(chosen.column("path").to_pylist(), chosen.column("size").to_pylist(), strict=True)
     try:
         found = list(unlike(storage_at(read.location), read.location, pairs))
     except StorageError as error:
         raise CommandRefused(Refusal("unreadable", f"The table’s files can’t be looked at: {error}.")) from None
     if found:
+        tell(chosen.num_rows, found)
         raise CommandRefused(*_refusals(read.location, found))
     return int(chosen.num_rows)
+
+
+def most_at(location: str) -> int:
+    """How many files are looked at, at most."""
+    return MOST_REMOTE if "://" in location else MOST
 
 
 def _spread(files: pa.Table, most: int) -> pa.Table:

@@ -6,7 +6,7 @@ from jobs.web.evidence import api as audit_api
 from jobs.web.jobs import api
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import api as reads_api
-from jobs.web.reads import rows_api
+from jobs.web.reads import file_check_api, rows_api
 from jobs.web.schedules.api_urls import urlpatterns as schedule_urls
 from jobs.web.streams.api_urls import urlpatterns as stream_urls
 from jobs.web.workers import api as workers_api
@@ -27,6 +27,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
+    path("tables/<uuid:table_id>/check-files", file_check_api.FileCheck.as_view(), name="api_file_check"),
     *parts.api(),
     *metastore_urls.api_urlpatterns,
     *schedule_urls,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.db.models import BigIntegerField, Exists, F, Func, JSONField, OuterRef, Q
 from django.db.models.fields.json import KT
@@ -13,6 +14,8 @@ from django.urls import reverse
 
 from console.accounts.models import Person
 from jobs.commands.registry import several_kinds, title_of
+from jobs.domain import protocols
+from jobs.domain.readers import readers_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.reads import queue
@@ -83,6 +86,13 @@ class KnownJobs:
         """One query; MOST_STREAMS at most."""
         streams = matching(visible_streams(person), text).order_by("name")
         return [_flow(stream) for stream in streams[:MOST_STREAMS]]
+
+    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ports.Engine]:
+        """Those of `jobs.domain.readers`."""
+        lists = [protocol[name] for name in ("reader_features", "writer_features")]
+        reader, writer = (None if names is None else tuple(names) for names in lists)
+        asked = protocols.Protocol(protocol["min_reader_version"], protocol["min_writer_version"], reader, writer)
+        return [ports.Engine(**answer) for answer in readers_of(asked)]
 
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -14,7 +15,7 @@ from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.registry import command_from_json, handling_of
 from jobs.domain.engine import Engine, Marks
-from jobs.domain.measures import Measure
+from jobs.domain.measures import Measure, Restorable
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.timeouts import timing
@@ -25,7 +26,8 @@ from jobs.worker.border import border
 from jobs.worker.claims import Claim
 from jobs.worker.run_log import RunReport
 from jobs.worker.supervision import Watch
-from tables.sync import log_access
+from tables.deltalog.read.data_files import Unlike
+from tables.sync import file_checks, log_access
 
 
 class ClaimedJob(ABC):
@@ -52,15 +54,29 @@ class ClaimedJob(ABC):
         return Watch(self.claim, self.engine, self.report, self.marks.tag, limit, self.stop, self.end_hard, self.who)
 
     def _measured(self, version: int | None) -> Measure:
-        return self.engine.preview(self.command, version, self.marks, self.report)
+        measure = self.engine.preview(self.command, version, self.marks, self.report)
+        if isinstance(measure, Restorable):
+            self._tell_missing(measure.version, measure.missing_files)
+        return measure
 
     def _look_at_files(self) -> None:
         """Looks in storage at the files that Spark will read, before it does. Raises CommandRefused."""
         read = self.handling.files_read(self.job)
         if read is not None:
             self.report.stage("looking at files")
-            count = refuse_unlike(read)
+            count = refuse_unlike(read, self._tell_unlike)
             self.report.log(f"Storage has {count:,} {'file' if count == 1 else 'files'} as the log says.")
+
+    def _tell_unlike(self, asked: int, found: Sequence[Unlike]) -> None:
+        """The table's health says from now on what this job found of its files."""
+        with border("file_check_lost", {"job": str(self.job.pk)}, self._without_catalog):
+            file_checks.note_found(self.job.table_id, asked, found)
+
+    def _tell_missing(self, version: int, paths: Sequence[str]) -> None:
+        """The reach of the table that was to be read ends from now on where storage lacked a file of one of its versions."""
+        table = self.job.parameters.get("table") or self.job.table_id
+        with border("file_check_lost", {"job": str(self.job.pk)}, self._without_catalog):
+            file_checks.note_missing(uuid.UUID(str(table)), version, paths)
 
     def _sync(self) -> None:
         """Syncs the catalog before the job becomes `succeeded`; if the sync fails, the job still records its true outcome."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from jobs.models import Read, Worker
-from jobs.reads import metastore
+from jobs.reads import file_check, metastore
 from jobs.worker import read_executor
 from jobs.worker.claims import claim_read
 from tables.catalog import light_turns, requested_syncs, scans
@@ -15,7 +15,7 @@ def one(worker: str) -> bool:
     """Answers the next light read, or syncs the next table that is due; False if there is neither."""
     read = claim_read(Worker.Kind.LIGHT, worker)
     if read is not None:
-        read_executor.answer_light(read, {"scan": scan, "sync": sync, metastore.ADD: metastore.add_tables})
+        read_executor.answer_light(read, ANSWERS)
         return True
     return light_turns.do_next()
 
@@ -29,3 +29,6 @@ def sync(read: Read) -> read_executor.Answer:
     """Reads what is new in a table's log."""
     table = requested_syncs.sync_asked(uuid.UUID(read.question["table"]))
     return {"version": table.version, "sync_error": table.sync_error}
+
+
+ANSWERS = {"scan": scan, "sync": sync, metastore.ADD: metastore.add_tables, file_check.KIND: file_check.check}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -23,7 +24,7 @@ from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, En
 from jobs.domain.storable import storable
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
-from jobs.reads import metastore
+from jobs.reads import file_check, metastore, rows
 from jobs.reads import queue as reads
 from jobs.targets import places
 from jobs.worker import stragglers
@@ -69,6 +70,7 @@ def answer(read: Read, engine: Engine, end: Callable[[], None]) -> None:
         late()
     except EngineFailed as failed:
         _store_problem(read, 422, "engine_failed", failed.failure.message.split("\n")[0], failed.failure.as_json())
+        _have_files_checked(read, failed)
     else:
         return
     finally:
@@ -78,7 +80,21 @@ def answer(read: Read, engine: Engine, end: Callable[[], None]) -> None:
         _end(read.worker, end)
 
 
-def answer_light(read: Read, answerers: dict[str, Callable[[Read], Answer]]) -> None:
+def _have_files_checked(read: Read, failed: EngineFailed) -> None:
+    """After a file was missing: the light worker looks which ones are, and what that means for the table's health and reach."""
+    missed = {str(failed.failure.condition), *CONDITION.findall(failed.failure.message)} & MISSED
+    version = read.question.get("version", None if "timestamp" in read.question else read.asked_version)
+    if read.table_id is not None and missed and read.kind == rows.ROWS and isinstance(version, int):
+        with border("file_check_lost", {"read": str(read.pk)}, lambda error: None, _PASSING):
+            file_check.ask_unseen(read, version)
+
+
+# Spark's of a file that a scan doesn't find, and Delta's of one that it looks up.
+MISSED = frozenset({"FAILED_READ_FILE.FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "DELTA_FILE_NOT_FOUND_DETAILED"})
+CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)?)\]")
+
+
+def answer_light(read: Read, answerers: Mapping[str, Callable[[Read], Answer]]) -> None:
     """Answers a read that needs no Spark: a scan, or a sync."""
     try:
         _store(read, lambda: answerers[read.kind](read))

@@ -65,6 +65,7 @@ class RunWork(ClaimedJob):
             except DriftDetected as moved:
                 self._end(State.STALE, error=endings.moved(moved.drift.why))
             except CommandRefused as refused:
+                self._tell_gone(refused)
                 self._end(_refused_state(refused), error=endings.refused(refused.refusals))
             except DirectorySwapped as swapped:
                 self._end(State.STALE, error=endings.swapped(self.job, swapped))
@@ -86,6 +87,13 @@ class RunWork(ClaimedJob):
             self._look_at_files()
             refusals.check_before_run(self.job, lambda: self.handling.preview(self.job, self._measured).preview)
             return self.engine.run(self.command, self.job.preview or {}, checked, self.marks, self.report)
+
+    def _tell_gone(self, refused: CommandRefused) -> None:
+        """Files of a version that went since its preview: the refusal names one."""
+        version = self.job.parameters.get("version")
+        paths = [each.place for each in refused.refusals if each.code == "version_gone" and each.place]
+        if paths and isinstance(version, int):
+            self._tell_missing(version, paths)
 
     def _checked(self) -> Checked:
         """Checks for drift and records the answer before the run. Raises DriftDetected."""

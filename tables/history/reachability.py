@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tables.deltalog.rules import lost_versions
 from tables.deltalog.rules.reachability import Files, Vacuum, VersionFacts, reachability
 from tables.deltalog.rules.reachability import Reach as VersionReach
 from tables.deltalog.rules.retention import LONGEST, deleted_file_retention
@@ -67,6 +68,7 @@ class Reach:
         self._vacuums = _vacuums(self._history, self.retention)
         self._removals = _last_removal(self._history, self._vacuums)
         self._feed = _feed_changes(table, self._history)
+        self.lost = lost_versions.of_json(table.lost_files)
 
     @property
     def vacuumed_until(self) -> datetime | None:
@@ -91,6 +93,7 @@ class Reach:
             vacuums=self._vacuums,
             retention=self.retention,
             now=self.now,
+            lost=self.lost,
         )
         by_version = {reach.version: reach for reach in reaches}
         here = self.table.incarnation
@@ -145,6 +148,8 @@ class Reach:
         edges |= {v for v in (self.table.first_version, self.table.first_readable) if v is not None}
         for first, last in (*(self.table.rebuildable or ()), *(self.table.lost_commits or ())):
             edges |= {first, last + 1}
+        for each in self.lost:
+            edges |= {each.begin, each.first, each.last + 1}
         if last_expired is not None:
             edges.add(last_expired + 1)
         return sorted(edge for edge in edges if start <= edge <= head)

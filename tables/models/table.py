@@ -59,6 +59,10 @@ class Table(models.Model):
     rewritten = models.JSONField(
         null=True
     )  # {from_version, seen_at, commits: what the log held before}; null: never seen
+    lost_files = models.JSONField(
+        default=list, db_default=[]
+    )  # versions whose files storage was found not to hold: lost_versions.Lost; those of another table at this place are dropped
+    file_check = models.JSONField(null=True)  # what storage was found to hold of the live files: file_check.of_look
     checkpoint_version = models.BigIntegerField(null=True)  # the newest checkpoint; null: none
     last_commit_at = models.DateTimeField(null=True)
     size_bytes = models.BigIntegerField(null=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -15,7 +16,7 @@ from tables.deltalog.read.storage import Entry
 from tables.deltalog.rules.features import understand
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
-from tables.record import file_layout, transactions
+from tables.record import file_check, file_layout, transactions
 from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
 from tables.rules import health, search_index
 
@@ -60,7 +61,7 @@ def forget(table: Table) -> None:
     table.num_files = table.size_bytes = table.num_records = None
     table.partition_columns, table.clustering_columns, table.features, table.problems = [], [], [], []
     table.properties, table.log_state, table.head_mark, table.comment = {}, {}, "", ""
-    table.removed = []
+    table.removed, table.lost_files, table.file_check = [], [], None
 
 
 def mark(entry: Entry | None) -> str:
@@ -97,9 +98,28 @@ def _facts(table: Table) -> health.Facts:
         broken_entries=_told(table, _BROKEN),
         stopping=_stopping(table),
         pointer=next((item["reason"] for item in table.problems if item["file"] == LAST_CHECKPOINT), ""),
+        stored=_stored_files(table),
         outside_files=lies.get("outside_files") or 0,
         recreated_at=ended,
         rewritten=_rewritten(table),
+    )
+
+
+def _stored_files(table: Table) -> health.StoredFiles | None:
+    """What the last looks at the live files found wrong; None for nothing."""
+    check = table.file_check
+    if check is None or not file_check.has_findings(check):
+        return None
+    gone = [each["path"] for each in check["named"] if each["stored"] is None]
+    others = [each for each in check["named"] if each["stored"] is not None]
+    sizes = [f"{each['path']}: {each['stored']:,} bytes, and the log says {each['logged']:,}" for each in others]
+    return health.StoredFiles(
+        version=check["version"],
+        seen=datetime.fromisoformat(check["at"]),
+        missing=check["missing"],
+        first_missing=next(iter(gone), ""),
+        other_size=check["other_size"],
+        first_other_size=next(iter(sizes), ""),
     )
 
 

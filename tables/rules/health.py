@@ -38,6 +38,8 @@ class Code(models.TextChoices):
     STALE_SYNC = "stale_sync", "Stale sync"
     CORRUPT_LOG = "corrupt_log", "Corrupt log"
     STOPS_SPARK = "stops_spark", "Spark can’t open it"
+    FILES_MISSING = "files_missing", "Files missing"
+    FILE_SIZES = "file_sizes_differ", "Files of another size"
     LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
     UNKNOWN_ACTIONS = "unknown_actions", "Unknown log entries"
@@ -79,6 +81,18 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFiles:
+    """Live files that storage doesn't have as the log says, seen at `seen` for a version: how many, and the first of each by name."""
+
+    version: int
+    seen: datetime
+    missing: int = 0
+    first_missing: str = ""
+    other_size: int = 0
+    first_other_size: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """The facts that the rules check; None is unknown, and an unknown fact gives no finding."""
 
@@ -97,6 +111,7 @@ class Facts:
     broken_entries: tuple[str, ...] = ()
     stopping: tuple[tuple[str, str], ...] = ()  # files that Spark can't do without, each with what is wrong
     pointer: str = ""  # what is wrong with `_last_checkpoint`
+    stored: StoredFiles | None = None
     outside_files: int = 0
     recreated_at: datetime | None = None
     rewritten: tuple[int, str, tuple[str, ...]] | None = None  # from which version on, seen when, what was there before
@@ -244,6 +259,43 @@ def _stopping(facts: Facts) -> Iterator[Finding]:
         yield Finding(Code.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
 
 
+def _stored(facts: Facts) -> Iterator[Finding]:
+    stored = facts.stored
+    if stored is None:
+        return
+    when = f"seen on {stored.seen:%Y-%m-%d %H:%M} UTC at version {stored.version:,}"
+    if stored.missing:
+        text = (
+            f"Storage has no regular file for {_files(stored.missing)}{_such_as(stored.first_missing)} ({when}). Queries that need"
+            f" {'it' if stored.missing == 1 else 'them'} fail."
+        )
+        yield Finding(Code.FILES_MISSING, Severity.ERROR, stored.missing, 0, text, _PUT_BACK)
+    if stored.other_size:
+        differs = "isn’t as large as the log says" if stored.other_size == 1 else "aren’t as large as the log says"
+        text = (
+            f"{_files(stored.other_size).capitalize()} {differs}{_such_as(stored.first_other_size)} ({when}). {_SHORT}"
+        )
+        yield Finding(Code.FILE_SIZES, Severity.ERROR, stored.other_size, 0, text, _REPLACED)
+
+
+_SHORT = "Spark reads a file only as far as the log’s size: it may leave rows out without an error."
+_PUT_BACK = (
+    "Put the files back, from a backup or the store’s own versions, then check the files again. If they are gone for good, restore a"
+    " version that doesn’t need them, or delete their rows by a condition on partition columns alone."
+)
+_REPLACED = (
+    "Find out who replaced the file, or which writer noted a wrong size; put it back, then check the files again."
+)
+
+
+def _files(count: int) -> str:
+    return "one live file" if count == 1 else f"{count:,} live files"
+
+
+def _such_as(text: str) -> str:
+    return f", such as {text}" if text else ""
+
+
 def advice_on(file: str) -> str:
     """How to mend a file of the log that stops Spark."""
     if file.endswith(".crc"):
@@ -301,6 +353,7 @@ _RULES = (
     _actions,
     _corrupt,
     _stopping,
+    _stored,
     _pointer,
     _outside,
     _recreated,

@@ -37,6 +37,7 @@ from tables.record import (
     history_gaps,
     log_extent,
     log_rewrites,
+    lost_files,
     table_fields,
 )
 from tables.record.live_files import files_path, live_files
@@ -58,7 +59,7 @@ _LOCKS = 0x6C767379  # the space of advisory locks in which a sync of a table ta
 
 STATE_FIELDS = [
     "format", "catalog_entry", "incarnation", "table_id", "head_mark", "version", "first_version", "first_readable",
-    "rebuildable", "lost_commits", "rewritten", "read_by",
+    "rebuildable", "lost_commits", "lost_files", "file_check", "rewritten", "read_by",
     "checkpoint_version", "last_commit_at", "size_bytes", "num_files", "num_records", "schema", "partition_columns", "clustering_columns",
     "properties", "protocol", "features", "created_at", "comment", "layout", "removed", "log_state", "problems", "health", "health_codes",
     "sync_error", "missing_since", "leaf", "words", "grams",
@@ -101,9 +102,7 @@ def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Tabl
         table, _before_rewrite(known, table) if table.rewritten != rewritten else known, mended
     )
     now = timezone.now()
-    table_fields.judge(table)
-    if removed_files.finding_of(table, now):
-        table.health_codes = sorted({*table.health_codes, Code.OLD_FILES.value})
+    judge(table, now)
     if _changed(table, written):
         _reload_user_fields(table)
         table.save(update_fields=[*_changed(table, written), "catalog_entry"])  # which a person may have set meanwhile
@@ -112,6 +111,13 @@ def _follow(table_id: uuid.UUID, *, reread_broken: bool, glancing: bool) -> Tabl
     moved = (table.version, table.head_mark, table.format) != before
     _stamp(table, 0 if moved else table.times.quiet_syncs + 1, now)
     return table
+
+
+def judge(table: Table, now: datetime) -> None:
+    """Sets the table's health, unsaved, with what time alone adds."""
+    table_fields.judge(table)
+    if removed_files.finding_of(table, now):
+        table.health_codes = sorted({*table.health_codes, Code.OLD_FILES.value})
 
 
 def _changed(table: Table, written: dict[str, Any]) -> list[str]:
@@ -289,6 +295,9 @@ def _read_delta(table: Table, log: DeltaLog, *, reread_broken: bool) -> list[int
     if is_rewritten or retimed:
         daily_totals.count_anew(table)
     table_fields.take(table, snapshot)
+    if is_rewritten:
+        table.lost_files, table.file_check = [], None
+    lost_files.follow(table, log, snapshot)
     anew = is_rewritten or retimed or stored.retimed
     table.removed = removed_files.by_day(table, None if anew else stored.first)
     if table.schema is not None and table.schema.sha256 not in stored.schemas:

@@ -157,8 +157,8 @@ def test_a_token_that_only_reads_changes_nothing(things):
     for role in Role:
         factories.GrantFactory(person=person, role=role)
     client, mine = Caller(person, "read").client, things(person)
-    asking = ("conversions/inspect", "previews", "tables/<uuid:table_id>/rows", "tables/<uuid:table_id>/changes")
-    reading = {f"/api/v1/{address}" for address in asking}
+    of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "check-files"))
+    reading = {f"/api/v1/{address}" for address in ("conversions/inspect", "previews", *of_table)}
     for method, address, _ in ADDRESSES:
         if method and method != "GET" and address not in reading:
             assert call(client, method, filled(address, mine)).status_code == 403, address

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from tables.deltalog.rules.lost_versions import Lost
+
 
 class Files(StrEnum):
-    """What the log tells of a version's data files. Only looking at the storage itself is proof."""
+    """What is known of a version's data files. Only looking at the storage itself is proof: that they are gone was seen there."""
 
     THERE = "there"
     PERHAPS_GONE = "perhaps_gone"
+    GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,34 @@ def reachability(
     vacuums: Sequence[Vacuum],
     retention: timedelta,
     now: datetime,
+    lost: Sequence[Lost] = (),
 ) -> list[Reach]:
     """One Reach per fact, in the same order.
 
     `facts` rise by version and should run up to the head, since later removals decide about earlier files. `rebuildable` are the
     version ranges whose state the log can rebuild (`Listing.rebuildable`). `retention` is the table's deletedFileRetentionDuration.
+    `lost` is what was seen in storage: vacuums that aren't in the log.
     """
     vacuumed = _last_vacuumed(facts, vacuums)
-    return [_reach(fact, head, rebuildable, fact.version < vacuumed, retention, now) for fact in facts]
+    reaches = []
+    for fact in facts:
+        loss = None if fact.version == head else _loss(fact.version, lost)
+        reaches.append(_reach(fact, head, rebuildable, fact.version < vacuumed, loss, retention, now))
+    return reaches
+
+
+def _loss(version: int, lost: Sequence[Lost]) -> tuple[Files, str] | None:
+    """What a look into storage told of the version's files, in words too; None for nothing."""
+    for each in lost:
+        if each.takes(version):
+            return Files.GONE, f"Files that this version needs were missing from storage on {each.at:%Y-%m-%d}."
+    for each in lost:
+        if each.may_take(version):
+            return Files.PERHAPS_GONE, (
+                f"Files of version {each.first:,} were missing from storage on {each.at:%Y-%m-%d}: a vacuum that isn’t in the log may"
+                " have deleted files of this version too."
+            )
+    return None
 
 
 def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[Vacuum]) -> int:
@@ -93,23 +116,30 @@ def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[Vacuum]) -> 
 
 
 def _reach(
-    fact: VersionFacts, head: int, rebuildable: Sequence[range], vacuumed: bool, retention: timedelta, now: datetime
+    fact: VersionFacts,
+    head: int,
+    rebuildable: Sequence[range],
+    vacuumed: bool,
+    loss: tuple[Files, str] | None,
+    retention: timedelta,
+    now: datetime,
 ) -> Reach:
     newest = fact.version == head
     there = any(fact.version in span for span in rebuildable)
     until = None if newest or not there else _plus(fact.committed_at, retention)
     expired = until is not None and now > until
-    files = Files.PERHAPS_GONE if vacuumed else Files.THERE
+    files = loss[0] if loss else Files.PERHAPS_GONE if vacuumed else Files.THERE
+    whole = files is Files.THERE
     return Reach(
         version=fact.version,
         in_log=fact.in_log,
         rebuildable=there,
         files=files,
-        readable=there and not expired and not vacuumed,
-        restorable=there and not expired and not vacuumed,
+        readable=there and not expired and whole,
+        restorable=there and not expired and whole,
         change_feed=fact.change_feed if fact.in_log and there and not expired else False,
         until=until,
-        why=_why(there, expired, vacuumed),
+        why=_why(there, expired, vacuumed, loss),
     )
 
 
@@ -120,11 +150,13 @@ def _plus(moment: datetime, duration: timedelta) -> datetime:
         return datetime.max.replace(tzinfo=moment.tzinfo)
 
 
-def _why(there: bool, expired: bool, vacuumed: bool) -> str | None:
+def _why(there: bool, expired: bool, vacuumed: bool, loss: tuple[Files, str] | None) -> str | None:
     if not there:
         return "The log no longer holds what this version is rebuilt from."
     if expired:
         return "The version is older than delta.deletedFileRetentionDuration, so Delta refuses to read it."
+    if loss:
+        return loss[1]
     if vacuumed:
         return "A vacuum ran since and may have deleted files of this version."
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import asdict
 
 from django.db import transaction
 from django.urls import reverse
@@ -14,6 +15,7 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of
+from tables import ports
 from tables.catalog import additions, entries, facets, listing, renaming, requested_syncs
 from tables.history import payloads
 from tables.history import queries as histories
@@ -108,11 +110,13 @@ class TableSync(APIView):
 
 
 class TableProtocol(APIView):
-    """Protocol versions and features, each with what it demands."""
+    """Protocol versions and features, each with what it demands, and `engines`: which well-known ones can read and write the table."""
 
     requires = {"GET": READ}
 
     @documented(parameters=[VersionQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table, version = version_asked(request, table_id)
-        return Response(payloads.protocol_json(histories.state_at(table, version)) | transactions.at(table, version))
+        state = histories.state_at(table, version)
+        engines = [asdict(engine) for engine in ports.engines_of(state.protocol)]
+        return Response({**payloads.protocol_json(state), **transactions.at(table, version), "engines": engines})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -55,4 +56,23 @@ def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     state = queries.state_at(table, version)
     features = payloads.demands_of(state.protocol)
     held = transactions.shown(transactions.at(table, version))
-    return table_page(request, table, "protocol", version=version, protocol=state.protocol, features=features, **held)
+    engines = ports.engines_of(state.protocol)
+    return table_page(
+        request,
+        table,
+        "protocol",
+        version=version,
+        protocol=state.protocol,
+        features=features,
+        engines=engines,
+        locked_out=_locked_out(engines),
+        **held,
+    )
+
+
+def _locked_out(engines: Sequence[ports.Engine]) -> dict[str, list[str]]:
+    """The engines, with versions, that can't read the table, and those that read it and can't write to it."""
+    return {
+        "readers": [f"{each.name} {each.version}" for each in engines if not each.reads],
+        "writers": [f"{each.name} {each.version}" for each in engines if each.reads and each.writes is False],
+    }

@@ -121,6 +121,7 @@ API_ACTS = {
     "DELETE /tables/<uuid:table_id>": {},
     "POST /tables/<uuid:table_id>/changes": {"from_version": 0},
     "POST /tables/<uuid:table_id>/rows": {},
+    "POST /tables/<uuid:table_id>/check-files": {},
     "POST /tables/<uuid:table_id>/sync": {},
     "POST /tables/<uuid:table_id>/commits/<int:version>/acknowledge": WHY,
     "POST /tokens": {"label": "new"},
@@ -226,6 +227,7 @@ PAGE_ACTS = {
     "/tables/<uuid:table_id>/hide/": {},
     "/tables/metastore/<str:database>/": {"do": "all"},
     "/tables/<uuid:table_id>/sync/": {},
+    "/tables/<uuid:table_id>/files/check/": {},
     "/tables/add/": lambda t: {"path": str(t["place"] / "new")},
     "/tables/roots/<uuid:root_id>/scan/": {},
     "/tables/roots/<uuid:root_id>/add-all/": {},
@@ -256,6 +258,7 @@ NO_ACTS = {
     "/tables/<uuid:table_id>/delete/preview/": "measures from the log",
     "/tables/<uuid:table_id>/delete/count/": "has Spark count, keeps the answer ten minutes for who asked",
     "/convert/again/": "inspects again",
+    "/tables/<uuid:table_id>/files/stop/": "ends one’s own question, whose asking is on record",
 }
 
 

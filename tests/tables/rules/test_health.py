@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tables.rules.health import Code, Facts, Severity, findings, missing, old_files, stale
+from tables.rules.health import Code, Facts, Severity, StoredFiles, findings, missing, old_files, stale
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -74,6 +74,7 @@ def test_every_finding_says_what_to_do() -> None:
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),
         pointer="it is not JSON",
+        stored=StoredFiles(7, NOW, 2, "a.parquet", 1, "b.parquet: 5 bytes, and the log says 6"),
         outside_files=3,
         recreated_at=NOW,
         rewritten=(5, "2026-11-19", ("v5 DELETE",)),
