@@ -82,7 +82,7 @@ def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
     """Streams that a change of the schema may fail, whatever commits they pass over, beside those that fail for sure."""
     if not change.reshapes:
         return []
-    streams = [stream for stream in readers if _reads_commits(stream) and not _fails_surely(stream, change)]
+    streams = [stream for stream in readers if reads_commits(stream) and not _fails_surely(stream, change)]
     return _named(
         "may_fail_stream",
         streams,
@@ -93,10 +93,10 @@ def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
 
 def _meets(stream: Stream) -> bool:
     """A query that has begun meets the commit; one that hasn't reads the table as it is by then, or from a version before it."""
-    return not stream.definition["source"].get("skip_change_commits") and _reads_commits(stream)
+    return not stream.definition["source"].get("skip_change_commits") and reads_commits(stream)
 
 
-def _reads_commits(stream: Stream) -> bool:
+def reads_commits(stream: Stream) -> bool:
     """Whether the stream reads this commit or one before it as a commit."""
     source = stream.definition["source"]
     starts_later = source.get("starting_version") is None and not source.get("starting_timestamp")

@@ -19,6 +19,7 @@ from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.readers import Change, with_readers
+from jobs.targets.restored_streams import with_streams
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from tables.deltalog.rules.schema_changes import Change as SchemaChange
@@ -47,7 +48,7 @@ class RestoreHandling(Handling[Restore]):
     def preview(self, job: Job, measured: Measured) -> Found:
         version, subject = version_of(job), subject_to_change(job.table_id)
         log = from_log(subject, version)
-        values = with_readers(log, subject, _change(log))
+        values = seen_by_streams(log, subject, version)
         if version == subject.version:
             return Found(values, subject.version, nothing_to_do=NEWEST)
         restorable = measured(subject.version)
@@ -64,6 +65,12 @@ class RestoreHandling(Handling[Restore]):
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(Verdict.MOVED, None, str(refused))
+
+
+def seen_by_streams(log: Mapping[str, Any], subject: Subject, version: int) -> dict[str, Any]:
+    """A preview with what the restore does to the streams that read the table and write it."""
+    change = _change(log)
+    return with_streams(with_readers(log, subject, change), subject, version, change)
 
 
 def _change(log: Mapping[str, Any]) -> Change:

@@ -18,13 +18,14 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Page, pager
-from jobs.commands.stream_round.rules import Definition, consequences_of
+from jobs.commands.stream_round.rules import APPEND, Definition, consequences_of
 from jobs.domain.states import State
 from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
 from jobs.streams.sources import uuid_of
+from jobs.targets.restored_streams import undone_batches
 from jobs.web.kinds import STREAMS
 from jobs.web.streams import batch_rows, listing, rates, round_lines, states
 from jobs.web.streams.batch_times import is_behind
@@ -107,6 +108,7 @@ def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dic
         "heading": states.heading(found, behind),
         "look": states.BEHIND if behind else states.LOOKS[found.state],
         "lag": lag_of(found),
+        "undone": undone_batches(found) if found.definition["output_mode"] == APPEND else None,
         "actions": round_lines.actions_of(person, found, opened),
         "opened": opened,
         "round_text": round_lines.round_sentence(opened) if opened else "",

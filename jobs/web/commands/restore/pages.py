@@ -16,6 +16,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.templatetags.levee import size
+from jobs.commands.restore.handling import seen_by_streams
 from jobs.commands.restore.log import from_log
 from jobs.commands.restore.rules import Restore
 from jobs.commands.restore.undone_commits import Run, runs_of, versions_in
@@ -90,7 +91,7 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         text = f"The table has no version {version:,}: the latest is {subject.version:,}."
         raise Problem(400, "invalid", text)
     try:
-        preview = from_log(subject, version)
+        preview = seen_by_streams(from_log(subject, version), subject, version)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     table = subject.table

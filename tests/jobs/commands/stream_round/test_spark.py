@@ -329,6 +329,52 @@ def test_a_restore_to_fewer_columns_fails_a_stream_that_read_them_whatever_it_sk
     assert stream.ids() == [0, 1, 2, 3, 3]
 
 
+def test_batches_that_a_restore_undid_come_again_only_after_a_reset(stream, run):
+    """What `jobs.targets.restored_streams` says: of a source of files, and in Append mode."""
+    for number in range(3):
+        stream.write(number)
+        run(stream.definition())
+    Witness(stream.target).restore(1)
+    assert run(stream.definition()).no_op
+    stream.write(3)
+    run(stream.definition())
+    assert stream.ids() == [0, 1, 3]
+    run(stream.definition(), reset=True)
+    run(stream.definition())
+    assert stream.ids() == [0, 0, 1, 1, 2, 3, 3]
+
+
+def test_batches_of_a_delta_source_that_a_restore_undid_do_not_come_again_either(stream, run, numbers):
+    definition = stream.definition(from_table(numbers))
+    run(definition)
+    write_deltalake(numbers, pa.table({"id": [3]}), mode="append")
+    run(definition)
+    Witness(stream.target).restore(0)
+    assert run(definition).no_op
+    assert stream.ids() == [0, 1, 2]
+
+
+def test_a_count_goes_on_with_what_a_restore_of_its_table_undid(stream, run):
+    stream.write(1)
+    run(counting(stream))
+    stream.write(1)
+    run(counting(stream))
+    Witness(stream.target).restore(0)
+    stream.write(1)
+    run(counting(stream))
+    assert stream.rows() == [{"name": "r1", "n": 3}]
+
+
+def test_a_restore_of_the_source_that_only_adds_files_is_read_as_new_rows(stream, run, sql, numbers):
+    Witness(numbers).delete("id = 2")
+    definition = stream.definition(from_table(numbers, starting_version=0, skip_change_commits=True))
+    run(definition)
+    assert stream.ids() == [0, 1, 2]
+    sql(f"RESTORE TABLE delta.`{numbers}` TO VERSION AS OF 2")
+    run(definition)
+    assert stream.ids() == [0, 1, 2, 2]
+
+
 @pytest.mark.parametrize("skips", [True, False])
 def test_a_commit_that_deletes_rows_ends_the_query_unless_it_is_skipped(stream, run, numbers, skips):
     definition = stream.definition(from_table(numbers, skip_change_commits=skips))

@@ -1,0 +1,177 @@
+"""What a restore does to the streams that write the table or read it, and what earlier restores have done to a stream's batches.
+
+A restore brings files back, and leaves the log's transactions as they are: a query's checkpoint and the table's `txn` stay past the
+batches whose rows are gone, so neither Spark nor Delta loads them again (delta-spark 4.4.0, RestoreTableCommand, DeltaSink).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Max, Min, Q
+
+from jobs.domain.consequences import Consequence, said
+from jobs.models import Stream
+from jobs.targets.readers import MOST, Change, reads_commits
+from jobs.targets.subject import Subject
+from tables.history.queries import STREAMING
+from tables.models import Commit, Table
+
+RESTORES = 200  # the newest ones that are looked at
+
+COMPLETE = "complete"  # a definition’s output mode
+QUERY_ID = "operation_parameters__queryId"
+
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Batches of one query whose commits are undone: how many, and their first and last version; `kept` says that others stay."""
+
+    query_id: str
+    batches: int
+    first: int
+    last: int
+    kept: bool
+
+    @property
+    def what(self) -> str:
+        if self.batches == 1:
+            return f"a batch (version {self.first:,})"
+        return f"{self.batches:,} batches (versions {self.first:,} to {self.last:,})"
+
+    @property
+    def again(self) -> str:
+        """What a reset does, after the restore, to the rows that stay."""
+        if self.kept:
+            return "it then reads its source from its start, so rows of the batches that stay are loaded twice in Append mode"
+        return "it then reads its source from its start; none of its batches stays, so nothing comes twice"
+
+
+def with_streams(preview: Mapping[str, Any], subject: Subject, version: int, change: Change) -> dict[str, Any]:
+    """A restore's preview with what it does to streams beyond failing them."""
+    found = [*_writers(subject, version), *_readers(subject, change)]
+    return {**preview, "consequences": [*preview["consequences"], *found]}
+
+
+# Streams into the table
+
+
+def _writers(subject: Subject, version: int) -> list[Consequence]:
+    undone = _undone_by(subject.table, subject.version, version)
+    streams = Stream.objects.filter(
+        table=subject.table, query_id__in=[each.query_id for each in undone], removed_at=None
+    )
+    by_query = {stream.query_id: stream for stream in streams}
+    named = [said("undoes_batches", _sentence(each, by_query.get(each.query_id))) for each in undone[:MOST]]
+    more = len(undone) - MOST
+    return [*named, said("undoes_batches", f"It undoes batches of {more:,} more queries.")] if more > 0 else named
+
+
+def _sentence(undone: Undone, stream: Stream | None) -> str:
+    if stream is None:
+        return (
+            f"This undoes {undone.what} of the streaming query {undone.query_id}, which isn’t one of Levee’s streams: its checkpoint is"
+            " past them, so it doesn’t load their rows again unless it begins with a new checkpoint."
+        )
+    if stream.definition["output_mode"] == COMPLETE:
+        return (
+            f"This undoes {undone.what} of the stream {stream.name}, whose checkpoint keeps its counts: its next batch with new rows"
+            " replaces all rows by them."
+        )
+    return (
+        f"This undoes {undone.what} of the stream {stream.name}, and its next round doesn’t load their rows again: its checkpoint is past"
+        f" them. To load them again, reset the stream after the restore: {undone.again}."
+    )
+
+
+def _undone_by(table: Table, head: int, version: int) -> list[Undone]:
+    """The queries whose batches the table has now and wouldn't have after the restore."""
+    restores = _restores(table)
+    if restores is None:
+        return []
+    now, then = lineage(head, restores), lineage(version, restores)
+    return _counted(table, _within(now) & ~_within(then), _within(then))
+
+
+def undone_batches(stream: Stream) -> Undone | None:
+    """The batches of the stream's query that restores of its table have undone and not brought back; None for none, or unknown."""
+    table = stream.table
+    if stream.query_id is None or table.version is None or not (restores := _restores(table)):
+        return None
+    kept = _within(lineage(table.version, restores))
+    found = [each for each in _counted(table, ~kept, kept) if each.query_id == stream.query_id]
+    return found[0] if found else None
+
+
+def _counted(table: Table, gone: Q, kept: Q) -> list[Undone]:
+    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, operation=STREAMING).order_by()
+    rows = commits.filter(gone).values_list(QUERY_ID).annotate(Count("version"), Min("version"), Max("version"))
+    found = [(query, *counts) for query, *counts in rows.order_by(QUERY_ID) if query]
+    staying = set(commits.filter(kept).values_list(QUERY_ID, flat=True).distinct()) if found else set()
+    return [Undone(query, count, first, last, query in staying) for query, count, first, last in found]
+
+
+def _restores(table: Table) -> list[_Span] | None:
+    """The restores, newest first: their versions, and those that they went back to; None if one doesn't tell."""
+    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, operation="RESTORE").order_by(
+        "-version"
+    )
+    pairs = [
+        (version, str(told.get("version") or ""))
+        for version, told in commits.values_list("version", "operation_parameters")[:RESTORES]
+    ]
+    if not all(to.isascii() and to.isdigit() and len(to) < 19 for _, to in pairs):
+        return None
+    return [(version, int(to)) for version, to in pairs]
+
+
+def lineage(version: int, restores: Iterable[_Span]) -> list[_Span]:
+    """The commits, as ranges from first to last, of which a version's rows came: a restore leaves out those since what it goes back to."""
+    spans: list[_Span] = []
+    for restore, to in restores:
+        if restore <= version:
+            spans.append((restore, version))
+            version = to
+    return [*spans, (0, version)]
+
+
+def _within(spans: Sequence[_Span]) -> Q:
+    condition = Q(pk__in=[])
+    for first, last in spans:
+        condition |= Q(version__gte=first, version__lte=last)
+    return condition
+
+
+# Streams that read it
+
+
+def _readers(subject: Subject, change: Change) -> list[Consequence]:
+    streams = (
+        Stream.objects.filter(source_table=subject.table, removed_at=None).select_related("table").order_by("name")
+    )
+    readers = [stream for stream in streams if reads_commits(stream)]
+    if change.removes:
+        return [
+            said("passed_over", _passes(stream))
+            for stream in readers
+            if stream.definition["source"].get("skip_change_commits")
+        ][:MOST]
+    return [said("doubles_rows", _doubles(stream)) for stream in readers][:MOST] if change.adds else []
+
+
+def _passes(stream: Stream) -> str:
+    return (
+        f"The stream {stream.name} into {stream.table.name} passes over the restore (skipChangeCommits): its table keeps rows that go here,"
+        " and doesn’t get those that come back."
+    )
+
+
+def _doubles(stream: Stream) -> str:
+    return (
+        f"The stream {stream.name} into {stream.table.name} reads the files that come back as new ones, and loads"
+        " their rows once more."
+    )
