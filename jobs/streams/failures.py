@@ -34,6 +34,12 @@ LINE = (
     "Mend the line, or put another file in its place under the same name (an empty one will do), then start the stream again."
     " Or name in the source’s options what a damaged line does: mode=PERMISSIVE (a row of NULLs) or mode=DROPMALFORMED."
 )
+SCHEMA = (
+    "Columns of the source were renamed, dropped or given another type, and a stream can’t read across that: Levee’s streams don’t set"
+    " Delta’s schemaTrackingLocation. Reset the stream, and set the source’s starting version to the change’s before you start it again;"
+    " without a starting version its next round loads the table from its start."
+)
+_SCHEMAS = ("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE", "DELTA_SCHEMA_CHANGED")
 _LINES = ("MALFORMED_RECORD", "MALFORMED_CSV_RECORD", "CANNOT_PARSE_JSON_FIELD")
 _FILES = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
 
@@ -110,4 +116,6 @@ def what_to_do(error: Mapping[str, Any]) -> str:
     condition = str(engine.get("condition"))
     if condition.startswith(_LINES):
         return LINE
+    if condition.startswith(_SCHEMAS):
+        return SCHEMA
     return FILE if condition.startswith(_FILES) else START

@@ -25,6 +25,7 @@ from jobs.requests import asking
 from jobs.requests.asking import Key
 from jobs.streams import acts, runs, start_keys
 from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
+from jobs.streams.schema_ahead import ahead_of
 from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key
 from jobs.web.jobs.payloads import job_json
 from jobs.web.jobs.serializers import JobSerializer
@@ -38,8 +39,8 @@ Act = Callable[..., Job]
 
 
 def streams_json(streams: Sequence[Stream]) -> list[dict[str, Any]]:
-    """Several streams; two queries."""
-    context = {"last_batches": last_batches(streams), "rounds": open_jobs(streams)}
+    """Several streams; four queries."""
+    context = {"last_batches": last_batches(streams), "rounds": open_jobs(streams), "ahead": ahead_of(streams)}
     return [dict(StreamSerializer(stream, context=context).data) for stream in streams]
 
 

@@ -128,6 +128,15 @@ class BatchSerializer(serializers.Serializer[StreamBatch]):
     job = serializers.UUIDField(source="job_id", allow_null=True)
 
 
+class AheadSerializer(serializers.Serializer[Any]):
+    """A commit of the source table that fails the next round, or (not `fails`) may change what it writes."""
+
+    version = serializers.IntegerField()
+    fails = serializers.BooleanField()
+    text = serializers.CharField()
+    remedy = serializers.CharField()
+
+
 class StreamSerializer(serializers.Serializer[Stream]):
     """A stream as it is now; the definition's fields are as you gave them."""
 
@@ -153,6 +162,7 @@ class StreamSerializer(serializers.Serializer[Stream]):
     lag_text = serializers.CharField(help_text="Why the last look at the source told no lag; empty if it told one.")
     last_batch = serializers.SerializerMethodField()
     round = serializers.SerializerMethodField()
+    schema_ahead = serializers.SerializerMethodField()
     approved_by_job = serializers.UUIDField(source="approved_by_job_id", allow_null=True)
     run_by = serializers.CharField(source="run_by.name", allow_null=True, default=None)
     created_by = serializers.CharField(source="created_by.name")
@@ -172,6 +182,12 @@ class StreamSerializer(serializers.Serializer[Stream]):
     def get_round(self, stream: Stream) -> Any:
         """The job of the round that is open."""
         return self.context["rounds"].get(stream.pk)
+
+    @extend_schema_field(AheadSerializer(allow_null=True))
+    def get_schema_ahead(self, stream: Stream) -> Any:
+        """A change of the source's columns that fails its next round, or may."""
+        ahead = self.context["ahead"].get(stream.pk)
+        return None if ahead is None else ahead.as_json()
 
     def to_representation(self, instance: Stream) -> Any:
         """With the definition as it was asked for."""

@@ -24,6 +24,7 @@ from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
+from jobs.streams.schema_ahead import ahead_of
 from jobs.streams.sources import uuid_of
 from jobs.targets.restored_streams import undone_batches
 from jobs.web.kinds import STREAMS
@@ -108,6 +109,7 @@ def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dic
         "heading": states.heading(found, behind),
         "look": states.BEHIND if behind else states.LOOKS[found.state],
         "lag": lag_of(found),
+        "ahead": ahead_of([found]).get(found.pk),
         "undone": undone_batches(found) if found.definition["output_mode"] == APPEND else None,
         "actions": round_lines.actions_of(person, found, opened),
         "opened": opened,

@@ -13,7 +13,7 @@ from jobs.domain.storage_causes import NO_SPACE
 from jobs.lifecycle import endings
 from jobs.models import Stream
 from jobs.streams import acts, booking, runs
-from jobs.streams.failures import FILE, FINE, LINE, START, TOO_LONG, what_to_do
+from jobs.streams.failures import FILE, FINE, LINE, SCHEMA, START, TOO_LONG, what_to_do
 from tables.models import Table
 from tests.jobs import small_delta
 from tests.jobs.streams.small_stream import SmallStream, book_ended, fresh, run_round
@@ -90,6 +90,8 @@ def engine_error(condition: str, message: str = "It broke.", *, retryable: bool 
     [
         (engine_error("MALFORMED_CSV_RECORD"), LINE),
         (engine_error("FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER"), FILE),
+        (engine_error("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"), SCHEMA),
+        (engine_error("DELTA_SCHEMA_CHANGED_WITH_VERSION"), SCHEMA),
         (engine_error("DELTA_CONCURRENT_APPEND", retryable=True), FINE),
         (
             engine_error("X", f"{NO_SPACE.words}. Spark reports: y"),

@@ -21,6 +21,8 @@ from jobs.domain.predicates.stored import to_json
 from jobs.lifecycle.endings import engine_failed
 from jobs.predicates.reading import parse
 from jobs.streams.failures import FILE, LINE, what_to_do
+from jobs.streams.readable_schemas import stopping_changes
+from tables.deltalog.rules.schema import parse_schema
 from tests.jobs.engine.lake import Recorder, actions, commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -373,6 +375,77 @@ def test_a_restore_of_the_source_that_only_adds_files_is_read_as_new_rows(stream
     sql(f"RESTORE TABLE delta.`{numbers}` TO VERSION AS OF 2")
     run(definition)
     assert stream.ids() == [0, 1, 2, 2]
+
+
+MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true')"
+USE_LOG = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+
+
+@pytest.mark.parametrize(
+    ("statements", "condition"),
+    [
+        pytest.param(["RENAME COLUMN name TO title"], USE_LOG, id="renamed"),
+        pytest.param(["DROP COLUMN name"], USE_LOG, id="dropped"),
+        pytest.param(["ALTER COLUMN n TYPE BIGINT"], None, id="widened"),
+        pytest.param(["RENAME COLUMN name TO title", "RENAME COLUMN title TO name"], USE_LOG, id="renamed and back"),
+        pytest.param(["ADD COLUMN more STRING"], None, id="added"),
+        pytest.param(["ADD COLUMN more STRING", "DROP COLUMN more"], USE_LOG, id="added and dropped"),
+        pytest.param(["ALTER COLUMN name COMMENT 'a note'"], None, id="commented"),
+        pytest.param(["ALTER COLUMN id DROP NOT NULL"], None, id="nullable"),
+    ],
+)
+def test_what_a_change_of_the_sources_columns_does_to_the_next_round_is_as_predicted(
+    stream, run, sql, tmp_path, statements, condition
+):
+    source = f"delta.`{tmp_path / 'wide'}`"
+    sql(f"CREATE TABLE {source} (id BIGINT NOT NULL, n INT, name STRING) USING delta {MAPPED}")
+    sql(f"INSERT INTO {source} VALUES (1, 1, 'a')")
+    definition = stream.definition(from_table(tmp_path / "wide"), options={"mergeSchema": "true"})
+    run(definition)
+    for statement in statements:
+        sql(f"ALTER TABLE {source} {statement}")
+    schemas = [parse_schema(each["schemaString"]) for each in actions(tmp_path / "wide", "metaData")]
+    predicted = [change for each in schemas for change in stopping_changes(each, schemas[-1], widening=True)]
+    assert bool(predicted) == (condition is not None)
+    if condition is None:
+        run(definition)
+        return
+    with pytest.raises(EngineFailed) as caught:
+        run(definition)
+    assert caught.value.failure.condition == condition, caught.value.failure.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "condition"),
+    [("BIGINT", 2, None), ("BIGINT", 1 << 40, "CAST_OVERFLOW_IN_TABLE_INSERT"), ("DOUBLE", 2.5, None)],
+)
+def test_a_wider_column_of_the_source_is_cast_to_the_targets(stream, run, sql, tmp_path, kind, value, condition):
+    """What doesn't fit fails the batch; the fraction of 2.5 is cut off, and nothing says so."""
+    source = f"delta.`{tmp_path / 'wide'}`"
+    sql(f"CREATE TABLE {source} (n INT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    sql(f"INSERT INTO {source} VALUES (1)")
+    definition = stream.definition(from_table(tmp_path / "wide"))
+    run(definition)
+    sql(f"ALTER TABLE {source} ALTER COLUMN n TYPE {kind}")
+    sql(f"INSERT INTO {source} VALUES ({value})")
+    if condition is None:
+        run(definition)
+        assert [row["n"] for row in stream.rows()] == [1, 2]
+        return
+    with pytest.raises(EngineFailed) as caught:
+        run(definition)
+    assert caught.value.failure.condition == condition
+
+
+def test_a_wider_type_without_the_feature_fails_the_next_round(stream, run, numbers):
+    definition = stream.definition(from_table(numbers, skip_change_commits=True))
+    run(definition)
+    write_deltalake(
+        numbers, pa.table({"id": pa.array([1], pa.decimal128(30, 0))}), mode="overwrite", schema_mode="overwrite"
+    )
+    with pytest.raises(EngineFailed) as caught:
+        run(definition)
+    assert caught.value.failure.condition == "DELTA_SCHEMA_CHANGED_WITH_VERSION"
 
 
 @pytest.mark.parametrize("skips", [True, False])
