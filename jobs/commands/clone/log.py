@@ -17,10 +17,13 @@ from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
+from jobs.targets.metadata import refuse_invalid_names
 from jobs.targets.subject import Subject
+from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
+from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.deltalog.state.livefiles import sum_of
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.reachability import Reach
@@ -36,8 +39,8 @@ REMEDY = "Choose a newer version; the history shows which ones can still be read
 def from_log(subject: Subject, command: Clone, until: datetime | None = None) -> dict[str, Any]:
     """What the clone of `command.version` (None: the newest) would hold; `until` as `kept_until` answers it.
 
-    Raises CommandRefused: `version_gone`, `unreadable`, `outside_roots` for a source that is a shallow clone itself, `invalid` with
-    Delta's own condition.
+    Raises CommandRefused: `version_gone`, `unreadable`, `outside_roots` for a source that is a shallow clone itself, `invalid` and
+    `bad_column_name` with Delta's own condition.
     """
     with _at(subject, command.version) as snapshot:
         return _values(subject, command, snapshot, until)
@@ -73,6 +76,7 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     if metadata is None or protocol is None:
         raise CommandRefused(Refusal("unreadable", f"Version {snapshot.version:,} has no metadata in the log."))
     _refuse(command, snapshot, files)
+    refuse_invalid_names(_struct(snapshot, metadata), metadata.configuration, command.source)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",
@@ -109,6 +113,14 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
             until=until,
         ),
     }
+
+
+def _struct(snapshot: Snapshot, metadata: Metadata) -> Struct:
+    try:
+        return parse_schema(metadata.schema_json)
+    except SchemaError as error:
+        text = f"The schema of version {snapshot.version:,} can’t be read with certainty: {error}."
+        raise CommandRefused(Refusal("unreadable", text)) from None
 
 
 def _refuse(command: Clone, snapshot: Snapshot, files: pa.Table) -> None:

@@ -20,6 +20,7 @@ from jobs.commands.drop_feature.rules import (
     steps_of,
     way_of,
 )
+from jobs.domain.column_names import is_invalid
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.protocols import FEATURES, Protocol, feature_of
@@ -35,7 +36,6 @@ from tables.deltalog.rules.schema import walk
 
 RETENTION = "delta.dropFeatureTruncateHistory.retentionDuration"
 DAY = "24 hours"
-_ODD = frozenset(" ,;{}()\n\t=")  # in a column's name: Delta takes them with column mapping alone
 
 
 def written_for(subject: Subject, command: DropFeature) -> DropFeature:
@@ -178,7 +178,7 @@ def _uses(subject: Subject, feature: str) -> Iterator[EngineFailure]:
     if feature == "checkConstraints" and constraints:
         text = f"Cannot drop the CHECK constraints table feature.\nThe following constraints must be dropped first: {constraints}."
         yield EngineFailure("DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE", "0AKDE", text)
-    names = ", ".join(".".join(path) for path, column in walk(subject.struct) if _ODD.intersection(column.name))
+    names = ", ".join(".".join(path) for path, column in walk(subject.struct) if is_invalid(column.name))
     if feature == MAPPING and names:
         text = (
             "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of your schema.\nInvalid column names: "

@@ -10,7 +10,7 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
-from jobs.commands.restore.log import files_hash, from_log, gone, with_measure
+from jobs.commands.restore.log import files_hash, from_log, gone, refuse_by_catalog, with_measure
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused
@@ -86,12 +86,13 @@ def version_of(job: Job) -> int:
 
 def _check_version(table: Table, version: int) -> None:
     try:
-        head = subject_to_change(table.pk).version
+        subject = subject_to_change(table.pk)
+        if not 0 <= version <= subject.version:
+            text = f"The table has no version {version:,}: the latest is {subject.version:,}. No job was created."
+            raise Problem(400, "invalid", text, fields={"version": text})
+        refuse_by_catalog(subject, version)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
-    if not 0 <= version <= head:
-        text = f"The table has no version {version:,}: the latest is {head:,}. No job was created."
-        raise Problem(400, "invalid", text, fields={"version": text})
 
 
 def _by_log(job: Job, subject: Subject) -> Drift:

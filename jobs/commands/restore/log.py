@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,27 +16,36 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
+from jobs.targets.metadata import refuse_invalid_names
 from jobs.targets.subject import Subject
+from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.rules.schema import SchemaError, parse_schema
+from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.deltalog.rules.schema_changes import compare_schemas
 from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, keys, sum_of
 from tables.deltalog.state.snapshot import Snapshot
+from tables.history.queries import state_at
+from tables.history.schemas import tree_of
 from tables.models import Commit
 
 NAMED_COMMITS = 200
+NAMES_REMEDY = (
+    "Choose a version since which the table maps its columns by name (delta.columnMapping.mode), if it has one."
+)
 
 
 def from_log(subject: Subject, version: int) -> dict[str, Any]:
-    """What a restore to `version` would do, by the log alone. Raises CommandRefused `version_gone`, `unreadable`.
+    """What a restore to `version` would do, by the log alone. Raises CommandRefused `version_gone`, `unreadable`, `bad_column_name`.
 
     Rows are those that a reader sees, counted by files until Spark has compared them one by one: a rewritten file counts most of
     its rows both as removed and as restored. None if the log doesn't record how many rows a file holds.
     """
     with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
         target = _target(subject, version, Path(folder))
+        if version != subject.version and target.metadata is not None:
+            _refuse(_struct(target.metadata), target.metadata.configuration, subject.table.path)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -55,6 +65,22 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         ),
         "speed": "log",
     }
+
+
+def refuse_by_catalog(subject: Subject, version: int) -> None:
+    """Raises CommandRefused as `from_log` does for what the catalog knows of the version: a request reads no older log."""
+    if version == subject.version:
+        return
+    known = state_at(subject.table, version)
+    struct = tree_of(known.schema)
+    if struct is not None and known.properties is not None:
+        properties = {name: value for name, value in known.properties.items() if value is not None}
+        _refuse(struct, properties, subject.table.path)
+
+
+def _refuse(target: Struct, properties: Mapping[str, str], place: str) -> None:
+    """What Delta refuses of the older metadata, which a restore always commits anew."""
+    refuse_invalid_names(target, properties, place, NAMES_REMEDY)
 
 
 def files_hash(subject: Subject, version: int) -> str:
@@ -189,11 +215,16 @@ def _rows(files: pa.Table) -> int | None:
 def _schema_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
     if target.metadata is None:
         return []
-    try:
-        struct = parse_schema(target.metadata.schema_json)
-    except SchemaError:
-        return []
+    struct = _struct(target.metadata)
     return [asdict(change) | {"kind": change.kind.value} for change in compare_schemas(subject.struct, struct)]
+
+
+def _struct(metadata: Metadata) -> Struct:
+    try:
+        return parse_schema(metadata.schema_json)
+    except SchemaError as error:
+        text = f"The older version’s schema can’t be read with certainty: {error}."
+        raise CommandRefused(Refusal("unreadable", text, remedy="Choose a newer version.")) from None
 
 
 def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ def _constraints(batch: Struct, table: TargetTable) -> Found:
 def _overwriting(definition: Definition, batch: Struct, table: TargetTable) -> Found:
     """Complete with overwriteSchema: the batch's schema and partitioning take the place of the table's, without a merge."""
     yield from new_layout(definition, batch)
-    yield from bad_names(batch, walk(batch), mapped=table.is_mapped)
+    yield from bad_names(walk(batch), mapped=table.is_mapped)
     yield from reserved(batch.columns, table)
     yield from feature(batch, table)
     if not _same(batch, table.struct):

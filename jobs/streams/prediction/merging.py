@@ -44,7 +44,7 @@ def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: 
         )
     new = [(difference.path, difference.column) for difference in added if difference.column is not None]
     below = [(path, column) for top, start in new for path, column in _with_below(top, start)]
-    yield from bad_names(batch, below, mapped=table.is_mapped)
+    yield from bad_names([*walk(table.struct), *below], mapped=table.is_mapped)
     yield from reserved([column for path, column in new if len(path) == 1], table)
     yield from feature(Struct(tuple(column for _, column in new)), table)
 

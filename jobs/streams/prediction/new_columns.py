@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jobs.commands.stream_round.rules import Definition
+from jobs.domain.column_names import is_invalid
 from jobs.domain.errors import Refusal
 from jobs.domain.listing import listed
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
-_BAD_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 
 def creating(definition: Definition, batch: Struct) -> Found:
     yield from new_layout(definition, batch)
-    yield from bad_names(batch, walk(batch), mapped=False)
+    yield from bad_names(walk(batch), mapped=False)
     required = [
         dotted(path) for path, column in walk(batch) if not column.nullable and column.name != definition.steps.count_as
     ]
@@ -43,8 +43,9 @@ def new_layout(definition: Definition, batch: Struct) -> Found:
         yield Refusal("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", text, "partition_by", remedy)
 
 
-def bad_names(batch: Struct, columns: Iterable[tuple[Path, Column]], *, mapped: bool) -> Found:
-    bad = [] if mapped else [dotted(path) for path, column in columns if _BAD_CHARACTERS.intersection(column.name)]
+def bad_names(columns: Iterable[tuple[Path, Column]], *, mapped: bool) -> Found:
+    """Delta looks at the whole schema that a commit of metadata would give the table."""
+    bad = [] if mapped else [dotted(path) for path, column in columns if is_invalid(column.name)]
     if bad:
         text = f"{listed(bad)}: a name may hold none of the characters “ ,;{{}}()=”, tab and line end unless the table maps its columns."
         remedy = "Rename the columns with the step “rename”, or turn on column mapping for the table (delta.columnMapping.mode)."

@@ -309,6 +309,19 @@ def test_names_of_new_columns(ddl, configuration, codes):
     assert refused(ddl, table, options=MERGE) == codes
 
 
+@pytest.mark.parametrize(
+    ("ddl", "configuration", "codes"),
+    [
+        ("a int", {}, []),
+        ("a int, `b c` int", {}, []),
+        ("a int, d int", {}, ["DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"]),
+        ("a int, d int", MAPPED, []),
+    ],
+)
+def test_a_table_that_has_such_a_name_already_takes_rows_and_no_new_column(ddl, configuration, codes):
+    assert refused(ddl, target("a int, `b c` int", configuration=configuration), options=MERGE) == codes
+
+
 NTZ = "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT"
 
 

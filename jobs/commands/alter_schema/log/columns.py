@@ -25,13 +25,13 @@ from jobs.commands.alter_schema.log.state import (
     refused,
 )
 from jobs.commands.alter_schema.rules import MAPPING_MODE, name_parts, written_name
+from jobs.domain.column_names import is_invalid
 from jobs.domain.data_types import DataType, WrongType, can_widen, features_of, parse_type, type_text
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.protocols import protocol_with
 from tables.deltalog.rules.schema import GENERATED, HIGHEST_ID, IDENTITY, highest_id
 from tables.rules.column_statistics import column_list
 
-ODD_CHARACTERS = " ,;{}()\n\t="
 RESERVED = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 WIDENING = "delta.enableTypeWidening"
 STATS_COLUMNS = "delta.dataSkippingStatsColumns"
@@ -99,7 +99,7 @@ def _check_names(state: State, names: Sequence[str]) -> None:
     for name in names:
         if not name:
             raise refused(None, None, "A column’s name can’t be empty.")
-        if not state.mapped and set(name) & set(ODD_CHARACTERS):
+        if not state.mapped and is_invalid(name):
             text = f"Found invalid character(s) among ' ,;{{}}()\\n\\t=' in the column names of your schema. Invalid column names: {name}."
             remedy = f"Choose another name, or set {MAPPING_MODE} to name first."
             raise refused("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", text, remedy, name)

@@ -17,10 +17,10 @@ from jobs.commands.convert.spark.readings import encoding_refusals, readings
 from jobs.commands.convert.spark.schemas import (
     Footers,
     Unreadable,
-    has_invalid_character,
     invalid_names,
     merge_footers,
 )
+from jobs.domain.column_names import invalid_names_failure, is_invalid
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.listing import listed
@@ -318,22 +318,17 @@ def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Re
 
 
 def _bad_names(footers: Footers, findings: Findings) -> list[Refusal]:
-    names = [name for name in sorted(findings.values) if has_invalid_character(name)]
+    names = [name for name in sorted(findings.values) if is_invalid(name)]
     names += invalid_names(footers.schema or {})
     if not names:
         return []
-    text = (
-        "Found invalid character(s) among ' ,;{}()\\n\\t=' in the column names of your schema.\n"
-        f"Invalid column names: {', '.join(names)}.\nPlease use other characters and try again.\n"
-        "Alternatively, enable Column Mapping to keep using these characters."
-    )
     return [
         Refusal(
             "bad_column_name",
             f"Delta refuses column names that contain a space or one of ,;{{}}()=: {', '.join(names)}",
             place=names[0],
             remedy="Rewrite the files with other column names.",
-            engine=EngineFailure("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", text),
+            engine=invalid_names_failure(names),
         )
     ]
 

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.commands.convert.spark.footer_text import difference
+from jobs.domain.column_names import is_invalid
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import FooterDifference, SchemaConflict
 from jobs.engine.errors import as_failure
@@ -19,7 +20,6 @@ from jobs.engine.errors import as_failure
 MERGING = "org.apache.spark.sql.delta.schema.SchemaMergingUtils$"
 SCHEMA_UTILS = "org.apache.spark.sql.delta.schema.SchemaUtils$"
 PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
-INVALID_CHARACTERS = " ,;{}()\n\t="
 CONFLICT_EXAMPLES = 5
 MOST_TYPE = 100  # characters of a parquet type in a message
 
@@ -128,16 +128,12 @@ def parquet_type(text: str, name: str) -> str:
     return line if len(line) <= MOST_TYPE else f"{line[:MOST_TYPE]}…"
 
 
-def has_invalid_character(name: str) -> bool:
-    return any(char in INVALID_CHARACTERS for char in name)
-
-
 def _collect_invalid(kind: Any, prefix: str, names: list[str]) -> None:
     if not isinstance(kind, Mapping):
         return
     for struct_field in kind.get("fields", ()):
         path = prefix + struct_field["name"]
-        if has_invalid_character(struct_field["name"]):
+        if is_invalid(struct_field["name"]):
             names.append(path)
         _collect_invalid(struct_field["type"], path + ".", names)
     for part in ("elementType", "keyType", "valueType"):
