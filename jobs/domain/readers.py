@@ -5,10 +5,11 @@ A feature that the source doesn't name counts as unsupported, as pages say below
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.domain.consequences import Consequence, said
 from jobs.domain.protocols import FEATURES, FEATURES_READER, FEATURES_WRITER, Protocol
 
 
@@ -106,6 +107,41 @@ READERS: tuple[Reader, ...] = (
         "delta-io/delta issues 2874 and 6033: “Standalone Reader/Writer (1,2)”",
     ),
 )  # fmt: skip
+
+
+def unseen_by(formats: Sequence[str]) -> list[Consequence]:
+    """What a commit means for those who read the table as one of other formats, such as Iceberg.
+
+    Delta 4.4 has no converter for the Spark that Levee runs: it commits, logs that, and leaves the other format's metadata as it is
+    [run].
+    """
+    if not formats:
+        return []
+    named = " and ".join(formats)
+    text = (
+        f"The table is also read as {named}. Levee’s Spark has no converter: {named} readers won’t see this change until a writer that"
+        " has one commits to the table."
+    )
+    return [said("unseen", text)]
+
+
+def unseen_files_go(formats: Sequence[str]) -> list[Consequence]:
+    """The same for the files that a vacuum deletes."""
+    if not formats:
+        return []
+    named = " and ".join(formats)
+    text = (
+        f"The table is also read as {named}, whose own metadata may be older than Delta’s log: {named} readers fail on files that it"
+        " names and this deletes."
+    )
+    return [said("unseen", text)]
+
+
+def still_unseen(formats: Sequence[str], version: int) -> str:
+    """The warning after such a commit."""
+    named = " and ".join(formats)
+    text = f"{named} readers don’t see version {version:,} yet: Levee’s Spark has no converter."
+    return f"{text} Have a writer that has one commit to the table."
 
 
 def readers_of(protocol: Protocol) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from jobs.domain.errors import Refusal
@@ -153,7 +153,7 @@ class Result:
 
     `operation_parameters` and `operation_metrics` are texts as DESCRIBE HISTORY gives them; a missing metric is unknown.
     `details` are facts of the one command (convert: files_converted, files_in_table, files_come, files_gone, collect_stats,
-    text); `settings` the Spark settings that were in effect.
+    text); `warnings` among them are sentences on what a run that succeeded leaves to do.
     """
 
     version: int | None
@@ -172,6 +172,18 @@ class Result:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Result:
         return cls(**value)
+
+
+def with_warnings(result: Result, *texts: str) -> Result:
+    """The result with these sentences among its `details.warnings`, each once."""
+    told = list(dict.fromkeys((*result.details.get("warnings", ()), *texts)))
+    return replace(result, details={**result.details, "warnings": told}) if told else result
+
+
+def failed_afterwards(message: str) -> str:
+    """The warning for a commit that stands though Delta failed after it, in a hook (`DELTA_POST_COMMIT_HOOK_FAILED`)."""
+    first = (message.splitlines() or ["It gave no reason."])[0][:1000]
+    return f"The commit stands. Then a step that Delta takes after its commits failed: {first}"
 
 
 def versions_in(result: Mapping[str, Any]) -> set[int]:

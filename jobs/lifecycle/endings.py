@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal
-from jobs.domain.results import Result, affected_rows
+from jobs.domain.readers import still_unseen
+from jobs.domain.results import Result, affected_rows, with_warnings
 from jobs.domain.storage_causes import cause_led_by
 from jobs.models import Job, StreamRound
 from tables.deltalog.read import remote
 from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.storage import StorageError
+from tables.deltalog.rules.other_formats import other_formats
+from tables.models import Table
 from tables.sync import log_access
 
 NOTHING = "Nothing was committed."
@@ -156,10 +159,19 @@ def moved(why: str) -> dict[str, Any]:
 
 
 def judged(job: Job, result: Result) -> Result:
-    """The result, with `drifted` if the commit followed another version than the drift check saw."""
+    """The result, with `drifted` if the commit followed another version than the drift check saw, and with a warning if readers of
+    another format don't see it."""
     checked = (job.drift or {}).get("head_version")
     drifted = None not in (checked, result.read_version) and result.read_version != checked
-    return replace(result, drifted=drifted) if drifted else result
+    return _warned(job, replace(result, drifted=drifted) if drifted else result)
+
+
+def _warned(job: Job, result: Result) -> Result:
+    if result.version is None:
+        return result
+    properties = Table.objects.filter(pk=job.table_id).values_list("properties", flat=True).first()
+    formats = other_formats(properties or {})
+    return with_warnings(result, still_unseen(formats, result.version)) if formats else result
 
 
 def success_text(result: Result) -> str:

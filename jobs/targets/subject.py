@@ -15,6 +15,7 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.rules.features import CATALOG_MANAGED
+from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.schema import SchemaError, Struct, compact, parse_schema, without_high_water_marks
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
@@ -47,6 +48,11 @@ class Subject:
     def change_feed(self) -> bool:
         """Whether the table has the change data feed on."""
         return self.configuration.get(CHANGE_FEED, "").lower() == "true"
+
+    @property
+    def other_formats(self) -> tuple[str, ...]:
+        """The formats by which the table is read as well."""
+        return other_formats(self.configuration)
 
     @property
     def shape_sha256(self) -> str:

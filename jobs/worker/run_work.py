@@ -21,7 +21,7 @@ from jobs.domain.errors import (
     EngineLost,
     LeveeError,
 )
-from jobs.domain.results import Result
+from jobs.domain.results import Result, failed_afterwards, with_warnings
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import digest_of
@@ -74,7 +74,7 @@ class RunWork(ClaimedJob):
             except EngineCancelled:
                 self._by_history(partial(self._stopped, watch))
             except EngineFailed as failed:
-                self._by_history(partial(self._failed, watch, failed))
+                self._by_history(partial(self._failed, watch, failed), failed.failure)
             else:
                 reached(Point.COMMIT_VISIBLE)
                 self._succeeded(result)
@@ -131,17 +131,17 @@ class RunWork(ClaimedJob):
         text = str(result.details["text"])
         self._end(State.SUCCEEDED, text=text, result=result.as_json(), version=result.version)
 
-    def _by_history(self, without_commit: Callable[[], None]) -> None:
+    def _by_history(self, without_commit: Callable[[], None], failure: EngineFailure | None = None) -> None:
         """Records the outcome by the table's history, not the exception: Delta can fail or be cancelled after its commit (in a hook)."""
         try:
             result = self._found()
         except endings.Unreadable as error:
             self._unknown(str(error))
             return
-        if result is not None:
-            self._succeeded(result)
-        else:
+        if result is None:
             without_commit()
+        else:
+            self._succeeded(with_warnings(result, failed_afterwards(failure.message)) if failure else result)
 
     def _succeeded(self, result: Result) -> None:
         self.report.committed = result.version is not None

@@ -22,7 +22,7 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Violating
 from jobs.domain.predicates.stored import from_json
-from jobs.domain.results import Result
+from jobs.domain.results import Result, failed_afterwards, with_warnings
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import CANCELLED, as_failure
 from jobs.engine.history import Commit, commits_after, is_own, recorded_together
@@ -68,6 +68,7 @@ def run_alter_schema(
             )
     report.point("Spark started")
     commits: list[Commit] = []
+    warnings: list[str] = []
     failure = None
     for change in command.changes:
         report.stage(f"change {len(commits) + 1} of {len(command.changes)}")
@@ -89,10 +90,11 @@ def run_alter_schema(
             if made is None:
                 failure = found.as_json()
                 break
-            report.log(f"Committed, and Delta failed afterwards: {found.message}")
+            warnings.append(failed_afterwards(found.message))
+            report.log(warnings[-1])
             commits.append(made)
         report.point("commit visible")
-    return recorded_together(commits, _details(session, command, commits, failure))
+    return with_warnings(recorded_together(commits, _details(session, command, commits, failure)), *warnings)
 
 
 def _redefined(session: SparkSession, path: str, version: int) -> bool:

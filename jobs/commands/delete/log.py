@@ -13,6 +13,7 @@ from jobs.commands.delete.rules import consequences_of, of_rows
 from jobs.domain.consequences import Consequence
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
+from jobs.domain.readers import unseen_by
 from jobs.pruning.prediction import empty_files_notes, see
 from jobs.pruning.skipping import Missed
 from jobs.pruning.spread import counted
@@ -50,7 +51,8 @@ def from_log(subject: Subject, node: Node | None) -> LogPreview:
 
 def _consequences(subject: Subject, branch: str) -> list[Consequence]:
     retention = deleted_file_retention(subject.configuration)
-    return consequences_of(branch, change_feed=subject.change_feed, retention=retention, version=subject.version)
+    told = consequences_of(branch, change_feed=subject.change_feed, retention=retention, version=subject.version)
+    return [*told, *unseen_by(subject.other_formats)] if told else told
 
 
 def with_count(preview: LogPreview, subject: Subject, matched: Matched) -> dict[str, Any]:

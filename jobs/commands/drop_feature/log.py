@@ -24,7 +24,7 @@ from jobs.domain.column_names import is_invalid
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.protocols import FEATURES, Protocol, feature_of
-from jobs.domain.readers import readers_of
+from jobs.domain.readers import readers_of, unseen_by
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of
@@ -75,12 +75,15 @@ def from_log(subject: Subject, command: DropFeature) -> dict[str, Any]:
         "definition_sha256": definition_sha256(subject),
         "measured_at_version": subject.version,
         "speed": "log",
-        "consequences": consequences_of(
-            command,
-            subject.version + 1,
-            is_early=ready is not None and timezone.now() < ready,
-            needed_by=needed_by,
-        ),
+        "consequences": [
+            *consequences_of(
+                command,
+                subject.version + 1,
+                is_early=ready is not None and timezone.now() < ready,
+                needed_by=needed_by,
+            ),
+            *unseen_by(subject.other_formats),
+        ],
     }
 
 

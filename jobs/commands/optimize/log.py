@@ -14,6 +14,7 @@ from jobs.commands.optimize.rules import Mode, Optimize, consequences_of, name_p
 from jobs.domain.packing import MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node
+from jobs.domain.readers import unseen_by
 from jobs.pruning.packing import Group, packed, sorted_whole
 from jobs.pruning.partition_predicates import refuse_data_columns, refused, refused_on_clustered
 from jobs.pruning.prediction import matched
@@ -65,11 +66,14 @@ def from_log(subject: Subject, command: Optimize, node: Node | None) -> dict[str
         "shape_sha256": subject.shape_sha256,
         "measured_at_version": subject.version,
         "speed": "log",
-        "consequences": consequences_of(
-            retention=deleted_file_retention(subject.configuration),
-            num_bytes=work.bytes_in,
-            vectors=work.vectors or 0,
-        ),
+        "consequences": [
+            *consequences_of(
+                retention=deleted_file_retention(subject.configuration),
+                num_bytes=work.bytes_in,
+                vectors=work.vectors or 0,
+            ),
+            *unseen_by(subject.other_formats),
+        ],
     }
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from jobs.commands.reorg.rules import Reorg, consequences_of
 from jobs.domain.predicates.tree import Node
+from jobs.domain.readers import unseen_by
 from jobs.pruning.packing import Group, packed
 from jobs.pruning.partition_predicates import refuse_data_columns, refused_on_clustered
 from jobs.pruning.prediction import matched
@@ -51,9 +52,12 @@ def from_log(subject: Subject, command: Reorg, node: Node | None) -> dict[str, A
         "shape_sha256": subject.shape_sha256,
         "measured_at_version": subject.version,
         "speed": "log",
-        "consequences": consequences_of(
-            retention=deleted_file_retention(subject.configuration), rows=_rows_hidden(worn), dropped=dropped
-        ),
+        "consequences": [
+            *consequences_of(
+                retention=deleted_file_retention(subject.configuration), rows=_rows_hidden(worn), dropped=dropped
+            ),
+            *unseen_by(subject.other_formats),
+        ],
     }
 
 

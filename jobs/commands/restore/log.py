@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from jobs.commands.restore.rules import consequences_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
+from jobs.domain.readers import unseen_by
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import refuse_invalid_names
@@ -58,11 +59,14 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
         "measured_at_version": subject.version,
         "missing_files": [],
         "rows_exact": False,
-        "consequences": consequences_of(
-            change_feed=subject.change_feed,
-            retention=deleted_file_retention(subject.configuration),
-            head=subject.version,
-        ),
+        "consequences": [
+            *consequences_of(
+                change_feed=subject.change_feed,
+                retention=deleted_file_retention(subject.configuration),
+                head=subject.version,
+            ),
+            *unseen_by(subject.other_formats),
+        ],
         "speed": "log",
     }
 

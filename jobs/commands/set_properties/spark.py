@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from console.base.masking import masked_properties
 from jobs.commands.set_properties.rules import SET, UNSET, SetProperties
 from jobs.domain.engine import Checked, Report
-from jobs.domain.results import Result
+from jobs.domain.results import Result, failed_afterwards, with_warnings
 from jobs.engine.definitions.tables import committed_parts, configuration_of, mapping_of, protocol_of
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import CANCELLED, as_failure
@@ -44,6 +44,7 @@ def run_properties(
         head = started(session, directory, checked)
     report.point("Spark started")
     failure = None
+    warnings: list[str] = []
     steps = [each for each in ((SET, _set, command.set), (UNSET, _unset, command.unset)) if each[2]]
     for number, (operation, step, _) in enumerate(steps):
         report.stage("setting properties" if operation == SET else "unsetting properties")
@@ -55,7 +56,8 @@ def run_properties(
             failure = _attempted(step, session, command, table, head)
         if failure is not None and operation in [commit.operation for commit in _own(session, command, head)]:
             # Delta can fail after its commit, in a hook: then the change is made, and the one after it follows.
-            report.log(f"Committed, and Delta failed afterwards: {failure['message']}")
+            warnings.append(failed_afterwards(failure["message"]))
+            report.log(warnings[-1])
             failure = None
         if failure is not None:
             break
@@ -71,7 +73,8 @@ def run_properties(
         "after": masked_properties({name: configuration.get(name) for name in names if name in preview["after"]}),
         "protocol_after": protocol_of(table),
     }
-    return recorded_together(commits, details | ({"failure": failure} if failure else {}))
+    result = recorded_together(commits, details | ({"failure": failure} if failure else {}))
+    return with_warnings(result, *warnings)
 
 
 def _attempted(

@@ -13,6 +13,7 @@ from typing import Any
 from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.listing import listed
+from jobs.domain.readers import unseen_by
 from jobs.streams.prediction.batch import of_batch, of_mode
 from jobs.streams.prediction.merging import merging
 from jobs.streams.prediction.new_columns import bad_names, creating, feature, new_layout, reserved
@@ -27,6 +28,7 @@ from jobs.streams.prediction.values import (
     tree_of,
 )
 from jobs.streams.steps import after_steps
+from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.schema import Struct, type_text, walk
 
 
@@ -68,6 +70,8 @@ def _writing(definition: Definition, batch: Struct, table: TargetTable) -> Found
             "DELTA_CANNOT_MODIFY_APPEND_ONLY", text, "output_mode", "Write in Append mode, or into another table."
         )
     yield from _constraints(batch, table)
+    for each in unseen_by(other_formats(table.configuration)):
+        yield Note(each["code"], each["text"])
 
 
 def _identities(batch: Struct, table: TargetTable) -> Found:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tables.deltalog.rules.other_formats import other_formats
+
 _GARBAGE = ("_delta_index", "_change_data")
-_FORMATS = "delta.universalFormat.enabledFormats"
 
 
 def is_hidden(name: str, partition_columns: Sequence[str], *, iceberg: bool = False) -> bool:
@@ -22,4 +23,4 @@ def is_hidden(name: str, partition_columns: Sequence[str], *, iceberg: bool = Fa
 
 def has_iceberg(configuration: Mapping[str, str]) -> bool:
     """Whether the table keeps Iceberg's metadata in its directory `metadata`."""
-    return "iceberg" in [part.strip() for part in configuration.get(_FORMATS, "").split(",")]
+    return "Iceberg" in other_formats(configuration)

@@ -1,4 +1,4 @@
-"""Column names that Delta takes with column mapping alone: rows are deleted and rewritten, and a change of metadata is refused at its request."""
+"""Column names that Delta takes with column mapping alone: rows are deleted and rewritten, a change of metadata is refused."""
 
 from __future__ import annotations
 

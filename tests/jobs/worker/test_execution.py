@@ -1,5 +1,6 @@
 """One claim from beginning to end: whatever the engine does, the job says the truth."""
 
+import html
 import itertools
 import re
 import threading
@@ -22,9 +23,11 @@ from jobs.web.jobs import queries
 from jobs.worker import claimed_job
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
-from tables.models import Root
+from tables.models import Root, Table
 from tables.sync import log_access
 from tests import factories
+from tests.clients import browser
+from tests.factories import person_with
 from tests.jobs import fake_table, scripted
 from tests.jobs.append import inspection
 from tests.patience import wait_for
@@ -217,7 +220,35 @@ def test_a_failure_after_the_commit_is_a_success(orders, olga, engine, quick):
     factories.job_on(orders, olga)
     job = run(engine)
     assert (job.state, job.version) == (State.SUCCEEDED, 0)
+    [warning] = job.result["details"]["warnings"]
+    assert warning == "The commit stands. Then a step that Delta takes after its commits failed: the checkpoint failed"
     assert_ended(job)
+    assert "the checkpoint failed" in page_of(job)
+
+
+def page_of(job):
+    person = browser(person_with("viewer"))
+    return html.unescape(person.get(f"/jobs/{job.pk}/").content.decode())
+
+
+def test_a_commit_that_readers_of_another_format_do_not_see_succeeds_with_a_warning(
+    orders, olga, engine, quick, monkeypatch
+):
+    monkeypatch.setattr(log_access, "sync", lambda table: None)
+    Table.objects.filter(pk=orders.pk).update(properties={"delta.universalFormat.enabledFormats": "iceberg"})
+    factories.job_on(orders, olga)
+    job = run(engine)
+    assert (job.state, job.version) == (State.SUCCEEDED, 0)
+    [warning] = job.result["details"]["warnings"]
+    assert warning.startswith("Iceberg readers don’t see version 0 yet")
+    assert warning in page_of(job)
+
+
+def test_a_run_that_leaves_nothing_to_do_has_no_warning(orders, olga, engine, quick):
+    factories.job_on(orders, olga)
+    job = run(engine)
+    assert "warnings" not in job.result["details"]
+    assert "something is left to do" not in page_of(job)
 
 
 def test_a_refusal_lists_every_reason(orders, olga, engine, quick):

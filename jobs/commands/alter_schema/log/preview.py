@@ -26,7 +26,7 @@ from jobs.domain import protocols
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.policy import TableClass
-from jobs.domain.readers import readers_of, stop_reading, stop_writing
+from jobs.domain.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.targets.metadata import refuse_invalid_names
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.schema import parse_schema
@@ -110,7 +110,7 @@ def _preview(
         "schema_digest": schema_digest(after.schema),
         "measured_at_version": subject.version,
         "speed": "log",
-        "consequences": [*found, *_lost(before, after)],
+        "consequences": [*found, *_lost(before, after), *unseen_by(subject.other_formats)],
     }
 
 

@@ -21,10 +21,11 @@ from jobs.domain.protocols import (
     rises,
     versions,
 )
-from jobs.domain.readers import readers_of, stop_reading, stop_writing
+from jobs.domain.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.targets.definition import definition_sha256, protocol_of
 from jobs.targets.readers import Change, with_readers
 from jobs.targets.subject import Subject
+from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.property_types import FEATURE_PREFIX, canonical, features_asked
 
 NOTHING = "Every property already has the value that you ask for, so there is nothing to commit."
@@ -82,6 +83,7 @@ def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
             ),
             *_protocol_consequences(protocol, later),
             *shorter_times(subject, before, after),
+            *unseen_by(other_formats(before) or other_formats(after)),
         ],
     }
 

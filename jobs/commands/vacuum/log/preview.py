@@ -26,6 +26,7 @@ from jobs.commands.vacuum.rules import (
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Deletable
+from jobs.domain.readers import unseen_files_go
 from jobs.domain.states import State
 from jobs.models import Job, Stream
 from jobs.targets.readers import next_version
@@ -152,14 +153,17 @@ def _values(
         "named_clones": [str(clone.table.pk) for clone in clones],
         "table_id": subject.metadata.id,
         "measured_at_version": subject.version,
-        "consequences": consequences_of(
-            dying=lost,
-            retention=retention,
-            own=own,
-            lite=command.lite,
-            feed=subject.change_feed,
-            needed_by=needed_by,
-        ),
+        "consequences": [
+            *consequences_of(
+                dying=lost,
+                retention=retention,
+                own=own,
+                lite=command.lite,
+                feed=subject.change_feed,
+                needed_by=needed_by,
+            ),
+            *unseen_files_go(subject.other_formats),
+        ],
     }
 
 
