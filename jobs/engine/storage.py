@@ -23,6 +23,9 @@ from tables.deltalog.read.places import opened as opened_directory
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
 # An object store answers in tens of milliseconds, whatever the number of questions.
 ASKED_AT_ONCE = 16
+# Hadoop's first client of S3 (s3n, EMR) put an empty object of this name beside the keys of each directory. s3a, by which Spark lists, passes
+# over such keys (`Listing.AcceptAllButSelfAndS3nDirs` of hadoop-aws 3.5.0); copied to a disk they are files like others.
+MARKER = "_$folder$"
 FORBIDDEN = re.compile(r"\b403\b")
 T = TypeVar("T")
 
@@ -138,8 +141,11 @@ class Remote:
         for directory in found["common_prefixes"]:
             yield str(directory).removeprefix(prefix).rstrip("/"), DIRECTORY, None
         for item in found["objects"]:
-            if str(item["path"]).startswith(prefix):  # not the marker that s3a writes for the directory itself
-                yield str(item["path"]).removeprefix(prefix), FILE, item
+            key = str(item["path"])
+            if key.startswith(prefix) and not key.endswith(
+                MARKER
+            ):  # nor the marker that s3a writes for the directory itself
+                yield key.removeprefix(prefix), FILE, item
 
     def stat(self, handle: Any) -> tuple[int, int]:
         """(size, changed_ns) of an object's handle. Object stores tell times in seconds."""

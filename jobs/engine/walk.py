@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from jobs.domain.footer_times import OldTimes, TimeColumn, old_times, time_columns
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
-from jobs.engine.storage import DIRECTORY, FILE, LINK, Reached, Storage, opened
+from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
 
@@ -358,6 +358,7 @@ class _Walk:
             return
         if metadata is None:
             self.found.note("stray", path)
+            self.found.count("markers", path.endswith(MARKER))
             return
         self.found.count("rows", metadata.num_rows)
         if metadata.num_rows == 0:

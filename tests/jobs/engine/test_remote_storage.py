@@ -56,6 +56,21 @@ def test_directories_are_parts_of_keys_and_their_markers_are_no_files(store):
         list(place.lines("nothing"))
 
 
+def test_markers_of_the_first_hadoop_client_are_no_files_as_spark_lists_none(store):
+    for key in ("old_$folder$", "old/p=1_$folder$", "old/p=1/", "old/p=2_$folder$", "old/p=1/deep_$folder$"):
+        store.put(key, b"")
+    for number in (1, 2):
+        store.put(f"old/p={number}/a.parquet", parquet(id=[number]))
+    store.put("old/p=2/a_$folder$.parquet", parquet(id=[3]))
+    place = opened("s3://lake/old")
+    assert names(place) == [("p=1", DIRECTORY), ("p=2", DIRECTORY)]
+    assert names(place, "p=1") == [("a.parquet", FILE)]
+    assert names(place, "p=2") == [("a.parquet", FILE), ("a_$folder$.parquet", FILE)]
+    found = scan([Share(tree="")], Order("s3://lake/old", True, (), bucket=bucket_of("s3://lake/old")))
+    assert (found.total("files"), found.total("rows"), found.total("stray")) == (3, 3, 0)
+    assert found.layouts.keys() == {("p",)}
+
+
 def test_missing_objects_are_told_in_order_and_none_outside_counts_as_there(store):
     store.put("m/here", b"x")
     asked = ["s3://lake/m/gone", "s3://lake/m/here", "s3://lake/a/b/x.parquet", "s3://lake/m/here/below"]

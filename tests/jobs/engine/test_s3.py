@@ -107,6 +107,19 @@ def test_a_directory_is_converted_and_its_rows_are_deleted_restored_and_read(ord
     assert (live["version"], live["name"]) == (2, f"delta.`{ORDERS}`")
 
 
+def test_directory_markers_of_old_clients_neither_stop_a_convert_nor_are_vacuumed(store, runtime, convert, inspect):
+    for key in ("old_$folder$", "old/p=1_$folder$", "old/p=1/", "old/p=1/x_$folder$"):
+        store.put(key, b"")
+    for p in (1, 2):
+        store.put(f"old/p={p}/part-0.parquet", parquet(p))
+    assert inspect("s3://lake/old")["refusals"] == []
+    result = convert("s3://lake/old", "p int")
+    assert (result.version, result.details["files_in_table"]) == (0, 2)
+    assert sorted(row.id for row in runtime.session.read.format("delta").load("s3://lake/old").collect()) == [1, 2]
+    runtime.session.sql("VACUUM delta.`s3://lake/old`")
+    assert {"old/p=1_$folder$", "old/p=1/x_$folder$"} <= set(store.names("old/"))
+
+
 def test_a_table_of_the_store_is_cloned_within_it_and_onto_a_disk_and_back(
     orders, store, runtime, engine, report, tmp_path
 ):

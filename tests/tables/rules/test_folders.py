@@ -96,6 +96,24 @@ def test_a_store_is_walked_like_a_disk(
     assert measures[0].size_bytes == measures[1].size_bytes
 
 
+def test_markers_of_directories_are_neither_files_nor_parquet(keys: MemoryStore) -> None:
+    for key in (
+        "top/t_$folder$",
+        "top/t/p=1_$folder$",
+        "top/t/p=2_$folder$",
+        "top/empty_$folder$",
+        "top/t/p=1/x_$folder$",
+    ):
+        obstore.put(keys, key, b"")
+    for p in (1, 2):
+        obstore.put(keys, f"top/t/p={p}/part-0.parquet", b"xyz")
+    found = discovery.scan("s3://lake/top")
+    assert relative(found, "s3://lake/top") == {("/t", Kind.PARQUET)}
+    assert (found.unreadable, found.others) == ((), ())
+    measured = discovery.measure("s3://lake/top/t")
+    assert (measured.files, measured.size_bytes) == (2, 6)
+
+
 def test_a_directory_costs_pages_and_not_all_that_lies_below_it(
     keys: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

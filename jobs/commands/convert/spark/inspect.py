@@ -34,6 +34,8 @@ from tables.rules.table_formats import TableFormat
 
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
 COLUMNS_NAMED = 10
+FAILS = "one such file fails the whole conversion"
+NOT_PARQUET = f"is not a parquet file, or its footer is damaged; {FAILS}"
 KINDS_KEPT = 50
 CHANGES_WHILE_RUNNING = (FileNotFoundError, NotADirectoryError)
 
@@ -368,13 +370,14 @@ def _placed(code: str, findings: Findings, kind: str, text: str, remedy: str) ->
 
 
 def _stray(path: str, findings: Findings) -> Refusal | None:
-    refusal = _placed(
-        "stray_files",
-        findings,
-        "stray",
-        "is not a parquet file, or its footer is damaged; one such file fails the whole conversion",
-        "Remove the files, or rename them to start with _ or a dot.",
-    )
+    strays, markers = findings.total("stray"), findings.total("markers")
+    text, remedy = NOT_PARQUET, "Remove the files, or rename them to start with _ or a dot."
+    if markers and markers == strays:
+        text = f"is a directory marker of Hadoop’s first client of S3, and no parquet file; {FAILS}"
+    if markers:
+        remedy = f"Remove the files whose names end with {storage.MARKER}: they are empty and stand for directories in S3 alone."
+        remedy += " Remove the other files too, or rename them to start with _ or a dot." if markers < strays else ""
+    refusal = _placed("stray_files", findings, "stray", text, remedy)
     if refusal is None or findings.total(TableFormat.ICEBERG.code):  # its manifests must stay as they are
         return None
     text = f"Could not read footer for file: {_uri(path)}/{findings.first('stray')[0]}"

@@ -76,6 +76,21 @@ def test_a_stray_file_is_named_and_delta_would_have_failed(lake, refusals, delta
     assert found.engine.message == f"Could not read footer for file: file:{path}/readme.txt"
 
 
+def test_directory_markers_on_a_disk_are_refused_together_with_one_remedy(lake, refusals, delta_says):
+    path = lake.write("t/p=1")
+    (path / "p=1_$folder$").touch()
+    (path / "p=1" / "x_$folder$").touch()
+    (found,) = refusals(path)
+    assert (found.code, found.place) == ("stray_files", "p=1/x_$folder$")
+    assert "is a directory marker of Hadoop’s first client of S3" in found.message
+    assert "(and 1 more)" in found.message
+    assert found.remedy.startswith("Remove the files whose names end with _$folder$")
+    assert delta_says(f"CONVERT TO DELTA parquet.`{path}` PARTITIONED BY (p int)").condition == found.engine.condition
+    (path / "readme.txt").write_text("hello")
+    (both,) = refusals(path)
+    assert both.remedy.endswith("Remove the other files too, or rename them to start with _ or a dot.")
+
+
 def test_a_damaged_footer_is_a_stray_file(lake, refusals):
     path = lake.write("t")
     file = path / "part-0.parquet"
