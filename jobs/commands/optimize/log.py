@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.commands.optimize.rules import Mode, Optimize, consequences_of, name_parts
+from jobs.commands.optimize.rules import Mode, Optimize, consequences_of, name_parts, written_name
 from jobs.domain.packing import MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node
@@ -20,6 +20,7 @@ from jobs.pruning.partition_predicates import refuse_data_columns, refused, refu
 from jobs.pruning.prediction import matched
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import deleted_file_retention
+from tables.rules.column_statistics import Retained, retained
 
 NOTHING = {
     "compaction": "No two small files lie in one partition, so Delta has nothing to join and commits nothing.",
@@ -101,8 +102,10 @@ def _refuse(subject: Subject, command: Optimize, node: Node | None) -> None:
         _refuse_on_clustered(command, node)
     partitions = {name.lower(): name for name in subject.metadata.partition_columns}
     refuse_data_columns(node, partitions)
-    for path in sorted_by(subject, command.zorder_by or ()):
+    paths = sorted_by(subject, command.zorder_by or ())
+    for path in paths:
         _refuse_partition_column(path, partitions)
+    _refuse_without_statistics(subject, paths)
     if command.full and not clustering_columns(subject):
         text = "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns."
         raise refused("DELTA_OPTIMIZE_FULL_NOT_SUPPORTED", "42601", text, "Leave out full.")
@@ -136,6 +139,25 @@ def _refuse_partition_column(path: tuple[str, ...], partitions: Mapping[str, str
     if len(path) == 1 and path[0].lower() in partitions:
         text = f"{path[0]} is a partition column: Delta sorts by data columns only."
         raise refused("DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10", text, "Choose other columns.")
+
+
+def _refuse_without_statistics(subject: Subject, paths: Sequence[tuple[str, ...]]) -> None:
+    """Columns of which the next files would have no statistics (`OptimizeTableCommand.validateZorderByColumns`)."""
+    kept = retained(subject.struct, subject.metadata.partition_columns, subject.configuration) if paths else {}
+    without = [path for path in paths if _keeps_none(path, kept)]
+    if without:
+        named = ", ".join(map(written_name, without))
+        text = (
+            f"Z-Ordering on {named} will be ineffective, because we currently do not collect stats for these columns."
+        )
+        remedy = "Choose other columns, or have statistics of these collected (delta.dataSkippingStatsColumns) for new files first."
+        raise refused("DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS", "KD00D", text, remedy)
+
+
+def _keeps_none(path: tuple[str, ...], kept: Mapping[tuple[str, ...], Retained]) -> bool:
+    """Whether no statistics are kept of a column, nor, if it is a struct, of any field in it."""
+    found = [what for leaf, what in kept.items() if leaf[: len(path)] == path]
+    return bool(found) and set(found) == {Retained.NONE}
 
 
 def _work(mode: Mode, files: pa.Table, sure: bool) -> _Work:

@@ -170,6 +170,9 @@ def test_a_clustered_table_is_clustered_and_nothing_is_predicted_that_only_delta
 
 
 CLUSTERED = "CREATE TABLE delta.`{path}` (id INT) USING delta CLUSTER BY (id)"
+UNCOUNTED = "CREATE TABLE delta.`{path}` (id INT, s STRUCT<a: INT, b: INT>, l ARRAY<INT>) USING delta TBLPROPERTIES ({property})"
+FIRST = UNCOUNTED.replace("{property}", "'delta.dataSkippingNumIndexedCols' = '2'")
+LISTED = UNCOUNTED.replace("{property}", "'delta.dataSkippingStatsColumns' = 's.b'")
 PARTITIONED = "CREATE TABLE delta.`{path}` (id INT, p STRING) USING delta PARTITIONED BY (p)"
 
 
@@ -182,6 +185,9 @@ PARTITIONED = "CREATE TABLE delta.`{path}` (id INT, p STRING) USING delta PARTIT
         (PARTITIONED, {"full": True}, "FULL"),
         (CLUSTERED, {"zorder_by": ["id"]}, "ZORDER BY (id)"),
         (CLUSTERED, {"predicate": "id = 1"}, "WHERE id = 1"),
+        (FIRST, {"zorder_by": ["id", "s.b"]}, "ZORDER BY (id, s.b)"),
+        (FIRST, {"zorder_by": ["l"]}, "ZORDER BY (l)"),
+        (LISTED, {"zorder_by": ["id"]}, "ZORDER BY (id)"),
     ],
 )
 def test_what_delta_refuses_is_refused_before_spark_with_its_condition(spark, tmp_path, made, asked, statement):
