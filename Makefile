@@ -77,10 +77,11 @@ docs: ## Build the help and take the pictures of docs/ that are out of date; PIC
 	@$(BIN)/python -m tests.pictures $(PICTURES)
 	@$(SETUP) test
 
-pages: ## Write the pages of docs/ that are made from code: permissions and settings
+pages: ## Write the pages of docs/ that are made from code: permissions, settings and features
 	@$(SETUP) check
 	@$(BIN)/python -m tests.guards.permission_tables
 	@$(BIN)/python -m tests.guards.settings_page
+	@$(BIN)/python -m tests.guards.feature_table
 
 format: ## Put Python files into the house style
 	@$(SETUP) check

@@ -8,11 +8,13 @@ from typing import Any
 
 from console.base.errors import Problem
 from jobs.commands.alter_schema import comparison as alter_schema_comparison
+from jobs.commands.alter_schema import rules as alter_schema_rules
 from jobs.commands.alter_schema import wording as alter_schema_wording
 from jobs.commands.alter_schema.handling import AlterSchemaHandling
 from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.commands.base import Drift, Edited, Handling, Verdict
 from jobs.commands.clone import comparison as clone_comparison
+from jobs.commands.clone import rules as clone_rules
 from jobs.commands.clone import wording as clone_wording
 from jobs.commands.clone.handling import CloneHandling
 from jobs.commands.clone.rules import Clone
@@ -20,38 +22,47 @@ from jobs.commands.convert import wording as convert_wording
 from jobs.commands.convert.handling import ConvertHandling
 from jobs.commands.convert.rules import Convert
 from jobs.commands.delete import comparison as delete_comparison
+from jobs.commands.delete import rules as delete_rules
 from jobs.commands.delete import wording as delete_wording
 from jobs.commands.delete.handling import DeleteHandling
 from jobs.commands.delete.rules import Delete
 from jobs.commands.drop_feature import comparison as drop_feature_comparison
+from jobs.commands.drop_feature import rules as drop_feature_rules
 from jobs.commands.drop_feature import wording as drop_feature_wording
 from jobs.commands.drop_feature.handling import DropFeatureHandling
 from jobs.commands.drop_feature.rules import DropFeature
 from jobs.commands.optimize import comparison as optimize_comparison
+from jobs.commands.optimize import rules as optimize_rules
 from jobs.commands.optimize import wording as optimize_wording
 from jobs.commands.optimize.handling import OptimizeHandling
 from jobs.commands.optimize.rules import Optimize
 from jobs.commands.reorg import comparison as reorg_comparison
+from jobs.commands.reorg import rules as reorg_rules
 from jobs.commands.reorg import wording as reorg_wording
 from jobs.commands.reorg.handling import ReorgHandling
 from jobs.commands.reorg.rules import Reorg
 from jobs.commands.restore import comparison as restore_comparison
+from jobs.commands.restore import rules as restore_rules
 from jobs.commands.restore import wording as restore_wording
 from jobs.commands.restore.handling import RestoreHandling
 from jobs.commands.restore.rules import Restore
 from jobs.commands.set_properties import comparison as set_properties_comparison
+from jobs.commands.set_properties import rules as set_properties_rules
 from jobs.commands.set_properties import wording as set_properties_wording
 from jobs.commands.set_properties.handling import SetPropertiesHandling
 from jobs.commands.set_properties.rules import SetProperties
+from jobs.commands.stream_round import rules as stream_round_rules
 from jobs.commands.stream_round import wording as stream_round_wording
 from jobs.commands.stream_round.handling import StreamRoundHandling
 from jobs.commands.stream_round.rules import StreamRound
 from jobs.commands.vacuum import comparison as vacuum_comparison
+from jobs.commands.vacuum import rules as vacuum_rules
 from jobs.commands.vacuum import wording as vacuum_wording
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command
 from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
+from jobs.domain.feature_support import Cells
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.wording import Figure, Wording
 from jobs.models import Job
@@ -74,6 +85,7 @@ class Row:
     `is_requested`: you request it through `POST /jobs` and a page of its own; without, another room of Levee enters its jobs.
     `schedule_bytes`: the field of its preview that a schedule's `max_bytes` bounds; empty: it makes no sense again and again, or each
     run needs its own review, so it can't be scheduled. `is_rehearsable`: its preview can run it on a clone, as its runner says how.
+    `refuses`: what it can't do on a table with a feature of Delta's; None for a command that takes no table.
     """
 
     value: type[Command]
@@ -87,6 +99,7 @@ class Row:
     is_requested: bool = True
     schedule_bytes: str = ""
     is_rehearsable: bool = False
+    refuses: Cells | None = None
 
     @property
     def may_be_scheduled(self) -> bool:
@@ -113,6 +126,7 @@ ROWS: dict[str, Row] = {
             delete_wording,
             DeleteHandling(),
             web="jobs.web.commands.delete",
+            refuses=delete_rules.REFUSED,
             compare=delete_comparison.compare,
             is_rehearsable=True,
         ),
@@ -121,6 +135,7 @@ ROWS: dict[str, Row] = {
             restore_wording,
             RestoreHandling(),
             web="jobs.web.commands.restore",
+            refuses=restore_rules.REFUSED,
             compare=restore_comparison.compare,
             is_rehearsable=True,
         ),
@@ -129,6 +144,7 @@ ROWS: dict[str, Row] = {
             optimize_wording,
             OptimizeHandling(),
             web="jobs.web.commands.optimize",
+            refuses=optimize_rules.REFUSED,
             compare=optimize_comparison.compare,
             is_rehearsable=True,
             is_always_reviewed=False,
@@ -139,6 +155,7 @@ ROWS: dict[str, Row] = {
             reorg_wording,
             ReorgHandling(),
             web="jobs.web.commands.reorg",
+            refuses=reorg_rules.REFUSED,
             compare=reorg_comparison.compare,
             is_always_reviewed=False,
             schedule_bytes="bytes_in",
@@ -148,6 +165,7 @@ ROWS: dict[str, Row] = {
             clone_wording,
             CloneHandling(),
             web="jobs.web.commands.clone",
+            refuses=clone_rules.REFUSED,
             compare=clone_comparison.compare,
             is_always_reviewed=False,
             takes_tree=True,
@@ -157,6 +175,7 @@ ROWS: dict[str, Row] = {
             alter_schema_wording,
             AlterSchemaHandling(),
             web="jobs.web.commands.alter_schema",
+            refuses=alter_schema_rules.REFUSED,
             compare=alter_schema_comparison.compare,
         ),
         Row(
@@ -164,6 +183,7 @@ ROWS: dict[str, Row] = {
             set_properties_wording,
             SetPropertiesHandling(),
             web="jobs.web.commands.set_properties",
+            refuses=set_properties_rules.REFUSED,
             compare=set_properties_comparison.compare,
             is_always_reviewed=False,
         ),
@@ -172,6 +192,7 @@ ROWS: dict[str, Row] = {
             drop_feature_wording,
             DropFeatureHandling(),
             web="jobs.web.commands.drop_feature",
+            refuses=drop_feature_rules.REFUSED,
             compare=drop_feature_comparison.compare,
         ),
         Row(
@@ -179,6 +200,7 @@ ROWS: dict[str, Row] = {
             vacuum_wording,
             VacuumHandling(),
             web="jobs.web.commands.vacuum",
+            refuses=vacuum_rules.REFUSED,
             compare=vacuum_comparison.compare,
             takes_tree=True,
             schedule_bytes="bytes",
@@ -188,6 +210,7 @@ ROWS: dict[str, Row] = {
             stream_round_wording,
             StreamRoundHandling(),
             web="jobs.web.commands.stream_round",
+            refuses=stream_round_rules.REFUSED,
             is_requested=False,
             is_always_reviewed=False,
             queue="streams",

@@ -23,8 +23,8 @@ from tables.deltalog.read.places import opened as opened_directory
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
 # An object store answers in tens of milliseconds, whatever the number of questions.
 ASKED_AT_ONCE = 16
-# Hadoop's first client of S3 (s3n, EMR) put an empty object of this name beside the keys of each directory. s3a, by which Spark lists, passes
-# over such keys (`Listing.AcceptAllButSelfAndS3nDirs` of hadoop-aws 3.5.0); copied to a disk they are files like others.
+# Hadoop's first client of S3 (s3n, EMR) put an empty object of this name beside the keys of each directory. s3a, by which Spark lists,
+# passes over such keys (`Listing.AcceptAllButSelfAndS3nDirs` of hadoop-aws 3.5.0); copied to a disk they are files like others.
 MARKER = "_$folder$"
 FORBIDDEN = re.compile(r"\b403\b")
 T = TypeVar("T")

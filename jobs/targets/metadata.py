@@ -1,6 +1,6 @@
 """What Delta checks of a table's metadata in every commit that carries some, whatever the commit changes of it.
 
-Source: Delta 4.4.0, `OptimisticTransaction.assertMetadata`.
+Source: Delta 4.4.0, `OptimisticTransaction.assertMetadata` and `IcebergCompat.enforceInvariantsAndDependencies`.
 """
 
 from __future__ import annotations
@@ -8,15 +8,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jobs.domain.column_names import REMEDY, invalid_names_refusal, is_invalid
-from jobs.domain.errors import CommandRefused
-from tables.deltalog.rules.schema import Struct, walk
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
+from tables.deltalog.rules.schema import Struct, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
+UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
 
 
 def is_mapped(configuration: Mapping[str, str]) -> bool:
     """Whether columns are found in files by physical names or ids, so that any character may stand in a name."""
     return configuration.get(MAPPING_MODE, "none").lower() != "none"
+
+
+def refuse_metadata(
+    struct: Struct, configuration: Mapping[str, str], place: str | None = None, names_remedy: str = REMEDY
+) -> None:
+    """Refuses a commit of this schema with these properties as Delta does.
+
+    Raises CommandRefused: `bad_column_name` for names that take column mapping, `invalid` for a type that Iceberg's rules don't have.
+    """
+    refuse_invalid_names(struct, configuration, place, names_remedy)
+    failure = iceberg_failure(struct, configuration)
+    if failure is not None:
+        remedy = (
+            f"Set delta.enableIcebergCompatV{compat_version(configuration)} to false first, or do without the type."
+        )
+        raise CommandRefused(Refusal("invalid", failure.message, place, remedy, failure))
 
 
 def refuse_invalid_names(
@@ -28,3 +46,16 @@ def refuse_invalid_names(
     names = [".".join(path) for path, column in walk(struct) if is_invalid(column.name)]
     if names:
         raise CommandRefused(invalid_names_refusal(names, place, remedy))
+
+
+def iceberg_failure(struct: Struct, configuration: Mapping[str, str]) -> EngineFailure | None:
+    """Delta's refusal of a type that the table's version of Iceberg's rules doesn't have."""
+    version = compat_version(configuration)
+    kind = None if version is None else incompatible_type(struct, version)
+    if kind is None:
+        return None
+    name = f"IcebergCompatV{version}"
+    text = (
+        f"The validation of {name} has failed. {name} does not support the data type {type_text(kind)} in your schema."
+    )
+    return EngineFailure(UNSUPPORTED_TYPE, "KD00E", text)

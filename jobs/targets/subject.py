@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import Node
@@ -113,7 +113,9 @@ def _snapshot(table: Table) -> Snapshot:
             f"The table is managed by its catalog (feature {min(managed)}): commits go through the catalog, and the log in the"
             " directory may be behind it. Levee reaches this table by its path alone, so it neither previews nor changes it."
         )
-        raise CommandRefused(Refusal("catalog_managed", text, place=table.path, remedy=MANAGED_REMEDY))
+        said = f"Path-based access is not allowed for Catalog-Managed table: {table.path}. Please access the table via its name and retry."
+        failure = EngineFailure("DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED", "KD00G", said)
+        raise CommandRefused(Refusal("catalog_managed", text, table.path, MANAGED_REMEDY, failure))
     if needs:
         raise _unreadable(f"it needs {', '.join(needs)}, which Levee doesn’t support")
     return snapshot

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.feature_support import Cells, Refused
 from jobs.domain.storable import storable
 
 Change = Mapping[str, Any]
@@ -46,6 +47,39 @@ MAPPING_MODE = "delta.columnMapping.mode"
 UNPREDICTED = ("delta.columnMapping.physicalName", "delta.identity.highWaterMark", "tableVersion")
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+
+
+REFUSED: Cells = {
+    "checkConstraints": (
+        Refused(
+            "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
+            "to drop, rename or widen a column that a CHECK constraint names",
+        ),
+    ),
+    "generatedColumns": (
+        Refused(
+            "DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",
+            "to drop, rename or widen a column that a generated column is computed from",
+        ),
+        Refused("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", "to widen a generated column"),
+    ),
+    "identityColumns": (
+        Refused("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", "to widen an identity column, or let it be NULL"),
+    ),
+    "clustering": (Refused("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", "to drop a clustering column"),),
+    **{
+        f"icebergCompatV{number}": (
+            Refused(
+                "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE",
+                f"to add a column of type {kinds}, while `delta.enableIcebergCompatV{number}` is true",
+            ),
+        )
+        for number, kinds in ((1, "array, map or void"), (2, "variant, interval or void"), (3, "interval or void"))
+    },
+    "variantType": (
+        Refused("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", "to cluster by a column of type variant"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_invalid_names
+from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
@@ -76,7 +76,7 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     if metadata is None or protocol is None:
         raise CommandRefused(Refusal("unreadable", f"Version {snapshot.version:,} has no metadata in the log."))
     _refuse(command, snapshot, files)
-    refuse_invalid_names(_struct(snapshot, metadata), metadata.configuration, command.source)
+    refuse_metadata(_struct(snapshot, metadata), metadata.configuration, command.source)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",

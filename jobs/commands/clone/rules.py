@@ -12,10 +12,20 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
+from jobs.domain.feature_support import Cells, Refused
 
 Depth = Literal["shallow", "deep"]
 DEPTHS: tuple[Depth, ...] = ("shallow", "deep")
 ROW_TRACKING = "rowTracking"
+
+
+REFUSED: Cells = {
+    ROW_TRACKING: (
+        Refused(
+            "DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS", "while the log doesn’t say how many rows some file holds"
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,14 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
+from jobs.domain.feature_support import Cells, Refused
 
 Branch = Literal["metadata_only", "deletion_vectors", "rewrite"]
+
+
+REFUSED: Cells = {
+    "appendOnly": (Refused("DELTA_CANNOT_MODIFY_APPEND_ONLY", "while `delta.appendOnly` is true"),),
+}
 
 
 @dataclass(frozen=True, slots=True)

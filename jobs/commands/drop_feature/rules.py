@@ -5,12 +5,13 @@ Rules: Delta 4.4.0, AlterTableDropFeatureDeltaCommand and `requiresHistoryProtec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.feature_support import EVERYWHERE, Cells, Refused
 from jobs.domain.protocols import FEATURES, Protocol, protocol_with, protocol_without
 
 Way = Literal["plain", "fast", "truncate"]
@@ -36,6 +37,36 @@ _BEFORE: Mapping[str, str] = {
     "inCommitTimestamp": "History uses the files’ times again.",
 }
 REWRITING = frozenset({"columnMapping", "deletionVectors", "typeWidening", "typeWidening-preview"})
+
+
+def _refused(name: str) -> Iterator[Refused]:
+    """Why this feature can't be dropped, in the order in which Delta looks."""
+    feature = FEATURES[name]
+    if not feature.removable:
+        yield Refused("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE", "always: Delta drops no such feature", always=True)
+        return
+    if name == PROTECTION:
+        condition = "DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION"
+        yield Refused(condition, "without TRUNCATE HISTORY")
+    elif name not in PROTECTED:
+        yield Refused("DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED", "with TRUNCATE HISTORY")
+    if dependents := [
+        other.name for other in FEATURES.values() if name in other.requires and other.name not in EVERYWHERE
+    ]:
+        yield Refused("DELTA_FEATURE_DROP_DEPENDENT_FEATURE", f"while the table has {' or '.join(dependents)}")
+    if name in _IN_USE:
+        yield _IN_USE[name]
+
+
+_IN_USE = {
+    "checkConstraints": Refused("DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE", "while the table has CHECK constraints"),
+    MAPPING: Refused(
+        "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
+        "while a column’s name holds a space or one of `,;{}()=`",
+    ),
+}
+# Of dropping the very feature; one that stays stands in no other’s way, unless it requires it.
+REFUSED: Cells = {name: found for name in FEATURES if name not in EVERYWHERE and (found := tuple(_refused(name)))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,19 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
+from jobs.domain.feature_support import Cells, Refused
 
 Mode = Literal["compaction", "zorder", "clustering"]
 
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+
+
+REFUSED: Cells = {
+    "clustering": (
+        Refused("DELTA_CLUSTERING_WITH_ZORDER_BY", "with columns to sort by"),
+        Refused("DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", "with a condition on partitions"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

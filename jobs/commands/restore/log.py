@@ -17,7 +17,7 @@ from jobs.domain.measures import Restorable
 from jobs.domain.readers import unseen_by
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_invalid_names
+from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
@@ -84,7 +84,7 @@ def refuse_by_catalog(subject: Subject, version: int) -> None:
 
 def _refuse(target: Struct, properties: Mapping[str, str], place: str) -> None:
     """What Delta refuses of the older metadata, which a restore always commits anew."""
-    refuse_invalid_names(target, properties, place, NAMES_REMEDY)
+    refuse_metadata(target, properties, place, NAMES_REMEDY)
 
 
 def files_hash(subject: Subject, version: int) -> str:

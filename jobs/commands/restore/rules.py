@@ -8,6 +8,9 @@ from datetime import timedelta
 from typing import ClassVar
 
 from jobs.domain.consequences import Consequence, in_words, said
+from jobs.domain.feature_support import Cells
+
+REFUSED: Cells = {}
 
 
 @dataclass(frozen=True, slots=True)

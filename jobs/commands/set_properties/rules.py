@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.feature_support import Cells, Refused
 
 MOST_PROPERTIES = 100
 LONGEST_NAME = 255
@@ -18,6 +19,44 @@ CHANGE_FEED = "delta.enableChangeDataFeed"
 VECTORS = "delta.enableDeletionVectors"
 MAPPING = "delta.columnMapping.mode"
 Values = Mapping[str, str | None]
+
+
+_ICEBERG = "DELTA_ICEBERG_COMPAT_VIOLATION"
+_UNMAPPED = Refused(None, "for `delta.columnMapping.mode` none, which only dropping the feature columnMapping does")
+_NO_VECTORS = Refused(f"{_ICEBERG}.DELETION_VECTORS_SHOULD_BE_DISABLED", "for `delta.enableDeletionVectors` true")
+_ONE_VERSION = Refused(
+    f"{_ICEBERG}.VERSION_MUTUAL_EXCLUSIVE", "for another of the `delta.enableIcebergCompatV…` beside it"
+)
+REFUSED: Cells = {
+    "columnMapping": (
+        _UNMAPPED,
+        Refused(
+            "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+            "for a change of `delta.columnMapping.mode` between name and id",
+        ),
+    ),
+    "icebergCompatV1": (_NO_VECTORS, _ONE_VERSION),
+    "icebergCompatV2": (_NO_VECTORS, _ONE_VERSION),
+    "icebergCompatV3": (_ONE_VERSION,),
+    "deletionVectors": (
+        Refused(
+            f"{_ICEBERG}.DELETION_VECTORS_SHOULD_BE_DISABLED",
+            "for `delta.enableIcebergCompatV1` or V2 true while `delta.enableDeletionVectors` is",
+        ),
+    ),
+    "variantType": (
+        Refused(
+            f"{_ICEBERG}.UNSUPPORTED_DATA_TYPE", "for `delta.enableIcebergCompatV2` true while a column has the type"
+        ),
+    ),
+    "rowTracking": (
+        Refused(None, "for `delta.enableIcebergCompatV3` true while `delta.enableRowTracking` is"),
+        Refused(
+            "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
+            "for `delta.rowTrackingSuspended` true while `delta.enableRowTracking` is",
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.feature_support import Cells, Refused
 
 OutputMode = Literal["append", "complete"]
 APPEND: OutputMode = "append"
@@ -119,6 +120,29 @@ class Definition:
     def overwrites_schema(self) -> bool:
         """Whether a batch replaces the table's schema: Delta heeds the option in Complete mode alone."""
         return self.output_mode == COMPLETE and is_on(self.options.get("overwriteSchema"))
+
+
+REFUSED: Cells = {
+    "appendOnly": (Refused("DELTA_CANNOT_MODIFY_APPEND_ONLY", "in Complete mode, while `delta.appendOnly` is true"),),
+    "identityColumns": (
+        Refused(
+            "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
+            "for a batch with a column that is GENERATED ALWAYS AS IDENTITY",
+        ),
+    ),
+    **{
+        f"icebergCompatV{number}": (
+            Refused(
+                "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE",
+                f"for a batch that adds a column of type {kinds}, while `delta.enableIcebergCompatV{number}` is true",
+            ),
+        )
+        for number, kinds in ((1, "array or map"), (2, "variant or interval"), (3, "interval"))
+    },
+    "changeDataFeed": (
+        Refused("RESERVED_CDC_COLUMNS_ON_WRITE", "for a batch that adds a column with a name of the change feed’s"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.errors import EngineFailure
+from jobs.domain.feature_support import Cells
 
 Class = Literal["ordinary", "short_retention"]
 
@@ -26,6 +27,9 @@ NEGATIVE = EngineFailure(
 )
 NAMED = 3
 SURROGATE = re.compile("[\ud800-\udfff]")  # stands for a byte that is no UTF-8
+
+
+REFUSED: Cells = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.errors import Refusal
 from jobs.domain.listing import listed
 from jobs.streams.prediction.casts import Difference, differences, of_type
-from jobs.streams.prediction.new_columns import bad_names, feature, reserved
+from jobs.streams.prediction.new_columns import bad_names, feature, incompatible, reserved
 from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, walk
 
@@ -45,6 +45,7 @@ def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: 
     new = [(difference.path, difference.column) for difference in added if difference.column is not None]
     below = [(path, column) for top, start in new for path, column in _with_below(top, start)]
     yield from bad_names([*walk(table.struct), *below], mapped=table.is_mapped)
+    yield from incompatible(Struct(tuple(column for _, column in new)), table)
     yield from reserved([column for path, column in new if len(path) == 1], table)
     yield from feature(Struct(tuple(column for _, column in new)), table)
 

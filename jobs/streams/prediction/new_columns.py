@@ -9,6 +9,7 @@ from jobs.domain.column_names import is_invalid
 from jobs.domain.errors import Refusal
 from jobs.domain.listing import listed
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
+from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
 
 _CHANGE_FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
@@ -60,6 +61,19 @@ def reserved(columns: Iterable[Column], table: TargetTable) -> Found:
     if used:
         text = f"{listed(used)}: the table has its change data feed on, which keeps these names for itself."
         yield Refusal("RESERVED_CDC_COLUMNS_ON_WRITE", text, used[0], "Rename the columns with the step “rename”.")
+
+
+def incompatible(new: Struct, table: TargetTable) -> Found:
+    """Types that the table can't have while it keeps the rules of Iceberg's readers (IcebergCompat)."""
+    version = compat_version(table.configuration)
+    kind = None if version is None else incompatible_type(new, version)
+    if kind is not None:
+        name = f"delta.enableIcebergCompatV{version}"
+        text = (
+            f"A new column is of type {type_text(kind)}, which a table that keeps Iceberg’s rules ({name}) can’t have."
+        )
+        remedy = "Cast the column to another type, or leave it out with the step “select”."
+        yield Refusal("DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE", text, type_text(kind), remedy)
 
 
 def feature(new: Struct, table: TargetTable) -> Found:

@@ -27,7 +27,7 @@ from jobs.domain.consequences import Consequence, said
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.policy import TableClass
 from jobs.domain.readers import readers_of, stop_reading, stop_writing, unseen_by
-from jobs.targets.metadata import refuse_invalid_names
+from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.schema import parse_schema
 from tables.deltalog.rules.schema_changes import Change as Kind
@@ -68,7 +68,7 @@ def _applied(state: State, change: Change, number: int, count: int) -> dict[str,
     kind, value = opened(change)
     try:
         made = {kind: _APPLY[kind](state, value)}
-        refuse_invalid_names(parse_schema(state.schema_json), state.configuration)
+        refuse_metadata(parse_schema(state.schema_json), state.configuration)
         return made
     except CommandRefused as refused:
         if count == 1:

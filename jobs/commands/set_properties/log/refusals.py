@@ -12,7 +12,7 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.protocols import FEATURES_READER, FEATURES_WRITER, feature_of
 from jobs.targets.definition import protocol_of
-from jobs.targets.metadata import refuse_invalid_names
+from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_conflicts import conflicts
 from tables.deltalog.rules.property_types import (
@@ -71,7 +71,7 @@ def refuse(subject: Subject, command: SetProperties, after: Mapping[str, str]) -
     """Raises CommandRefused (`invalid`, `bad_column_name`) for the first fault; `after` are the table's properties after the change."""
     _refuse_values(subject, command)
     _refuse(next(conflicts(subject.configuration, after), None))
-    refuse_invalid_names(subject.struct, after)
+    refuse_metadata(subject.struct, after)
     _refuse(_feed_fault(subject, after))
 
 

@@ -1,0 +1,56 @@
+"""Which types a table may have while it keeps the rules of Iceberg's readers (`delta.enableIcebergCompatV1`, V2, V3).
+
+Source: Delta 4.4.0, `IcebergCompat.scala` (`CheckNoListMapNullType`, `CheckTypeInV2AllowList`, `CheckTypeInV3AllowList`), which looks at
+the whole schema in every commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tables.deltalog.rules.schema import Array, Map, Primitive, Struct, Type
+
+_PLAIN = frozenset((
+    "byte", "short", "integer", "long", "float", "double", "string", "binary", "boolean", "timestamp", "timestamp_ntz", "date",
+))  # fmt: skip
+
+
+def compat_version(configuration: Mapping[str, str | None]) -> int | None:
+    """The version whose rules the table keeps; None without one."""
+    for number in (1, 2, 3):
+        if (configuration.get(f"delta.enableIcebergCompatV{number}") or "").lower() == "true":
+            return number
+    return None
+
+
+def incompatible_type(struct: Struct, version: int) -> Type | None:
+    """The first type in the schema, parents first, that the version doesn't have; None if it has all."""
+    allows = _ALLOWS[version]
+    return next((kind for column in struct.columns for kind in _types(column.type) if not allows(kind)), None)
+
+
+def _types(kind: Type) -> Iterator[Type]:
+    yield kind
+    if isinstance(kind, Array):
+        yield from _types(kind.element)
+    elif isinstance(kind, Map):
+        yield from _types(kind.key)
+        yield from _types(kind.value)
+    elif isinstance(kind, Struct):
+        for column in kind.columns:
+            yield from _types(column.type)
+
+
+def _first(kind: Type) -> bool:
+    return not isinstance(kind, Array | Map) and kind != Primitive("void")
+
+
+def _second(kind: Type) -> bool:
+    return not isinstance(kind, Primitive) or kind.name in _PLAIN or kind.name.startswith("decimal")
+
+
+def _third(kind: Type) -> bool:
+    return _second(kind) or kind == Primitive("variant")
+
+
+_ALLOWS: Mapping[int, Callable[[Type], bool]] = {1: _first, 2: _second, 3: _third}
