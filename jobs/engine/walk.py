@@ -312,7 +312,8 @@ class _Walk:
 
     def _file(self, path: str, size: int, changed_ns: int) -> None:
         self.found.file(path, size, changed_ns, self.order.lines)
-        self._partition(path)
+        if not path.endswith(MARKER):  # its place says nothing of partitions: it stands beside a directory
+            self._partition(path)
         if self.order.footers:
             self._footer(path)
 

@@ -86,11 +86,12 @@ def test_examples_are_the_first_in_path_order(lake):
 
 def test_a_directory_marker_on_a_disk_is_a_file_like_others_which_spark_reads_too(lake):
     path = lake.write("t/p=1")
-    for name in ("p=1_$folder$", "p=1/deep_$folder$", "readme"):
+    for name in ("p=1_$folder$", "p=1/deep_$folder$", "p=1/readme"):
         (path / name).touch()
     found = scanned(path)
-    assert found.first("stray") == ["p=1/deep_$folder$", "p=1_$folder$", "readme"]
+    assert found.first("stray") == ["p=1/deep_$folder$", "p=1/readme", "p=1_$folder$"]
     assert (found.total("stray"), found.total("markers")) == (3, 2)
+    assert found.layouts.keys() == {("p",)}
 
 
 def test_a_value_that_the_given_type_cannot_read_is_named(lake):

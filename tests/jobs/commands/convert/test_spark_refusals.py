@@ -86,7 +86,7 @@ def test_directory_markers_on_a_disk_are_refused_together_with_one_remedy(lake, 
     assert "(and 1 more)" in found.message
     assert found.remedy.startswith("Remove the files whose names end with _$folder$")
     assert delta_says(f"CONVERT TO DELTA parquet.`{path}` PARTITIONED BY (p int)").condition == found.engine.condition
-    (path / "readme.txt").write_text("hello")
+    (path / "p=1" / "readme.txt").write_text("hello")
     (both,) = refusals(path)
     assert both.remedy.endswith("Remove the other files too, or rename them to start with _ or a dot.")
 
