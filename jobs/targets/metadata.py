@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from jobs.domain.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
+from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
 from tables.deltalog.rules.schema import Struct, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
+UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
 UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
 
 
@@ -26,14 +27,12 @@ def refuse_metadata(
 ) -> None:
     """Refuses a commit of this schema with these properties as Delta does.
 
-    Raises CommandRefused: `bad_column_name` for names that take column mapping, `invalid` for a type that Iceberg's rules don't have.
+    Raises CommandRefused: `bad_column_name` for names that take column mapping, `invalid` for types that Iceberg's rules don't have.
     """
     refuse_invalid_names(struct, configuration, place, names_remedy)
     failure = iceberg_failure(struct, configuration)
     if failure is not None:
-        remedy = (
-            f"Set delta.enableIcebergCompatV{compat_version(configuration)} to false first, or do without the type."
-        )
+        remedy = f"Set delta.enableIcebergCompatV{compat_version(configuration)} to false first, or do without it."
         raise CommandRefused(Refusal("invalid", failure.message, place, remedy, failure))
 
 
@@ -49,13 +48,17 @@ def refuse_invalid_names(
 
 
 def iceberg_failure(struct: Struct, configuration: Mapping[str, str]) -> EngineFailure | None:
-    """Delta's refusal of a type that the table's version of Iceberg's rules doesn't have."""
+    """Delta's refusal of a type, or of a change of one, that the table's version of Iceberg's rules doesn't have."""
     version = compat_version(configuration)
-    kind = None if version is None else incompatible_type(struct, version)
-    if kind is None:
+    if version is None:
         return None
     name = f"IcebergCompatV{version}"
-    text = (
-        f"The validation of {name} has failed. {name} does not support the data type {type_text(kind)} in your schema."
-    )
-    return EngineFailure(UNSUPPORTED_TYPE, "KD00E", text)
+    failed = f"The validation of {name} has failed. {name}"
+    if (kind := incompatible_type(struct, version)) is not None:
+        text = f"{failed} does not support the data type {type_text(kind)} in your schema."
+        return EngineFailure(UNSUPPORTED_TYPE, "KD00E", text)
+    if (change := incompatible_change(struct)) is not None:
+        path, old, new = change
+        text = f"{failed} is incompatible with a type change applied to this table: Field {path} was changed from {old} to {new}."
+        return EngineFailure(UNSUPPORTED_WIDENING, "KD00E", text)
+    return None

@@ -73,6 +73,10 @@ REFUSED: Cells = {
                 "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE",
                 f"to add a column of type {kinds}, while `delta.enableIcebergCompatV{number}` is true",
             ),
+            Refused(
+                "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING",
+                "to widen a column as Iceberg can’t (a whole number to double or decimal, a decimal’s scale), while that is true",
+            ),
         )
         for number, kinds in ((1, "array, map or void"), (2, "variant, interval or void"), (3, "interval or void"))
     },

@@ -49,6 +49,15 @@ REFUSED: Cells = {
             f"{_ICEBERG}.UNSUPPORTED_DATA_TYPE", "for `delta.enableIcebergCompatV2` true while a column has the type"
         ),
     ),
+    **{
+        name: (
+            Refused(
+                f"{_ICEBERG}.UNSUPPORTED_TYPE_WIDENING",
+                "for one of the `delta.enableIcebergCompatV…` true while a column was widened as Iceberg can’t",
+            ),
+        )
+        for name in ("typeWidening", "typeWidening-preview")
+    },
     "rowTracking": (
         Refused(None, "for `delta.enableIcebergCompatV3` true while `delta.enableRowTracking` is"),
         Refused(

@@ -1,18 +1,23 @@
 """Which types a table may have while it keeps the rules of Iceberg's readers (`delta.enableIcebergCompatV1`, V2, V3).
 
-Source: Delta 4.4.0, `IcebergCompat.scala` (`CheckNoListMapNullType`, `CheckTypeInV2AllowList`, `CheckTypeInV3AllowList`), which looks at
-the whole schema in every commit.
+Source: Delta 4.4.0, `IcebergCompat.scala` (`CheckNoListMapNullType`, `CheckTypeInV2AllowList`, `CheckTypeInV3AllowList`,
+`CheckTypeWideningSupported`), which looks at the whole schema in every commit [run].
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
-from tables.deltalog.rules.schema import Array, Map, Primitive, Struct, Type
+from tables.deltalog.rules.schema import Array, Map, Primitive, Struct, Type, walk
 
 _PLAIN = frozenset((
     "byte", "short", "integer", "long", "float", "double", "string", "binary", "boolean", "timestamp", "timestamp_ntz", "date",
 ))  # fmt: skip
+
+_WHOLE = ("byte", "short", "integer", "long")
+_DECIMAL = re.compile(r"decimal\(\d+,\s*(-?\d+)\)")
+TYPE_CHANGES = "delta.typeChanges"
 
 
 def compat_version(configuration: Mapping[str, str | None]) -> int | None:
@@ -27,6 +32,27 @@ def incompatible_type(struct: Struct, version: int) -> Type | None:
     """The first type in the schema, parents first, that the version doesn't have; None if it has all."""
     allows = _ALLOWS[version]
     return next((kind for column in struct.columns for kind in _types(column.type) if not allows(kind)), None)
+
+
+def incompatible_change(struct: Struct) -> tuple[str, str, str] | None:
+    """The first column whose type was widened in a way that Iceberg has not, whatever the version: its path, the type before and after.
+
+    Iceberg widens whole numbers, float to double, and a decimal by digits before its point alone.
+    """
+    for path, column in walk(struct):
+        changes = column.metadata.get(TYPE_CHANGES)
+        for change in changes if isinstance(changes, list) else []:
+            old, new = str(change.get("fromType")), str(change.get("toType"))
+            if not _widens(old, new):
+                return ".".join(path), old, new
+    return None
+
+
+def _widens(old: str, new: str) -> bool:
+    if (old in _WHOLE and new in _WHOLE) or (old, new) == ("float", "double"):
+        return True
+    before, after = _DECIMAL.fullmatch(old), _DECIMAL.fullmatch(new)
+    return before is not None and after is not None and before[1] == after[1]
 
 
 def _types(kind: Type) -> Iterator[Type]:

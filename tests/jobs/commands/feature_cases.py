@@ -44,6 +44,9 @@ IDENTITY = column("i", "long", 3) | {
         "delta.identity.allowExplicitInsert": False,
     },
 }
+WIDENED = column("w", "double", 3) | {
+    "metadata": {**_THIRD, "delta.typeChanges": [{"fromType": "integer", "toType": "double"}]},
+}
 VARIANT, VOID = column("x", "variant", 3), column("x", "void", 3)
 
 
@@ -159,6 +162,21 @@ SPECIAL = [
     Case(
         "set_properties", "variantType", f"{_VIOLATION}.UNSUPPORTED_DATA_TYPE",
         _set(_compat(2), "true"), NAMED, ["columnMapping"], (ID, TEXT, VARIANT),
+    ),
+    *(
+        Case(
+            "set_properties", name, f"{_VIOLATION}.UNSUPPORTED_TYPE_WIDENING",
+            _set(_compat(2), "true"), NAMED, ["columnMapping"], (ID, TEXT, WIDENED),
+        )
+        for name in ("typeWidening", "typeWidening-preview")
+    ),
+    *(
+        Case(
+            "alter_schema", f"icebergCompatV{number}", f"{_VIOLATION}.UNSUPPORTED_TYPE_WIDENING",
+            _changed({"widen": {"path": "id", "type": "double"}}),
+            NAMED | {_compat(number): "true", "delta.enableTypeWidening": "true"}, ["typeWidening"],
+        )
+        for number in (1, 2, 3)
     ),
     *(
         Case(

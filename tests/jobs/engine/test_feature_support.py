@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from jobs.domain.protocols import FEATURES
 from tests.jobs.engine.feature_tables import (
     NAMED,
+    ROWS_OF,
     STATEMENTS,
     TABLES,
     VARIANT,
@@ -23,7 +24,7 @@ from tests.jobs.engine.feature_tables import (
     condition_of,
     of_protocol,
     then,
-)  # fmt: skip
+)
 from tests.jobs.engine.lake import commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -58,6 +59,17 @@ def mapped(make: Maker) -> Maker:
     return then(make, setting(NAMED, "name"))
 
 
+DOUBLED = "ALTER TABLE {t} ALTER COLUMN n TYPE DOUBLE"
+
+
+def widening(number: int) -> Maker:
+    """A table that keeps Iceberg's rules and has columns to widen."""
+    widens = {"delta.enableTypeWidening": "true", "delta.feature.timestampNtz": "supported"}
+    columns = "id INT, v STRING, n INT, f FLOAT, c DECIMAL(8,2), d DATE"
+    rows = f"{ROWS_OF}, CAST(1 AS FLOAT) f, CAST(1 AS DECIMAL(8,2)) c, DATE '2020-01-01' d"
+    return by({NAMED: "name", COMPAT.format(number): "true"} | widens, columns=columns, rows=rows)
+
+
 # Of each refusal that depends on the request: the command, the feature, the table and the statement.
 REFUSALS: list[tuple[str, str, Maker, str]] = [
     ("optimize", "clustering", TABLES["clustering"], "OPTIMIZE {t} ZORDER BY (id)"),
@@ -77,6 +89,14 @@ REFUSALS: list[tuple[str, str, Maker, str]] = [
     ("alter_schema", "icebergCompatV2", TABLES["icebergCompatV2"], "ALTER TABLE {t} ADD COLUMNS (z STRUCT<a: VARIANT>)"),
     ("alter_schema", "icebergCompatV2", TABLES["icebergCompatV2"], "ALTER TABLE {t} ADD COLUMNS (z VOID)"),
     ("alter_schema", "icebergCompatV3", TABLES["icebergCompatV3"], "ALTER TABLE {t} ADD COLUMNS (z VOID)"),
+    *(
+        ("alter_schema", f"icebergCompatV{number}", widening(number), f"ALTER TABLE {{t}} ALTER COLUMN {column} TYPE {kind}")
+        for number, column, kind in ((1, "n", "DOUBLE"), (2, "n", "DECIMAL(20,0)"), (2, "c", "DECIMAL(9,3)"), (3, "d", "TIMESTAMP_NTZ"))
+    ),
+    (
+        "set_properties", "typeWidening", then(by({NAMED: "name", "delta.enableTypeWidening": "true"}), DOUBLED),
+        setting(COMPAT.format(2), "true"),
+    ),
     ("alter_schema", "checkConstraints", mapped(TABLES["checkConstraints"]), "ALTER TABLE {t} DROP COLUMN n"),
     ("alter_schema", "generatedColumns", mapped(TABLES["generatedColumns"]), "ALTER TABLE {t} RENAME COLUMN n TO m"),
     (
@@ -142,3 +162,10 @@ def test_a_commit_of_metadata_is_refused_for_such_a_name_and_one_of_files_is_not
         else None
     )
     assert condition_of(spark, path, statement) == expected
+
+
+@pytest.mark.parametrize(("column", "kind"), [("n", "BIGINT"), ("f", "DOUBLE"), ("c", "DECIMAL(12,2)")])
+def test_delta_widens_what_iceberg_widens_too(spark: SparkSession, tmp_path: Path, column: str, kind: str) -> None:
+    path = tmp_path / "t"
+    widening(2)(spark, path)
+    assert condition_of(spark, path, f"ALTER TABLE {{t}} ALTER COLUMN {column} TYPE {kind}") is None

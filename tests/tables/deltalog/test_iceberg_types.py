@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
+from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
 from tables.deltalog.rules.schema import Struct, parse_schema, type_text
 
 ARRAY = {"type": "array", "elementType": "integer", "containsNull": True}
@@ -56,3 +56,24 @@ def test_the_version_is_the_one_that_is_on() -> None:
     assert compat_version({"delta.enableIcebergCompatV1": "false", "delta.enableIcebergCompatV2": "TRUE"}) == 2
     assert compat_version({"delta.enableIcebergCompatV1": "false"}) is None
     assert compat_version({}) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "allowed"),
+    [
+        ("integer", "long", True),
+        ("byte", "short", True),
+        ("float", "double", True),
+        ("decimal(8,2)", "decimal(12,2)", True),
+        ("decimal(8,2)", "decimal(12,3)", False),
+        ("integer", "double", False),
+        ("short", "decimal(10,0)", False),
+        ("date", "timestamp_ntz", False),
+    ],
+)
+def test_a_column_widened_as_iceberg_does_not_is_told(old: str, new: str, allowed: bool) -> None:
+    changes = {"delta.typeChanges": [{"fromType": old, "toType": new}]}
+    column = {"name": "x", "type": new, "nullable": True, "metadata": changes}
+    found = incompatible_change(parse_schema(json.dumps({"type": "struct", "fields": [column]})))
+    assert found == (None if allowed else ("x", old, new))
+    assert incompatible_change(of(new)) is None

@@ -15,7 +15,7 @@ from jobs.commands.optimize.log import from_log
 from jobs.commands.optimize.rules import Optimize
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED
-from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.domain.errors import CommandRefused
 from jobs.engine.runs import rewriting
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
@@ -200,14 +200,6 @@ def test_what_delta_refuses_is_refused_before_spark_with_its_condition(spark, tm
     engine = ours.value.refusals[0].engine
     assert engine is not None
     assert (engine.condition, engine.sqlstate) == (delta.value.getCondition(), delta.value.getSqlState())
-
-
-def test_a_column_without_statistics_is_refused_in_delta_s_words(spark, tmp_path, optimize):
-    path = make(spark, tmp_path / "t", {"delta.dataSkippingNumIndexedCols": "1"})
-    with pytest.raises(EngineFailed) as failed:
-        optimize(path, zorder_by=["name"])
-    assert failed.value.failure.condition == "DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS"
-    assert len(commits(path)) == 1
 
 
 def test_the_stored_predicate_is_what_runs(spark, tmp_path):
