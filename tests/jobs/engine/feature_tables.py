@@ -23,6 +23,9 @@ Maker = Callable[[SparkSession, Path], None]
 COLUMNS, ROWS_OF = "id INT, v STRING, n INT", "CAST(id AS INT) id, CAST(id AS STRING) v, CAST(id AS INT) n"
 
 
+TWO_FILES = "range(0, 6, 1, 2)"
+
+
 def by(
     properties: dict[str, str] | None = None, *, columns: str = COLUMNS, more: str = "", rows: str = ROWS_OF
 ) -> Maker:
@@ -32,8 +35,7 @@ def by(
             for name, value in {"delta.logRetentionDuration": "30 days", **(properties or {})}.items()
         )
         session.sql(f"CREATE TABLE delta.`{path}` ({columns}) USING delta {more} TBLPROPERTIES ({given})")
-        for start in (0, 3):
-            session.sql(f"INSERT INTO delta.`{path}` SELECT {rows} FROM range({start}, {start + 3}, 1, 1)")
+        session.sql(f"INSERT INTO delta.`{path}` SELECT {rows} FROM {TWO_FILES}")
 
     return make
 
@@ -60,8 +62,7 @@ def computed(session: SparkSession, path: Path) -> None:
         .addColumn("n", "INT")
     )
     table.addColumn("g", "INT", generatedAlwaysAs="n + 1").execute()
-    for start in (0, 3):
-        session.sql(f"INSERT INTO delta.`{path}` (id, v, n) SELECT {ROWS_OF} FROM range({start}, {start + 3}, 1, 1)")
+    session.sql(f"INSERT INTO delta.`{path}` (id, v, n) SELECT {ROWS_OF} FROM {TWO_FILES}")
 
 
 def identity(session: SparkSession, path: Path) -> None:
@@ -73,8 +74,7 @@ def identity(session: SparkSession, path: Path) -> None:
         .addColumn("n", "INT")
     )
     table.addColumn("i", "BIGINT", generatedAlwaysAs=IdentityGenerator()).execute()
-    for start in (0, 3):
-        session.sql(f"INSERT INTO delta.`{path}` (id, v, n) SELECT {ROWS_OF} FROM range({start}, {start + 3}, 1, 1)")
+    session.sql(f"INSERT INTO delta.`{path}` (id, v, n) SELECT {ROWS_OF} FROM {TWO_FILES}")
 
 
 def of_protocol(*names: str) -> Maker:

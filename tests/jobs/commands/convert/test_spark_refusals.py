@@ -80,14 +80,14 @@ def test_directory_markers_on_a_disk_are_refused_together_with_one_remedy(lake, 
     path = lake.write("t/p=1")
     (path / "p=1_$folder$").touch()
     (path / "p=1" / "x_$folder$").touch()
-    (found,) = refusals(path)
+    (found,) = refusals(path, "p int")
     assert (found.code, found.place) == ("stray_files", "p=1/x_$folder$")
     assert "is a directory marker of Hadoop’s first client of S3" in found.message
     assert "(and 1 more)" in found.message
     assert found.remedy.startswith("Remove the files whose names end with _$folder$")
     assert delta_says(f"CONVERT TO DELTA parquet.`{path}` PARTITIONED BY (p int)").condition == found.engine.condition
     (path / "p=1" / "readme.txt").write_text("hello")
-    (both,) = refusals(path)
+    (both,) = refusals(path, "p int")
     assert both.remedy.endswith("Remove the other files too, or rename them to start with _ or a dot.")
 
 
