@@ -36,7 +36,7 @@ def _rows() -> dict[str, dict[str, tuple[Refused, ...]]]:
     known = {
         kind: row for kind, row in ROWS.items() if row.value.__module__.startswith("jobs.") and row.refuses is not None
     }
-    return {kind: dict(refusals_of(row.refuses or {})) for kind, row in known.items()}
+    return {kind: dict(refusals_of(known[kind].refuses or {})) for kind in sorted(known)}
 
 
 def _table() -> str:
