@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.domain.errors import EngineFailure, Refusal
+from jobs.domain.listing import listed
 
 INVALID_CHARACTERS = frozenset(" ,;{}()\n\t=")
 CONDITION = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 REMEDY = "Set the property delta.columnMapping.mode to name first: that alone Delta does on such a table."
-MOST_NAMED = 20
 
 
 def is_invalid(name: str) -> bool:
@@ -33,7 +33,6 @@ def invalid_names_failure(names: Sequence[str]) -> EngineFailure:
 
 def invalid_names_refusal(names: Sequence[str], place: str | None, remedy: str = REMEDY) -> Refusal:
     """The refusal of a change of a table's metadata for columns that are there."""
-    rest = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    listed = ", ".join(f"“{name}”" for name in names[:MOST_NAMED]) + rest
-    text = f"Without column mapping Delta changes no metadata of a table whose column names hold a space or one of ,;{{}}()=: {listed}."
+    quoted = listed([f"“{name}”" for name in names])
+    text = f"Without column mapping Delta changes no metadata of a table whose column names hold a space or one of ,;{{}}()=: {quoted}."
     return Refusal("bad_column_name", text, place, remedy, invalid_names_failure(names))
