@@ -16,6 +16,7 @@ from typing import Any
 from django.db.models import F
 
 from jobs.commands.stream_round.rules import Definition
+from jobs.domain.listing import listed
 from jobs.models import Stream
 from jobs.streams.readable_schemas import holds, stopping_changes
 from jobs.targets.readers import next_version
@@ -137,9 +138,8 @@ def _narrowed(stream: Stream, schemas: Sequence[tuple[int, Struct]], target: Str
 
 
 def _text(stream: Stream, version: int, changes: Sequence[SchemaChange]) -> str:
-    said = ", ".join(_said(change) for change in changes[:NAMED])
-    more = f" and {len(changes) - NAMED:,} more" if len(changes) > NAMED else ""
-    return f"The next round fails: version {version:,} of {_source(stream)} {said}{more}, and a stream can’t read across such a change."
+    said = listed([_said(change) for change in changes], NAMED)
+    return f"The next round fails: version {version:,} of {_source(stream)} {said}, and a stream can’t read across such a change."
 
 
 def _narrow_text(stream: Stream, version: int, change: SchemaChange, column: Column) -> str:

@@ -25,6 +25,7 @@ from jobs.commands.vacuum.rules import (
 )
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.listing import listed
 from jobs.domain.measures import Deletable
 from jobs.domain.readers import unseen_files_go
 from jobs.domain.states import State
@@ -308,9 +309,9 @@ def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:
     versions = [version for version in done.values_list("version", flat=True)[:1_000] if version is not None]
     undoable = [version for version in versions if is_lost(version - 1, lost)]
     if undoable:
-        named = ", ".join(f"{version:,}" for version in sorted(undoable[:3]))
-        rest = f" and {len(undoable) - 3:,} more" if len(undoable) > 3 else ""
-        yield f"You could no longer undo what Levee committed as version {named}{rest}."
+        newest = [*sorted(undoable[:3]), *undoable[3:]]
+        named = listed([f"{version:,}" for version in newest], 3)
+        yield f"You could no longer undo what Levee committed as version {named}."
 
 
 def _clones(clones: Sequence[ShallowClone]) -> Iterator[str]:
