@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jobs.domain.consequences import listed
 from jobs.domain.errors import EngineFailure, Refusal
-from jobs.domain.listing import listed
 
 INVALID_CHARACTERS = frozenset(" ,;{}()\n\t=")
 CONDITION = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"

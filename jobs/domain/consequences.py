@@ -1,7 +1,8 @@
-"""Consequences of a change beyond its numbers, as sentences; each has a stable code."""
+"""Consequences of a change beyond its numbers, as sentences, each with a stable code; and the words that sentences share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 Consequence = dict[str, str]
@@ -20,3 +21,9 @@ def in_words(span: timedelta) -> str:
             count = seconds // size
             return f"{count:,} {unit}{'s' if count != 1 else ''}"
     return f"{seconds:,} seconds"
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """`a, b and 3 more`; all of them up to `most`."""
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest

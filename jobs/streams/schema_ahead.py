@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import F
 
 from jobs.commands.stream_round.rules import Definition
-from jobs.domain.listing import listed
+from jobs.domain.consequences import listed
 from jobs.models import Stream
 from jobs.streams.readable_schemas import holds, stopping_changes
 from jobs.targets.readers import next_version

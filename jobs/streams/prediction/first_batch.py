@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition
+from jobs.domain.consequences import listed
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.listing import listed
 from jobs.domain.readers import unseen_by
 from jobs.streams.prediction.batch import of_batch, of_mode
 from jobs.streams.prediction.merging import merging

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition
+from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
-from jobs.domain.listing import listed
 from jobs.streams.prediction.casts import Difference, differences, of_type
 from jobs.streams.prediction.new_columns import bad_names, feature, incompatible, reserved
 from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable

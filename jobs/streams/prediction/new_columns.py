@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from jobs.commands.stream_round.rules import Definition
 from jobs.domain.column_names import is_invalid
+from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
-from jobs.domain.listing import listed
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk

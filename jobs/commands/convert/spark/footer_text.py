@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from jobs.commands.convert.rules import FOOTER_SCHEMA, readable, type_text
+from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
-from jobs.domain.listing import listed
 from jobs.domain.results import FooterDifference
 
 NAMED_KINDS = 5

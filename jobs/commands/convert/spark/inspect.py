@@ -21,9 +21,9 @@ from jobs.commands.convert.spark.schemas import (
     merge_footers,
 )
 from jobs.domain.column_names import invalid_names_failure, is_invalid
+from jobs.domain.consequences import listed
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.listing import listed
 from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
 from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
 from jobs.domain.footer_times import INT96, OldTimes, day_text
-from jobs.domain.listing import listed
 from jobs.domain.results import Note
 from jobs.engine.walk import Findings
 

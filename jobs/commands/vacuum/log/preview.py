@@ -23,9 +23,8 @@ from jobs.commands.vacuum.rules import (
     retention_of,
     too_short,
 )
-from jobs.domain.consequences import in_words
+from jobs.domain.consequences import in_words, listed
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.listing import listed
 from jobs.domain.measures import Deletable
 from jobs.domain.readers import unseen_files_go
 from jobs.domain.states import State
