@@ -23,6 +23,7 @@ from jobs.targets import stored_files
 from jobs.worker import light_work, read_executor
 from jobs.worker.claims import claim_preview
 from jobs.worker.execution import Execution, work
+from tables.deltalog.read import data_files
 from tables.history.reachability import Reach, joined
 from tables.models import Table
 from tables.sync import table as syncing
@@ -289,7 +290,7 @@ def test_its_progress_is_shown_and_a_stop_ends_it_before_the_next_part(
 ) -> None:
     monkeypatch.setattr(file_check, "AT_ONCE", 1)
     seen: list[str] = []
-    looked = file_check.unlike
+    looked = data_files.unlike
 
     def unlike(*asked: Any) -> Any:
         seen.append(page_of(viewer, sales))

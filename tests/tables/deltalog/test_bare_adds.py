@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,8 @@ def one_by_one(content):
 
 def together(content, step=CHUNK):
     """The same with those told apart that were read many at a time; and whether there were such."""
-    problems, actions, taken = Problems(), [], False
+    problems, taken = Problems(), False
+    actions: list[Any] = []
     for action in commit_actions(Content(content, step), "", 0, "f", problems):
         if isinstance(action, module.BareAdds):
             taken = True
@@ -160,7 +162,9 @@ def test_a_damaged_line_is_never_read_otherwise():
 
 def test_both_ways_lead_to_the_same_rows():
     content = lines(partitionValues={"day": "x", "hour": None}) + lines(MANY, partitionValues={})
-    _, adds, _ = bare_adds(content[:-1])
+    found = bare_adds(content[:-1])
+    assert found is not None
+    _, adds, _ = found
     expected, _ = one_by_one(content)
     assert bare_batch(adds).equals(batch_of(expected))
     assert bare_batch(adds).column(VALUES).to_pylist()[MANY:] == [[]] * MANY

@@ -149,7 +149,12 @@ def counted(writer, log, monkeypatch):
     writer.commit(6, info(), add("e"))
     log.storage = Counted(str(writer.table))
     footers = []
-    monkeypatch.setattr(parquet_file, "read_groups", lambda file: footers.append(file) or sizes.read_groups(file))
+
+    def read_groups(file):
+        footers.append(file)
+        return sizes.read_groups(file)
+
+    monkeypatch.setattr(parquet_file, "read_groups", read_groups)
     return log.storage.opened, footers
 
 

@@ -77,7 +77,8 @@ def by_value(values, kind):
 @pytest.mark.parametrize("gaps", [False, True])
 def test_a_columns_texts_are_those_of_its_values(values, kind, gaps):
     column = pa.array([*values, None, values[0]] if gaps else values, kind)
-    found = texts(column, lost := [])
+    lost: list[pa.DataType] = []
+    found = texts(column, lost)
     assert found.type == pa.string()
     assert [None if text is None else json.loads(text) for text in found.to_pylist()] == by_value(column, kind)
     assert not lost
@@ -127,7 +128,7 @@ def test_values_below_a_struct_that_is_null_are_not_told():
     ],
 )
 def test_a_value_that_cant_be_told_is_unknown_alone(column, told):
-    lost = []
+    lost: list[pa.DataType] = []
     assert texts(column, lost).to_pylist() == told
     assert lost == [column.type]
 
