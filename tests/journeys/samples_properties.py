@@ -31,7 +31,7 @@ def subject(protocol: Protocol, configuration: dict[str, str]) -> Subject:
         SimpleNamespace(
             table=TABLE, version=64, configuration=configuration, shape_sha256="5" * 64, metadata=SimpleNamespace(id="1"),
             snapshot=SimpleNamespace(protocol=protocol, num_files=1_204, set_transactions={}),
-            struct=SimpleNamespace(columns=[]), change_feed=False,
+            struct=SimpleNamespace(columns=[]), change_feed=False, other_formats=(),
         ),
     )  # fmt: skip
 

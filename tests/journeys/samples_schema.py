@@ -26,6 +26,7 @@ SUBJECT = cast(
     SimpleNamespace(
         table=TABLE,
         version=64,
+        other_formats=(),
         snapshot=SimpleNamespace(features=frozenset(), protocol=Protocol(1, 2, None, None), domain_metadata={}),
         metadata=SimpleNamespace(
             id="1",
