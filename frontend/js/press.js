@@ -28,3 +28,32 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.shouldSwap = false;
   }
 });
+
+// A click on a link, or a form that is sent, leads to another page. An answer to a poll that leads elsewhere would turn back who is on the
+// way there: it is dropped. Whoever is still here after some seconds got a file, and the polls count again.
+const ON_THE_WAY_MS = 10_000;
+let left = -ON_THE_WAY_MS;
+
+const opensBeside = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
+
+window.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  const staysHere = !link || link.target || link.getAttribute("href").startsWith("#");
+  if (!event.defaultPrevented && !staysHere && !opensBeside(event)) {
+    left = performance.now();
+  }
+});
+window.addEventListener("submit", (event) => {
+  if (!event.defaultPrevented) {
+    left = performance.now();
+  }
+});
+window.addEventListener("pageshow", () => {
+  left = -ON_THE_WAY_MS;
+});
+
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (performance.now() - left < ON_THE_WAY_MS && isPolled(event.detail.elt)) {
+    event.preventDefault();
+  }
+});

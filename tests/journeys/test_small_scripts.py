@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.test import Client
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 pytestmark = pytest.mark.browser
 
@@ -195,6 +195,33 @@ def test_a_click_is_not_lost_where_an_answer_comes_while_the_button_is_down(
 
 def test_a_press_whose_end_is_not_heard_holds_up_no_answer_for_long(page: Page, held: Callable[[int], Locator]) -> None:
     expect(held(4_000)).to_have_count(0)
+
+
+@pytest.mark.parametrize("way", ["nav a", "#cancel"])
+def test_a_poll_that_leads_elsewhere_turns_nobody_back_who_is_on_the_way(
+    page: Page, sample_pages: str, way: str
+) -> None:
+    under_way: list[Route] = []
+    answered = 0
+
+    def answer(route: Route) -> None:
+        nonlocal answered
+        if not under_way:
+            route.fulfill(status=204)
+            return
+        answered += 1
+        if answered == 2:
+            under_way[0].fulfill(status=200, body="arrived")
+        route.fulfill(status=200, headers={"HX-Redirect": f"{sample_pages}/light/job-succeeded"})
+
+    page.route("**/live/", answer)
+    page.route("**/slow/", lambda route: under_way.append(route))
+    page.goto(f"{sample_pages}/light/job-running")
+    target = page.locator(way).first
+    target.evaluate("to => { if (to.form) { to.form.action = '/slow/' } else { to.href = '/slow/' } }")
+    target.click(no_wait_after=True)
+    page.wait_for_url(re.compile("slow|succeeded"))
+    assert page.url == f"{sample_pages}/slow/"
 
 
 NOTE_SUBMITS = """window.addEventListener("submit", (event) => {
