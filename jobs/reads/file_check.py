@@ -27,7 +27,7 @@ from jobs.models import Read, Worker
 from jobs.reads import queue
 from jobs.targets import places
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.stored_files import most_at
+from jobs.targets.stored_files import most_at, spread
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog.rights import person_of
 from tables.deltalog.read.data_files import Unlike, below, unlike
@@ -69,14 +69,9 @@ def ask(actor: Actor, table: Table, version: int | None = None) -> Read:
             raise Problem(503, "busy", text, retry_after=queue.RETRY_AFTER)
         after = {} if version is None else {"version": version}
         record(
-            actor,
-            Action.TABLE_CHECK_FILES,
-            ObjectKind.TABLE,
-            table.pk,
-            table.name,
-            after=after,
-            table_version=table.version,
-        )
+            actor, Action.TABLE_CHECK_FILES, ObjectKind.TABLE, table.pk, table.name,
+            after=after, table_version=table.version,
+        )  # fmt: skip
     return read
 
 
@@ -153,7 +148,7 @@ def _checked(read: Read, subject: Subject, snapshot: Snapshot) -> dict[str, Any]
     at = timezone.now()
     names = live_names(files)
     inside = [(path, size) for path, size in names if below(location, path) is not None]
-    chosen = sorted(_chosen(inside, most_at(location)), key=itemgetter(0))
+    chosen = sorted((inside[place] for place in spread(len(inside), most_at(location))), key=itemgetter(0))
     asked = _ask_storage(read, location, chosen, len(inside))
     result = file_check.of_look(snapshot.version, at, len(names), asked.count, asked.found)
     if snapshot.version == subject.version:
@@ -168,11 +163,6 @@ def _tell_older(subject: Subject, version: int, asked: _Asked, inside: int) -> N
     missing = [each.path for each in asked.found if each.stored is None]
     if missing or asked.count == inside:
         file_checks.note_missing(subject.table.pk, version, missing)
-
-
-def _chosen(names: Names, most: int) -> Names:
-    step = -(-len(names) // most)
-    return names if step <= 1 else names[::step]
 
 
 def _ask_storage(read: Read, location: str, chosen: Names, of: int) -> _Asked:

@@ -9,12 +9,22 @@ from collections.abc import Mapping
 
 from jobs.domain.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from tables.deltalog.read.actions import Metadata
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type
-from tables.deltalog.rules.schema import Struct, type_text, walk
+from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema, type_text, walk
 
 MAPPING_MODE = "delta.columnMapping.mode"
 UNSUPPORTED_WIDENING = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_TYPE_WIDENING"
 UNSUPPORTED_TYPE = "DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"
+
+
+def struct_at(version: int, metadata: Metadata) -> Struct:
+    """The schema of one of a table's versions. Raises CommandRefused `unreadable`."""
+    try:
+        return parse_schema(metadata.schema_json)
+    except SchemaError as error:
+        text = f"The schema of version {version:,} can’t be read with certainty: {error}."
+        raise CommandRefused(Refusal("unreadable", text, remedy="Choose a newer version.")) from None
 
 
 def is_mapped(configuration: Mapping[str, str]) -> bool:

@@ -40,7 +40,8 @@ def refuse_unlike(read: FilesRead, tell: Callable[[int, Sequence[Unlike]], None]
     Raises CommandRefused: `file_sizes_differ` where a size isn't the log's, `files_missing` where no regular file is, `unreadable` if
     storage doesn't answer.
     """
-    chosen = _spread(read.files, most_at(read.location))
+    places = spread(read.files.num_rows, most_at(read.location))
+    chosen = read.files if len(places) == read.files.num_rows else read.files.take(list(places))
     pairs = zip(chosen.column("path").to_pylist(), chosen.column("size").to_pylist(), strict=True)
     try:
         found = list(unlike(storage_at(read.location), read.location, pairs))
@@ -57,9 +58,9 @@ def most_at(location: str) -> int:
     return MOST_REMOTE if "://" in location else MOST
 
 
-def _spread(files: pa.Table, most: int) -> pa.Table:
-    step = -(-files.num_rows // most)
-    return files if step <= 1 else files.take(list(range(0, files.num_rows, step)))
+def spread(count: int, most: int) -> range:
+    """The places of `most` among `count` files at most, evenly spread."""
+    return range(0, count, max(1, -(-count // most)))
 
 
 def _refusals(location: str, found: Sequence[Unlike]) -> Iterator[Refusal]:

@@ -35,6 +35,9 @@ from jobs.worker.run_log import RunReport
 Answer = dict[str, Any]
 TRIES = 2
 LOOK_S = 1.0  # between two looks at the executors
+# Spark's of a file that a scan doesn't find, and Delta's of one that it looks up.
+MISSED = frozenset({"FAILED_READ_FILE.FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "DELTA_FILE_NOT_FOUND_DETAILED"})
+CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)?)\]")
 LOST = {
     Worker.Kind.INTERACTIVE: ("engine_lost", "The Spark JVM died while answering; try again."),
     Worker.Kind.LIGHT: ("worker_lost", "The light worker died while answering; try again."),
@@ -87,11 +90,6 @@ def _have_files_checked(read: Read, failed: EngineFailed) -> None:
     if read.table_id is not None and missed and read.kind == rows.ROWS and isinstance(version, int):
         with border("file_check_lost", {"read": str(read.pk)}, lambda error: None, _PASSING):
             file_check.ask_unseen(read, version)
-
-
-# Spark's of a file that a scan doesn't find, and Delta's of one that it looks up.
-MISSED = frozenset({"FAILED_READ_FILE.FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "DELTA_FILE_NOT_FOUND_DETAILED"})
-CONDITION = re.compile(r"\[([A-Z_]+(?:\.[A-Z_]+)?)\]")
 
 
 def answer_light(read: Read, answerers: Mapping[str, Callable[[Read], Answer]]) -> None:

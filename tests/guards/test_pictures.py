@@ -55,7 +55,7 @@ def copy(tmp_path, monkeypatch):
     ("file", "changed"),
     [
         ("frontend/templates/tables/table/history.html", {"history"}),
-        ("frontend/templates/tables/table/_reach_drawing.html", {"history", "vacuum"}),
+        ("frontend/templates/tables/drawings/_reach_drawing.html", {"history", "vacuum"}),
         (
             "frontend/templates/tables/table/table.html",
             {"overview", "commit", "history", "schema", "layout", "finding"},

@@ -17,13 +17,11 @@ from jobs.commands.clone.rules import ROW_TRACKING, Clone, consequences_of
 from jobs.domain.consequences import in_words
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata
+from jobs.targets.metadata import refuse_metadata, struct_at
 from jobs.targets.subject import Subject
-from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
 from tables.deltalog.state.livefiles import sum_of
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.reachability import Reach
@@ -76,7 +74,7 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
     if metadata is None or protocol is None:
         raise CommandRefused(Refusal("unreadable", f"Version {snapshot.version:,} has no metadata in the log."))
     _refuse(command, snapshot, files)
-    refuse_metadata(_struct(snapshot, metadata), metadata.configuration, command.source)
+    refuse_metadata(struct_at(snapshot.version, metadata), metadata.configuration, command.source)
     deep, size = command.depth == "deep", sum_of(files, "size") or 0
     return {
         "class": "ordinary",
@@ -113,14 +111,6 @@ def _values(subject: Subject, command: Clone, snapshot: Snapshot, until: datetim
             until=until,
         ),
     }
-
-
-def _struct(snapshot: Snapshot, metadata: Metadata) -> Struct:
-    try:
-        return parse_schema(metadata.schema_json)
-    except SchemaError as error:
-        text = f"The schema of version {snapshot.version:,} can’t be read with certainty: {error}."
-        raise CommandRefused(Refusal("unreadable", text)) from None
 
 
 def _refuse(command: Clone, snapshot: Snapshot, files: pa.Table) -> None:

@@ -17,13 +17,12 @@ from jobs.domain.measures import Restorable
 from jobs.domain.readers import unseen_by
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
-from jobs.targets.metadata import refuse_metadata
+from jobs.targets.metadata import refuse_metadata, struct_at
 from jobs.targets.subject import Subject
-from tables.deltalog.read.actions import Metadata
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.rules.schema import SchemaError, Struct, parse_schema
+from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import compare_schemas
 from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, keys, sum_of
 from tables.deltalog.state.snapshot import Snapshot
@@ -46,7 +45,7 @@ def from_log(subject: Subject, version: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="levee-restore-") as folder:
         target = _target(subject, version, Path(folder))
         if version != subject.version and target.metadata is not None:
-            _refuse(_struct(target.metadata), target.metadata.configuration, subject.table.path)
+            _refuse(struct_at(version, target.metadata), target.metadata.configuration, subject.table.path)
         values = _compared(subject, target) | {"target_sha256": files_sha256(target.files())}
     commits = _commits_undone(subject, version)
     return values | {
@@ -219,16 +218,8 @@ def _rows(files: pa.Table) -> int | None:
 def _schema_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
     if target.metadata is None:
         return []
-    struct = _struct(target.metadata)
+    struct = struct_at(target.version, target.metadata)
     return [asdict(change) | {"kind": change.kind.value} for change in compare_schemas(subject.struct, struct)]
-
-
-def _struct(metadata: Metadata) -> Struct:
-    try:
-        return parse_schema(metadata.schema_json)
-    except SchemaError as error:
-        text = f"The older version’s schema can’t be read with certainty: {error}."
-        raise CommandRefused(Refusal("unreadable", text, remedy="Choose a newer version.")) from None
 
 
 def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:

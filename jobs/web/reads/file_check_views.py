@@ -22,6 +22,7 @@ from jobs.targets.stored_files import most_at
 from tables.catalog import listing
 from tables.models import Table
 from tables.web.table import page_header
+from tables.web.table_state import state_of
 
 SAID_ON_THE_PAGE = {403, 404, 409, 503}
 SHOWN = 20  # files by name
@@ -39,7 +40,9 @@ def page(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def now(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """The part of the page that polls while a check is under way."""
     person = person_of(request)
-    return render(request, "jobs/reads/_file_check.html", _context(person, _delta_table(person, table_id)))
+    table = _delta_table(person, table_id)
+    context = {**_context(person, table), "state": state_of(table), "polled": True}
+    return render(request, "jobs/reads/_file_check.html", context)
 
 
 @requires(Permission.TABLE_READ)

@@ -76,6 +76,13 @@ def page_of(viewer: Caller, table: Table) -> str:
     return str(browser(viewer.person).get(f"/tables/{table.pk}/files/").content.decode())
 
 
+FIGURES = 'id="figures" hx-swap-oob="true"'
+
+
+def now_of(viewer: Caller, table: Table) -> str:
+    return str(browser(viewer.person).get(f"/tables/{table.pk}/files/now/").content.decode())
+
+
 # What is found
 
 
@@ -108,6 +115,16 @@ def test_a_file_that_is_no_regular_file_is_an_error_of_the_table(viewer: Caller,
     assert name in page_of(viewer, sales)
     row = browser(viewer.person).get(f"/tables/{sales.pk}/").content.decode()
     assert "files missing" in row
+
+
+def test_the_end_of_a_check_brings_the_figures_of_the_page_anew(viewer: Caller, sales: Table) -> None:
+    file_of(sales, "DE").unlink()
+    viewer.post(f"/tables/{sales.pk}/check-files")
+    assert FIGURES not in now_of(viewer, sales)
+    assert light_work.one("light@here")
+    part = now_of(viewer, sales)
+    assert "files missing" in part[part.index(FIGURES) :]
+    assert FIGURES not in page_of(viewer, sales)
 
 
 def test_another_size_is_told_with_both(viewer: Caller, sales: Table) -> None:

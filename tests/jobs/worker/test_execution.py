@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from console.audit.models import Event
 from console.base.errors import Problem
 from jobs.domain.errors import CommandRefused, DirectorySwapped, EngineCancelled, EngineLost, Refusal
+from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.fault_points import Point
@@ -242,6 +243,13 @@ def test_a_commit_that_readers_of_another_format_do_not_see_succeeds_with_a_warn
     [warning] = job.result["details"]["warnings"]
     assert warning.startswith("Iceberg readers don’t see version 0 yet")
     assert warning in page_of(job)
+
+
+def test_a_vacuum_changes_no_row_that_they_could_miss(orders, olga):
+    Table.objects.filter(pk=orders.pk).update(properties={"delta.universalFormat.enabledFormats": "iceberg"})
+    job, end = factories.job_on(orders, olga), Result(version=9, operation="VACUUM END", details={})
+    assert endings.judged(job, end) == end
+    assert endings.judged(job, replace(end, operation="OPTIMIZE")).details["warnings"]
 
 
 def test_a_run_that_leaves_nothing_to_do_has_no_warning(orders, olga, engine, quick):
