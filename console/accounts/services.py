@@ -59,22 +59,24 @@ def add_person(actor: Actor, name: str, password: str | None, *, must_change_pas
     person = Person(name=name, created_by=actor.person, must_change_password=must_change_password)
     set_password(person, password)
     try:
-        person.full_clean(exclude=["password", "created_by"])
+        # Its constraints are the database's to check: Django's own refusal would name them.
+        person.full_clean(exclude=["password", "created_by"], validate_constraints=False)
     except ValidationError as error:
-        raise Problem(400, "invalid", "; ".join(map(_in_words, error.messages))) from None
+        raise _refused_name("; ".join(error.messages)) from None
     try:
         with transaction.atomic():
             record(actor, Action.PERSON_ADD, ObjectKind.PERSON, person.id, name, after={"name": name})
             person.save(force_insert=True)
-    except IntegrityError as error:  # somebody added the same name meanwhile
-        if _in_words(str(error)) == str(error):
+    except IntegrityError as error:
+        words = next((text for rule, text in NAME_RULES.items() if rule in str(error)), None)
+        if words is None:
             raise
-        raise Problem(400, "invalid", _in_words(str(error))) from None
+        raise _refused_name(words) from None
     return person
 
 
-def _in_words(message: str) -> str:
-    return next((text for rule, text in NAME_RULES.items() if rule in message), message)
+def _refused_name(text: str) -> Problem:
+    return Problem(400, "invalid", text, fields={"name": text})
 
 
 def vouch(actor: Actor, person: Person) -> int:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import DataError
+from django.db import DataError, IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix
@@ -111,6 +111,14 @@ def _as_problem(error: Exception) -> Problem | None:
 def is_unstorable(error: Exception) -> bool:
     """Whether the database refused a text for a NUL or half a character in it."""
     return isinstance(error, DataError) and _UNSTORABLE.search(str(error)) is not None
+
+
+def unexpected(error: Exception) -> str:
+    """An unexpected error in one line for a page. A broken constraint's name means nothing to a reader: it stays in the log."""
+    kind = type(error).__name__
+    if isinstance(error, IntegrityError):
+        return f"{kind}. The log has the details."
+    return f"{kind}: {(str(error).splitlines() or [''])[0]}"
 
 
 def _unstorable() -> Problem:

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from console.base.errors import Problem
+from console.base.errors import Problem, unexpected
 from console.base.logs import log
 from jobs.commands.registry import queue_of
 from jobs.dispatcher import lost_quorum, schedules, streams
@@ -163,7 +163,7 @@ def run_round(round_: Round) -> bool:
     except Exception as error:  # noqa: BLE001
         log.error("round_failed", round=round_.kind, exc_info=error)
         connection.close()
-        _note_failure(round_, f"{type(error).__name__}: {error}"[:500])
+        _note_failure(round_, unexpected(error)[:500])
         return False
     return True
 

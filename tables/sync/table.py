@@ -19,6 +19,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from console.base.errors import unexpected
 from console.base.logs import log
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.problems import Code as ProblemCode
@@ -185,8 +186,7 @@ def entry(table_id: uuid.UUID) -> Table:
 def _failed(table_id: uuid.UUID, error: Exception) -> Table:
     """The entry as it was, with what went wrong; tried again ever less often. A lost connection fails here again, and is raised."""
     table = entry(table_id)
-    reason = commit_rows.text((str(error).splitlines() or [""])[0][:200])
-    table.sync_error = f"Levee couldn’t process this log: {type(error).__name__}: {reason}"
+    table.sync_error = f"Levee couldn’t process this log: {commit_rows.text(unexpected(error)[:220])}"
     table.save(update_fields=["sync_error"])
     _stamp(table, table.times.quiet_syncs + 1, timezone.now())
     return table
