@@ -134,7 +134,7 @@ CSRF_COOKIE_NAME = f"{_OWN}levee_csrf_{ENV.port}"
 DEVICE_COOKIE_NAME = f"{_OWN}levee_device_{ENV.port}"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{ENV.prefix}/"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "console.base.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "console.accounts.expired_forms.csrf_failure"
 
 SECURE_PROXY_SSL_HEADER = None  # trust no header: LEVEE_PUBLIC_URL determines what browsers speak
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV.is_https else 0

@@ -33,8 +33,20 @@ def remember(request: HttpRequest, response: HttpResponse, person: Person) -> No
 
 def known_device(request: HttpRequest, name: str) -> str | None:
     """The id of the device if this person has signed in with it, else None, as for a forged cookie."""
+    given = _given(request)
+    return given["id"] if given and given["name"] == name.lower() else None
+
+
+def known_name(request: HttpRequest) -> str | None:
+    """The name, in small letters, of the person who signed in last with this device; None for a stranger's or a forged cookie."""
+    given = _given(request)
+    return given["name"] if given else None
+
+
+def _given(request: HttpRequest) -> dict[str, str] | None:
     try:
-        given = signing.loads(request.COOKIES.get(settings.DEVICE_COOKIE_NAME, ""), salt=_SALT, max_age=LIFE_SECONDS)
+        return dict(
+            signing.loads(request.COOKIES.get(settings.DEVICE_COOKIE_NAME, ""), salt=_SALT, max_age=LIFE_SECONDS)
+        )
     except signing.BadSignature:
         return None
-    return given["id"] if given["name"] == name.lower() else None

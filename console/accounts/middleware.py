@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -13,9 +14,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django_htmx.http import reselect, reswap, retarget
 
+from console.accounts import drafts
 from console.accounts.models import Person
-from console.accounts.permissions import Open, asked_by, check, takes_password
-from console.accounts.step_up import require_recent
+from console.accounts.permissions import SAFE, Open, asked_by, check, takes_password
+from console.accounts.step_up import Purpose, require_recent
 from console.base import zones
 from console.base.errors import Problem, page_of, to_confirm
 from console.server.turns import SENDERS
@@ -47,6 +49,8 @@ class SignInRequired:
         if request.user.must_change_password and request.path not in _allowed_before_change():
             return redirect("accounts:change_password")
         check(request.user, asked)
+        if request.method == "POST" and not request.headers.get("HX-Request"):  # a swap shows what a form would do
+            drafts.forget(request, request.path)
         return _password_first(request) if takes_password(asked, request.method or "") else None
 
 
@@ -77,12 +81,18 @@ def _to_sign_in(request: HttpRequest) -> HttpResponse:
         notice = render(request, "parts/signed_out.html", {"sign_in_url": redirect_to_login(page_of(request)).url})
         # All of it: what the swap would have selected of its own answer isn't in the notice.
         return reselect(reswap(retarget(notice, "#banners"), "outerHTML"), "unset")
-    return redirect_to_login(request.get_full_path())
+    if request.method in SAFE:
+        return redirect_to_login(request.get_full_path())
+    draft = drafts.seal(request)
+    if not draft:
+        return redirect_to_login(page_of(request))
+    context = {"form": AuthenticationForm(request), "next": page_of(request), "draft": draft}
+    return render(request, "accounts/sign_in.html", context, status=403)
 
 
 def _password_first(request: HttpRequest) -> HttpResponse | None:
     try:
-        require_recent(request)
+        require_recent(request, Purpose.ACCESS)
     except Problem as problem:
         return to_confirm(request, problem)
     return None

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from console.accounts.models import Person, Token
 from console.accounts.roles import GUARDED, NEEDS_SCOPE, Permission, TokenScope
-from console.accounts.step_up import require_recent
+from console.accounts.step_up import Purpose, require_recent
 
 if TYPE_CHECKING:
     # Its class body reads the settings that name Declared: imported here it would go in a circle.
@@ -90,7 +90,7 @@ class Declared(BasePermission):
             raise PermissionDenied("Change the first password in the browser before anything else.")
         check(request.user, permissions)
         if takes_password(permissions, request.method or ""):
-            require_recent(request)
+            require_recent(request, Purpose.ACCESS)
         _check_token(request.auth, tuple(p for p in permissions if _has(request.user, p)), request.method or "")
         return True
 

@@ -170,7 +170,8 @@ class ProblemMiddleware:
 
 def to_confirm(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Away to the page that asks for the password, and from there back to where the person was; a swap goes there as a whole."""
-    target = f"{problem.extra['confirm_url']}?{urlencode({'next': page_of(request)})}"
+    purpose = {"for": problem.extra["purpose"]} if "purpose" in problem.extra else {}
+    target = f"{problem.extra['confirm_url']}?{urlencode({'next': page_of(request), **purpose})}"
     if request.headers.get("HX-Request"):
         return HttpResponseClientRedirect(target)
     return HttpResponseRedirect(target)
@@ -201,13 +202,6 @@ class BodyLimitMiddleware:
         if length.isdecimal() and int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
             return _plain(request, _too_large())
         return self.get_response(request)
-
-
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Django's CSRF view: the form is stale or comes from elsewhere."""
-    if request.path_info.startswith("/api/"):
-        return problem_response(Problem(403, "forbidden", f"CSRF check failed: {reason}"))
-    return HttpResponse(render_to_string("errors/csrf.html", {"reason": reason}, request=request), status=403)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -11,6 +11,7 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from console.accounts.drafts import entered_or_linked
 from console.accounts.permissions import person_of
 from console.audit.actor import Actor
 from console.base.errors import Problem
@@ -69,7 +70,7 @@ class RewritePage:
             context = {"table": table, "table_name": name_of(table), "problem": problem}
             return render(request, self.template, context, status=problem.status)
         asks = request.method == "POST" and request.POST.get("do") == "request"
-        form = self.form(request.POST if request.method == "POST" else request.GET, subject)
+        form = self.form(entered_or_linked(request), subject)
         context = self._context(request, subject, form)
         return self._requested(request, subject, form, context) if asks else render(request, self.template, context)
 

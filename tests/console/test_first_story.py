@@ -368,7 +368,7 @@ def test_an_independent_approver_who_has_not_opened_the_link_is_said_to_do_so(ad
 
 def test_the_part_that_open_pages_ask_for_leads_from_the_password_back_to_home(admin, orders):
     page = looked(browser(admin)).get("/home/story/").content.decode()
-    assert re.findall(r'href="(/confirm/[^"]*)"', page) == ["/confirm/?next=%2F"]
+    assert re.findall(r'href="(/confirm/[^"]*)"', page) == ["/confirm/?next=%2F&amp;for=access"]
 
 
 def test_who_may_not_add_people_adds_nobody_and_the_refusal_is_on_record(orders, root):

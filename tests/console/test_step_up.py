@@ -35,9 +35,10 @@ def test_a_password_counts_for_fifteen_minutes(minutes, recent):
 
 def test_a_session_without_one_is_refused_with_the_way_on():
     with pytest.raises(Problem) as refused:
-        step_up.require_recent(request_with())
+        step_up.require_recent(request_with(), step_up.Purpose.DECISION)
     assert (refused.value.status, refused.value.code) == (403, "step_up_required")
-    assert refused.value.as_json()["confirm_url"] == "/confirm/"
+    told = refused.value.as_json()
+    assert (told["confirm_url"], told["purpose"]) == ("/confirm/", "decision")
 
 
 def test_signing_in_counts():
@@ -159,8 +160,8 @@ def make_token(client, *scopes):
 def test_a_token_that_approves_is_made_after_the_password_alone():
     person = factories.person_with("approver")
     answer = make_token(browser(person), "read", "approve")
-    assert (answer.status_code, Token.objects.count()) == (403, 0)
-    assert b"/confirm/?next=%2Faccount%2Ftokens%2F" in answer.content
+    assert (answer.status_code, Token.objects.count()) == (302, 0)
+    assert answer["Location"] == "/confirm/?next=%2F&for=token"
     assert make_token(confirmed_browser(person), "read", "approve").status_code == 200
     token = Token.objects.get()
     assert (token.expires_at - token.created_at).days <= 90

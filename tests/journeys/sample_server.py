@@ -23,7 +23,7 @@ from tests.journeys.samples_accounts import Someone
 
 DIST = Path(settings.BASE_DIR) / "frontend" / "dist"
 SIGNED_OUT = {
-    *("sign-in", "sign-in-refused", "sign-in-closed", "error-500", "error-503"),
+    *("sign-in", "sign-in-ended", "sign-in-refused", "sign-in-closed", "error-500", "error-503"),
     *("first-sign-in", "first-sign-in-refused", "first-sign-in-too-late"),
 }
 CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}

@@ -697,4 +697,5 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "error-503": ("errors/503.html", {"title": "Levee’s database doesn’t answer"}),
     "error-csrf": ("errors/csrf.html", {"reason": "CSRF token incorrect."}),
+    "error-csrf-entered": ("errors/csrf.html", {"reason": "CSRF token incorrect.", "draft": samples_accounts.DRAFT}),
 }

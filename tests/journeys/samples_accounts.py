@@ -9,7 +9,9 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 
+from console.accounts.drafts import Draft
 from console.accounts.roles import Permission
+from console.accounts.step_up import why
 from console.pages.people.forms import (
     ChangePasswordForm,
     ConfirmForm,
@@ -170,6 +172,8 @@ DOUBT = "Your confirmation doesn’t count here: admin gave ines the role admin.
 TERMS = Terms("A delete is seen by a second person", 1, min_share=0.125, refuses_tokens=True)
 CLOSED = {"detail": "Too many wrong passwords from here. Try again in 12 minutes, at 14:07:31 UTC."}
 SIGN_IN = "accounts/sign_in.html"
+PEOPLE_PAGE: dict[str, Any] = {"people": PEOPLE, "form": NewPersonForm(), "may_add": True}
+DRAFT = Draft("/people/add/", "/people/", [["name", hostile_long("name")], ["note", hostile_whole("note")]], ["secret"])
 FIRST_SIGN_IN = "accounts/first_sign_in.html"
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "sign-in": (SIGN_IN, {"form": AuthenticationForm(), "next": "/"}),
@@ -178,10 +182,25 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         {"form": refused(AuthenticationForm(data={}), None, "Name and password don’t match."), "next": "/"},
     ),
     "sign-in-closed": (SIGN_IN, {"form": AuthenticationForm(), "next": "/", "problem": CLOSED}),
-    "confirm": ("accounts/confirm.html", {"form": ConfirmForm(), "next": "/jobs/", "recent": False}),
+    "sign-in-ended": (SIGN_IN, {"form": AuthenticationForm(), "next": "/", "draft": "sealed"}),
+    "confirm": (
+        "accounts/confirm.html",
+        {"form": ConfirmForm(), "next": "/jobs/", "recent": False, "why": why("decision"), "purpose": "decision"},
+    ),
+    "confirm-draft": (
+        "accounts/confirm.html",
+        {"form": ConfirmForm(), "next": "/jobs/", "recent": False, "why": why("token"), "draft": DRAFT},
+    ),
+    "draft": ("accounts/people.html", {**PEOPLE_PAGE, "kept": {"draft": DRAFT, "filled_in": False}}),
+    "draft-filled-in": ("accounts/people.html", {**PEOPLE_PAGE, "kept": {"draft": DRAFT, "filled_in": True}}),
     "confirm-refused": (
         "accounts/confirm.html",
-        {"form": refused(ConfirmForm({}), "password", CLOSED["detail"]), "next": "/jobs/", "recent": True},
+        {
+            "form": refused(ConfirmForm({}), "password", CLOSED["detail"]),
+            "next": "/jobs/",
+            "recent": True,
+            "why": why(""),
+        },
     ),
     "password": ("accounts/change_password.html", {"form": ChangePasswordForm()}),
     "password-refused": (
@@ -193,11 +212,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         {"tokens": TOKENS, "form": TokenForm(), "new_token_text": "lv_k3v9q2_" + "a1b2c3d4" * 5},
     ),
     "tokens-none": ("accounts/tokens.html", {"tokens": [], "form": TokenForm(), "new_token_text": ""}),
-    "tokens-confirm": (
-        "accounts/tokens.html",
-        {"tokens": TOKENS, "form": TokenForm(), "confirm_url": "/confirm/?next=/account/tokens/"},
-    ),
-    "people": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": True}),
+    "people": ("accounts/people.html", PEOPLE_PAGE),
     "people-of-a-root": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": False}),
     "person": person_page(INES),
     "person-new": person_page(EVE, first_link=f"https://levee.example.org/first-sign-in/?link={'pX3-9vQm' * 5}"),

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from console.accounts import step_up
+from console.accounts import drafts, step_up
 from console.accounts.models import Person
 from console.audit import chain
 from console.audit.readings import last_verification
@@ -39,8 +39,17 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(person, Person):
         return {}
     waiting = SimpleLazyObject(lambda: approval_queries.count_waiting(person))
-    first = SimpleLazyObject(lambda: "" if step_up.is_recent(request) else step_up.confirm_url(request.get_full_path()))
-    return {"banners": SimpleLazyObject(lambda: _troubles(request)), "waiting_count": waiting, "confirm_first": first}
+    return {
+        "banners": SimpleLazyObject(lambda: _troubles(request)),
+        "waiting_count": waiting,
+        "confirm_first": SimpleLazyObject(lambda: confirm_first(request, request.get_full_path())),
+        "kept": SimpleLazyObject(lambda: drafts.shown(request)),
+    }
+
+
+def confirm_first(request: HttpRequest, back: str) -> str:
+    """Where to enter the password before changes to who may do what; empty where it was entered lately."""
+    return "" if step_up.is_recent(request) else step_up.confirm_url(back, step_up.Purpose.ACCESS)
 
 
 def spark_state(request: HttpRequest) -> str:

@@ -16,7 +16,7 @@ from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts import first_links, notices, step_up
+from console.accounts import first_links, notices
 from console.accounts.authority import Scope, require_admin_of_everything
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
@@ -120,7 +120,7 @@ def _seen(shown: dict[str, Any]) -> str:
 def story_now(request: HttpRequest) -> HttpResponse:
     """The story alone, for open pages."""
     # Whoever is asked for the password first comes back to home, not to this part of it.
-    confirm_first = "" if step_up.is_recent(request) else step_up.confirm_url(reverse("home"))
+    confirm_first = frame.confirm_first(request, reverse("home"))
     told = story.story_of(person_of(request))
     return render(request, "home/_story.html", {"story": told, "confirm_first": confirm_first})
 

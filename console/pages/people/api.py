@@ -15,7 +15,7 @@ from console.accounts import services
 from console.accounts.models import Grant, Person, Token
 from console.accounts.permissions import Open, person_of
 from console.accounts.roles import Permission, Role, TokenScope
-from console.accounts.step_up import require_recent
+from console.accounts.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page
@@ -69,7 +69,7 @@ def _check_scopes(request: Request, scopes: set[TokenScope]) -> None:
             "manage.py person add NAME --token LABEL --scope approve"
         )
         raise Problem(403, "step_up_required", detail)
-    require_recent(request)
+    require_recent(request, Purpose.TOKEN)
     if isinstance(request.auth, Token) and not scopes <= set(request.auth.scopes):
         raise Problem(403, "forbidden", "A token can’t create a token with more scopes than its own.")
 

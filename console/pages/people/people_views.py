@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from console.accounts import first_links, services
 from console.accounts.appointments import appointed_by, appointments_of
 from console.accounts.authority import EVERYTHING
+from console.accounts.drafts import entered
 from console.accounts.models import Grant, Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission, Role
@@ -35,7 +36,7 @@ SHOWN_IN_PLACE = frozenset({400, 403, 409})
 @require_GET
 def people(request: HttpRequest) -> HttpResponse:
     """All people and their roles."""
-    return _people_page(request, NewPersonForm())
+    return _people_page(request, NewPersonForm(entered(request, reverse("accounts:person_add"))))
 
 
 def _people_page(request: HttpRequest, form: NewPersonForm, status: int = 200) -> HttpResponse:
@@ -107,7 +108,7 @@ def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, 
     context = {
         "person": target,
         "grants": [{"grant": held, "may_remove": _may_remove(manager, held)} for held in target.granted],
-        "form": GrantForm(),
+        "form": GrantForm(entered(request, reverse("accounts:grant_add", args=[target.pk]))),
         "places": ["everything", *(f"root:{root.name}" for root in roots_of(manager, Permission.PEOPLE_MANAGE)[:MOST])],
         "may_close": _manages_everybody(request),
         "may_link": _manages_everybody(request) and not first_links.why_not(manager, target),

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts import attempts, devices, first_links, services, step_up
+from console.accounts import attempts, devices, drafts, first_links, services, step_up
 from console.accounts.models import PasswordAttempt, Person
 from console.accounts.permissions import Open, person_of, requires
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
@@ -44,6 +44,10 @@ class SignIn(LoginView):
         url = super().get_redirect_url()
         return url if leads_into_levee(url) else ""
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """With the draft that the page holds, so that a mistyped password loses none."""
+        return super().get_context_data(**{"draft": self.request.POST.get("draft", ""), **kwargs})
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         name = _name_given(request)
         try:
@@ -59,7 +63,9 @@ class SignIn(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponseRedirect:
         person = form.get_user()
         attempts.succeeded(self.attempt)  # whatever comes next: the password was right
-        return _signed_in(self.request, person, self.get_success_url())
+        response = _signed_in(self.request, person, self.get_success_url())
+        drafts.keep(self.request, drafts.unseal(self.request.POST.get("draft", ""), person))
+        return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         actor = Actor(ActorKind.SYSTEM, "sign-in", address=request_address.get(), request_id=request_id.get())
@@ -154,7 +160,15 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def _confirm_page(request: HttpRequest, form: ConfirmForm, back: str, problem: Problem | None = None) -> HttpResponse:
     if problem is not None:
         form.add_error("password", problem.detail)
-    context = {"form": form, "next": back, "recent": step_up.is_recent(request)}
+    purpose = request.POST.get("for") or request.GET.get("for") or ""
+    context = {
+        "form": form,
+        "next": back,
+        "recent": step_up.is_recent(request),
+        "purpose": purpose,
+        "why": step_up.why(purpose),
+        "draft": drafts.kept(request),
+    }
     response = render(request, "accounts/confirm.html", context, status=400 if form.errors else 200)
     return _too_early(response, problem) if problem else response
 
@@ -163,6 +177,14 @@ def next_page(request: HttpRequest) -> str:
     """Where `next` says to go on: an address of this console without a host, else the home page."""
     back = request.POST.get("next") or request.GET.get("next") or ""
     return back if leads_into_levee(back) else reverse("home")
+
+
+@requires(Open.SIGNED_IN)
+@require_POST
+def discard_draft(request: HttpRequest) -> HttpResponse:
+    """Forgets what was entered and not sent; back to the page."""
+    drafts.forget(request)
+    return redirect(next_page(request))
 
 
 @requires(Open.SIGNED_IN)

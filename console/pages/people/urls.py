@@ -9,6 +9,7 @@ urlpatterns = [
     path("first-sign-in/", session_views.first_sign_in, name="first_sign_in"),
     path("sign-out/", session_views.sign_out, name="sign_out"),
     path("confirm/", session_views.confirm, name="confirm"),
+    path("account/draft/discard/", session_views.discard_draft, name="draft_discard"),
     path("account/password/", session_views.change_password, name="change_password"),
     path("account/theme/", views.theme, name="theme"),
     path("account/tokens/", views.tokens, name="tokens"),

@@ -7,13 +7,14 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts import services, step_up
+from console.accounts import services
+from console.accounts.drafts import entered
 from console.accounts.models import Person, Token
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import TokenScope
+from console.accounts.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.pages.people.forms import TokenForm
 from console.pages.people.session_views import next_page
@@ -34,13 +35,13 @@ def theme(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """One's own tokens; a new one is shown once, and making it asks for the password again."""
-    form = TokenForm(request.POST or None)
-    if request.method != "POST" or not form.is_valid():
-        return _tokens_page(request, form, status=400 if form.errors else 200)
+    form = TokenForm(entered(request))
+    if request.method != "POST":
+        return _tokens_page(request, form)
+    if not form.is_valid():
+        return _tokens_page(request, form, status=400)
+    require_recent(request, Purpose.TOKEN)
     scopes = [TokenScope(s) for s in form.cleaned_data["scopes"]]
-    if not step_up.is_recent(request):
-        confirm_url = step_up.confirm_url(reverse("accounts:tokens"))
-        return _tokens_page(request, form, status=403, confirm_url=confirm_url)
     label = form.cleaned_data["label"]
     token, text = services.add_token(Actor.of(request), person_of(request), label, scopes)
     return _tokens_page(request, TokenForm(), new_token=token, new_token_text=text)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts import lists as services
+from console.accounts.drafts import entered
 from console.accounts.lists import ListKind
 from console.accounts.models import Person, SavedFilter
 from console.accounts.permissions import Open, person_of, requires
@@ -27,14 +28,14 @@ from console.pages.preferences.kinds import KINDS
 def preferences(request: HttpRequest) -> HttpResponse:
     """Theme, time zone, density, keyboard shortcuts, and the saved filters."""
     person = Person.objects.get(pk=person_of(request).pk)  # a form that is refused leaves its traces on the row in hand
-    form = PreferencesForm(request.POST or None, instance=person)
+    form = PreferencesForm(entered(request), instance=person)
     if request.method == "POST" and form.is_valid():
         form.instance.save(update_fields=list(form.fields))
         messages.success(request, "Your preferences are saved.")
         return redirect("preferences:page")
     saved = [{"filter": each, "kind": KINDS[each.list], "url": _url_of(each)} for each in _saved(person)]
     context = {"form": form, "saved": saved, "most": services.MOST_FILTERS}
-    return render(request, "preferences/page.html", context, status=400 if form.errors else 200)
+    return render(request, "preferences/page.html", context, status=400 if request.method == "POST" else 200)
 
 
 def _saved(person: Person) -> list[SavedFilter]:

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
-from console.accounts.step_up import require_recent
+from console.accounts.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
 from jobs.approvals import decisions
@@ -72,7 +72,7 @@ class JobApprove(APIView):
         """409 `stale` for a digest that isn't the job's, 403 `not_your_own` for your own request."""
         job = _job(request, job_id)
         given = body_of(request, DecisionBody)
-        require_recent(request)
+        require_recent(request, Purpose.DECISION)
         decisions.approve(Actor.of(request), job, given["digest"], given["comment"])
         return Response(job_now(job))
 

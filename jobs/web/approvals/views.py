@@ -8,16 +8,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
+from console.accounts.drafts import entered
 from console.accounts.lists import listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.accounts.step_up import confirm_url, is_recent, require_recent
+from console.accounts.step_up import Purpose, confirm_url, is_recent, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.approvals import decisions
@@ -97,7 +98,7 @@ def undo(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Requests the restore that undoes a job's commit; you must select the later commits that it undoes too."""
     job = job_for(person_of(request), job_id)
     later = undo_queries.later_of(job)
-    form = UndoForm(request.POST or None, later=undo_queries.choices(later), initial={"reason": reason_in(request)})
+    form = UndoForm(entered(request), later=undo_queries.choices(later), initial={"reason": reason_in(request)})
     problem = None
     if request.method == "POST":
         try:
@@ -131,7 +132,7 @@ def _context(request: HttpRequest, job: Job, digest_read: str | None) -> dict[st
         "review": shown,
         "has_changed": bool(read) and read != job.digest,
         "now_url": f"{reverse('jobs:review_now', args=[job.pk])}?{urlencode(now)}" if not shown["is_ended"] else None,
-        "confirm_url": None if is_recent(request) else confirm_url(here),
+        "confirm_url": None if is_recent(request) else confirm_url(here, Purpose.DECISION),
         "rows_url": _rows_url(job),
         **_forms(request, job),
     }
@@ -145,7 +146,8 @@ def _rows_url(job: Job) -> str:
 
 def _forms(request: HttpRequest, job: Job) -> dict[str, forms.Form]:
     """The forms of the page; the submitted one keeps what you typed, but never an old digest."""
-    typed, act = request.POST, request.POST.get("act")
+    typed = entered(request, reverse("jobs:review", args=[job.pk])) or QueryDict()
+    act = typed.get("act")
     comment = typed.get("comment", "") if act in ("approve", "reject") else ""
     edited = typed if act == "edit" else None
     edit_form = parts_of(job).edit_form
@@ -171,7 +173,7 @@ def _act(request: HttpRequest, job: Job) -> HttpResponse:
 
 def _approve(request: HttpRequest, job: Job) -> None:
     decision = require_valid(DecisionForm(request.POST))
-    require_recent(request)
+    require_recent(request, Purpose.DECISION)
     decisions.approve(Actor.of(request), job, decision["digest"], decision["comment"])
 
 

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.appointments import Doubts
+from console.accounts.drafts import entered
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
@@ -98,7 +99,7 @@ def _may_change(person: Person, rule: PolicyRule) -> bool:
 @require_http_methods(["GET", "POST"])
 def policy_add(request: HttpRequest) -> HttpResponse:
     """The form of a new rule."""
-    form = NewRuleForm(request.POST or None)
+    form = NewRuleForm(entered(request))
     if request.method == "POST" and form.is_valid():
         try:
             scope = scope_of(form.cleaned_data["on"].strip(), person_of(request), Permission.POLICY_MANAGE)
@@ -106,7 +107,7 @@ def policy_add(request: HttpRequest) -> HttpResponse:
         except Problem as problem:
             return _refused(request, form, problem)
         return redirect("policies:list")
-    return _form_page(request, form, status=400 if form.errors else 200)
+    return _form_page(request, form, status=400 if request.method == "POST" else 200)
 
 
 @requires(*READ_BY)
@@ -117,7 +118,8 @@ def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     rule = rule_for(person, policy_id)
     context: dict[str, Any] = {"rule": _row(person, rule, Doubts(person)), "command": rule.command}
     if request.method == "GET":
-        return _form_page(request, form_of(terms_of(rule)), **context)
+        draft = entered(request)
+        return _form_page(request, form_of(terms_of(rule)) if draft is None else TermsForm(draft), **context)
     form = TermsForm(request.POST)
     if not form.is_valid():
         return _form_page(request, form, status=400, **context)

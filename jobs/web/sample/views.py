@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from console.accounts.drafts import entered
 from console.accounts.permissions import requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -28,7 +29,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     root = sample_root()
     if root is None:
         raise Http404
-    form = RemoveForm(request.POST if request.method == "POST" else None, expected=root.name)
+    form = RemoveForm(entered(request), expected=root.name)
     if request.method != "POST":
         return _page(request, root, form)
     if not form.is_valid():

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
-from console.accounts.step_up import require_recent
+from console.accounts.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.pagination import Key as Order
 from console.base.pagination import page
@@ -152,7 +152,7 @@ def _decided(request: Request, schedule_id: uuid.UUID, decide: Decide) -> Respon
     schedule = schedule_for(person_of(request), schedule_id)
     given = body_of(request, ScheduleDecisionBody)
     if decide is approvals.approve:
-        require_recent(request)
+        require_recent(request, Purpose.DECISION)
     decide(Actor.of(request), schedule, given["digest"], given["comment"])
     return _now(request, schedule_id)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,10 +11,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.drafts import entered, entered_or_linked
 from console.accounts.lists import in_order, listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.accounts.step_up import confirm_url, is_recent, require_recent
+from console.accounts.step_up import Purpose, confirm_url, is_recent, require_recent
 from console.audit.actor import Actor
 from console.base import zones
 from console.base.errors import Problem
@@ -77,7 +78,7 @@ def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = Non
         "actions": standing.actions_of(person, found),
         "review": standing.review_of(person, found),
         "decision_form": DecisionForm(auto_id="decide-%s", initial={"digest": found.digest}),
-        "confirm_url": None if is_recent(request) else confirm_url(here),
+        "confirm_url": None if is_recent(request) else confirm_url(here, Purpose.DECISION),
         "problem": problem,
     }
     return render(request, "jobs/schedules/schedule.html", context, status=problem.status if problem else 200)
@@ -90,7 +91,7 @@ def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = Non
 @require_http_methods(["GET", "POST"])
 def schedule_new(request: HttpRequest) -> HttpResponse:
     """Which command on which table; then, with both named, the form of its definition. Posted, the schedule."""
-    given = request.POST if request.method == "POST" else request.GET
+    given = entered_or_linked(request)
     is_answered = request.method == "POST" or "command" in given  # a table's page names the table alone
     choice = ChoiceForm(given if is_answered else None, initial=given.dict())
     table = table_named(person_of(request), given.get("table", "").strip()) if choice.is_bound else None
@@ -102,7 +103,7 @@ def schedule_new(request: HttpRequest) -> HttpResponse:
     table = table_to_change(Actor.of(request), table.pk)
     kind = choice.cleaned_data["command"]
     initial = {"time_zone": zones.shown(), "window_minutes": 120, **request.GET.dict()}
-    form = ScheduleForm(_typed(request), table, kind, initial)
+    form = ScheduleForm(entered(request), table, kind, initial)
 
     def save() -> Schedule:
         said = form.cleaned_data
@@ -119,17 +120,13 @@ def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     if not queries.may_run(person_of(request), found):
         text = "You may see this schedule but not change it; that takes an operator of its table."
         raise Problem(403, "forbidden", text)
-    form = ScheduleForm(_typed(request), found.table, found.command, definition_of(found))
+    form = ScheduleForm(entered(request), found.table, found.command, definition_of(found))
 
     def save() -> Schedule:
         said = form.cleaned_data
         return acts.change(Actor.of(request), found, form.wanted(), name=said["name"], reason=said["reason"])
 
     return _form_page(request, form, save, found)
-
-
-def _typed(request: HttpRequest) -> Mapping[str, Any] | None:
-    return request.POST if request.method == "POST" else None
 
 
 def _form_page(
@@ -220,7 +217,7 @@ def _decide(request: HttpRequest, actor: Actor, found: Schedule) -> None:
     said = require_valid(DecisionForm(request.POST))
     match request.POST.get("act"):
         case "approve":
-            require_recent(request)
+            require_recent(request, Purpose.DECISION)
             approvals.approve(actor, found, said["digest"], said["comment"])
         case "reject":
             approvals.reject(actor, found, said["digest"], said["comment"])

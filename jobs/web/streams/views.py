@@ -6,11 +6,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.drafts import entered
 from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
@@ -168,9 +169,11 @@ def _pages(request: HttpRequest, found: Stream, batches: Page[StreamBatch]) -> d
 @require_http_methods(["GET", "POST"])
 def stream_new(request: HttpRequest) -> HttpResponse:
     """The form of a new stream; posted, the stream, stopped."""
-    form = StreamForm(request.POST if request.method == "POST" else None)
-    if request.method == "GET" or not form.is_valid():
-        return _form_page(request, form, 400 if form.errors else 200)
+    form = StreamForm(entered(request))
+    if request.method == "GET":
+        return _form_page(request, form, 200)
+    if not form.is_valid():
+        return _form_page(request, form, 400)
     given = form.cleaned_data
 
     def create() -> Stream:
@@ -186,9 +189,11 @@ def stream_edit(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     found = stream_for(person_of(request), stream_id)
     _require_may_run(request, found)
     initial = values_of(found.asked) | {"name": found.name}
-    form = EditForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "GET" or not form.is_valid():
-        return _form_page(request, form, 400 if form.errors else 200, found)
+    form = EditForm(entered(request), initial=initial)
+    if request.method == "GET":
+        return _form_page(request, form, 200, found)
+    if not form.is_valid():
+        return _form_page(request, form, 400, found)
     return _saved(request, form, lambda: acts.change(Actor.of(request), found, form.changes()), found)
 
 
@@ -274,9 +279,9 @@ def stream_reset(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """What a reset of the checkpoint means; posted with a reason, the job that waits for approval."""
     found = stream_for(person_of(request), stream_id)
     _require_may_run(request, found)
-    reason = request.POST.get("reason", "")
+    reason = (entered(request) or QueryDict()).get("reason", "")
     if request.method == "GET":
-        return _reset_page(request, found)
+        return _reset_page(request, found, reason)
     try:
         return redirect("jobs:detail", runs.reset(Actor.of(request), found, reason).pk)
     except Problem as problem:

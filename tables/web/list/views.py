@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.drafts import entered
 from console.accounts.lists import Listing, in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
@@ -137,7 +138,7 @@ def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual:
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
     """Adds a table by its path, or leads to the roots to scan."""
-    form = PathForm(request.POST or None)
+    form = PathForm(entered(request))
     problem: Problem | None = None
     if request.method == "POST" and form.is_valid():
         try:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.drafts import entered
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -46,7 +47,7 @@ def root_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
     """Tests a directory, and registers it as a root. A test registers nothing."""
-    form = NewRootForm(request.POST or None)
+    form = NewRootForm(entered(request))
     if request.method != "POST":
         return render(request, "tables/roots/add.html", {"form": form})
     form.is_valid()
@@ -100,7 +101,7 @@ def detail(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
 def edit(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     """Its name, how often its tables are synced and it is scanned, and what becomes of finds."""
     root = _managed(request, root_id)
-    form = RootForm(request.POST if request.method == "POST" else None, initial=root_changes.options(root))
+    form = RootForm(entered(request), initial=root_changes.options(root))
     status = 200
     if request.method == "POST":
         status = 400
@@ -122,7 +123,7 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     require_everywhere(Actor.of(request), MANAGE)
     if object_stores.bucket_of(root.uri) is None:
         raise Http404
-    form = StorageForm(request.POST if request.method == "POST" else None, initial=presenters.storage_initial(root))
+    form = StorageForm(entered(request), initial=presenters.storage_initial(root))
     checks, status = None, 200
     if request.method == "POST":
         status = 400
@@ -164,7 +165,7 @@ def remove(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     """What a removal would do, and the removal, once its name is typed."""
     root = _managed(request, root_id)
     require_everywhere(Actor.of(request), MANAGE)
-    form = RemoveForm(request.POST if request.method == "POST" else None, expected=root.name)
+    form = RemoveForm(entered(request), expected=root.name)
     if request.method != "POST":
         return _removal_page(request, root, form)
     if not form.is_valid():

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
+from console.accounts.drafts import entered
 from console.accounts.permissions import requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -52,7 +53,7 @@ def describe(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         "description": table.description,
         "tags": ", ".join(table.tags),
     }
-    form = DescribeForm(request.POST or None, initial=given)
+    form = DescribeForm(entered(request), initial=given)
     if request.method == "POST" and form.is_valid() and _named(request, form, table):
         entries.update_table(Actor.of(request), table, **_described(form, table))
         return redirect("tables:overview", table.pk)

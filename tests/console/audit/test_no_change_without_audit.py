@@ -251,6 +251,7 @@ NO_ACTS = {
     "POST /previews": "measures from the log",
     "POST /roots/test": "looks at a place; of a test of writing nothing stays",
     "/account/theme/": "how the pages look",
+    "/account/draft/discard/": "forgets what one had entered oneself, and not sent",
     "/home/story/dismiss/": "puts the first story away on one's own home",
     "/account/preferences/": "how the pages look to oneself",
     "/account/lists/": "how one has one’s lists",
@@ -322,7 +323,7 @@ def things(tmp_path, settings):
     return {
         "stored_id": stored.pk, "empty_id": empty.pk, "paused_id": paused.pk,
         "who": Person.objects.get(pk=who.pk), "other": other, "place": tmp_path, "root_id": root.pk, "table_id": table.pk,
-        "job_id": waiting.pk, "digest": waiting.digest,
+        "job_id": waiting.pk, "short": str(waiting.pk)[:8], "digest": waiting.digest,
         "own_id": factories.job("awaiting_approval", requested_by=who, parameters={"predicate": "id = 1"}, **asked).pk,
         "done_id": factories.job("succeeded", requested_by=other, parameters={"n": 1}, version=1, **asked).pk,
         "grant_id": Grant.objects.get(person=other).pk, "person_id": other.pk, "policy_id": rule.pk,

@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
+from console.accounts.drafts import entered_or_linked
 from jobs.commands.alter_schema.rules import fault_of, words_of
 from jobs.predicates.reading import MAX_LENGTH
 
@@ -131,7 +132,7 @@ class Asked:
 
 def asked_in(request: HttpRequest) -> Asked:
     """What was posted; a link may bring `changes` along, and the `kind` and fields of one more."""
-    given = request.POST if request.method == "POST" else request.GET
+    given = entered_or_linked(request)
     changes, fault = _changes(given.get("changes", ""))
     act, _, place = given.get("do", "preview").partition(":") if request.method == "POST" else ("preview", "", "")
     kind = given.get("kind", "add")

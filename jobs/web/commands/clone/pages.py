@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.accounts.drafts import entered_or_linked
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -84,9 +85,8 @@ def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 def _form(request: HttpRequest) -> CloneForm:
     """Filled in by what was typed, or by an address that leads here; empty at first."""
-    if request.method == "POST":
-        return CloneForm(request.POST)
-    return CloneForm(request.GET) if "target" in request.GET else CloneForm()
+    given = entered_or_linked(request)
+    return CloneForm(given) if request.method == "POST" or "target" in given else CloneForm()
 
 
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:

@@ -6,11 +6,12 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.drafts import entered
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
@@ -71,25 +72,27 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
     state = {"waiting": "pending", "running": "pending"}.get(read.state, read.state)
     table_id = place.table.pk if place.table else None
     refusals = (read.answer or {}).get("refusals", [])
+    given = entered(request, reverse("jobs:convert")) or QueryDict()
     return {
-        "decisions": _decisions(refusals, request),
+        "decisions": _decisions(refusals, given),
         "decision_codes": list(DECISIONS),
         "stops": len([refusal for refusal in refusals if refusal["code"] not in DECISIONS]),
         "needs": needs_at(person_of(request), Convert.kind, place.root.pk, table_id, {}),
         "path": place.path,
         "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},
-        "inspection": _with_choices(read.answer, request),
+        "inspection": _with_choices(read.answer, given),
         "poll_url": _poll_url(request, read) if state == "pending" else None,
-        "reason": reason_in(request),
+        "reason": given.get("reason", reason_in(request)),
+        "collect_stats": given.get("collect_stats") != "false",
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": access.may_request_at(person_of(request), place),
     }
 
 
-def _decisions(refusals: list[dict[str, Any]], request: HttpRequest) -> list[dict[str, Any]]:
+def _decisions(refusals: list[dict[str, Any]], given: QueryDict) -> list[dict[str, Any]]:
     """What the inspection asks the person to accept, each code once."""
-    asked, ticked = {refusal["code"] for refusal in refusals}, request.POST.getlist("accept")
+    asked, ticked = {refusal["code"] for refusal in refusals}, given.getlist("accept")
     return [
         {"code": code, "what": what, "accepted": code in ticked} for code, what in DECISIONS.items() if code in asked
     ]
@@ -124,13 +127,12 @@ def inspect_again(request: HttpRequest) -> HttpResponse:
 
 def _request_convert(request: HttpRequest) -> HttpResponse:
     path, reason = request.POST.get("path", ""), request.POST.get("reason", "")
-    collect_stats = request.POST.get("collect_stats") != "false"
     command = Convert(
         path=path,
         name=None,
         source_format="parquet",
         partition_schema=_partition_schema(request),
-        collect_stats=collect_stats,
+        collect_stats=request.POST.get("collect_stats") != "false",
         accept=tuple(code for code in DECISIONS if code in request.POST.getlist("accept")),
     )
     try:
@@ -138,13 +140,13 @@ def _request_convert(request: HttpRequest) -> HttpResponse:
     except Problem as problem:
         if problem.status not in {400, 409}:
             raise
-        return _show_inspection(request, path, problem_request=problem, reason=reason, collect_stats=collect_stats)
+        return _show_inspection(request, path, problem_request=problem)
     return redirect("jobs:detail", made.job.pk)
 
 
-def _with_choices(answer: dict[str, Any] | None, request: HttpRequest) -> dict[str, Any] | None:
-    """The inspection with the types that the person had chosen, when a request was refused."""
-    chosen = dict(zip(request.POST.getlist("column"), request.POST.getlist("type"), strict=False))
+def _with_choices(answer: dict[str, Any] | None, given: QueryDict) -> dict[str, Any] | None:
+    """The inspection with the types that the person had chosen, when a request was refused or is a draft."""
+    chosen = dict(zip(given.getlist("column"), given.getlist("type"), strict=False))
     if answer is None or not chosen:
         return answer
     columns = [c | {"chosen": chosen.get(c["name"], c["proposed_type"])} for c in answer["partition_columns"]]

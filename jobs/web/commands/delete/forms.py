@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.http import HttpRequest, QueryDict
 
+from console.accounts.drafts import entered
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import Node
@@ -45,9 +46,9 @@ class Asked:
 
 def asked_in(request: HttpRequest) -> Asked:
     """What was posted; a link may bring a condition along as `predicate`, and a `reason`."""
-    if request.method != "POST":
+    given = entered(request)
+    if given is None:
         return Asked(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
-    given = request.POST
     act, _, index = given.get("do", "preview").partition(":")
     return Asked(
         rows=tuple(_rows(given)),

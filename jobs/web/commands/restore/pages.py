@@ -6,11 +6,12 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.accounts.drafts import entered, entered_or_linked
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -66,8 +67,7 @@ def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpRes
 
 
 def _version(request: HttpRequest) -> int | None:
-    given = request.POST if request.method == "POST" else request.GET
-    text = given.get("version", "").strip().replace(",", "")
+    text = entered_or_linked(request).get("version", "").strip().replace(",", "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST else None
 
 
@@ -94,7 +94,7 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         preview = seen_by_streams(from_log(subject, version), subject, version)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
-    table = subject.table
+    table, given = subject.table, entered(request) or QueryDict()
     runs = runs_of(preview["commits_undone"], _rows_changed(table, version), version, subject.version)
     return {
         "table": table,
@@ -109,11 +109,11 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         "needs": needs_of(person_of(request), Restore.kind, table, preview),
         "way_back": undo_to(table, version),
         "undo": undo_to(table, subject.version),
-        "accepted": set(request.POST.getlist("accept")),
-        "reason": request.POST.get("reason", ""),
+        "accepted": set(given.getlist("accept")),
+        "reason": given.get("reason", ""),
         "may_rehearse": rehearsals.possible(Restore.kind),
-        "rehearse": request.POST.get("rehearse") == "on",
-        "name": request.POST.get("name", "").strip(),
+        "rehearse": given.get("rehearse") == "on",
+        "name": given.get("name", "").strip(),
         "all_runs": runs,
     }
 
