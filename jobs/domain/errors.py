@@ -72,6 +72,18 @@ class Refusal:
         )
 
 
+# Where the engine's own advice can't be followed: a condition takes no TRY_CAST, since that would hide rows.
+_REMEDIES = {
+    "CAST_INVALID_INPUT": "A row holds a text that isn’t of that type. TRY_CAST isn’t read here: leave such rows out by another part of "
+    "the condition, or compare the text as it is.",
+}
+
+
+def remedy_of(condition: str | None) -> str | None:
+    """What to do about a condition of the engine whose own advice isn't possible in Levee; None for all others."""
+    return _REMEDIES.get(condition or "")
+
+
 class LeveeError(Exception):
     """Base of the errors that the domain and the engine raise."""
 

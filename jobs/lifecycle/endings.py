@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal
+from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal, remedy_of
 from jobs.domain.readers import still_unseen
 from jobs.domain.results import Result, affected_rows, with_warnings
 from jobs.domain.storage_causes import cause_led_by
@@ -99,7 +99,9 @@ def _remedy(failure: EngineFailure) -> str:
     if failure.retryable:
         return "Your request is fine: submit it again."
     cause = cause_led_by(failure.message)
-    return cause.remedy if cause else "Fix what the message names, then request it again."
+    if cause:
+        return cause.remedy
+    return remedy_of(failure.condition) or "Fix what the message names, then request it again."
 
 
 def swapped(job: Job, error: DirectorySwapped) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from console.accounts.models import Person
 from console.base.errors import Problem
 from console.base.waiting import ANSWERS
 from jobs.domain.digest import sha256_of
+from jobs.domain.errors import remedy_of
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
@@ -170,10 +171,11 @@ def as_error(read: Read) -> Answer | None:
     if read.problem is None:
         return None
     problem = read.problem
+    engine = problem.get("engine") or {}
     return {
         "code": problem["code"],
         "message": problem["detail"],
         "engine": problem.get("engine"),
         "table_state": "Nothing was changed: Levee only read.",
-        "what_to_do": "Fix what the message names, then try again.",
+        "what_to_do": remedy_of(engine.get("condition")) or "Fix what the message names, then try again.",
     }

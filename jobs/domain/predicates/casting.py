@@ -66,9 +66,15 @@ def _decimal_of(text: str, target: str) -> Literal:
     return _to_decimal(Decimal(text), target)
 
 
+_NO_DIGITS = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity", "nan", "+nan", "-nan"})
+
+
 def _float_of(text: str, target: str) -> Literal:
+    """Without a digit Spark reads a few words alone (Java’s `parseDouble`, then `Cast.processFloatingPointSpecialLiterals`)."""
+    if text.strip().lower() in _NO_DIGITS:
+        raise Undecided
     if not text.isascii() or "_" in text or not any(c.isdigit() for c in text):
-        raise Undecided  # Infinity and NaN have spellings of their own
+        raise ValueError(text)
     return literals.floating(text, target)
 
 
