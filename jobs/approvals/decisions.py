@@ -29,6 +29,7 @@ from jobs.models import Decision, Edit, Job, Worker
 from jobs.policy.approvers import doubt_of, has_shaped
 from jobs.policy.evaluate import approvals, required
 from jobs.requests.asking import Requested, check_reason, request
+from jobs.targets.lineage import undoing
 from tables.sync import log_access
 
 COMMENT_LENGTH = 4000
@@ -173,9 +174,10 @@ def later_commits(job: Job) -> list[int]:
 
 def _nothing_to_undo(job: Job) -> str:
     """Why there is nothing to undo; empty if there is something."""
-    return not_undone(job) or (
-        "" if job.version is not None else "This job committed nothing, so there is nothing to undo."
-    )
+    if job.version is None:
+        return not_undone(job) or "This job committed nothing, so there is nothing to undo."
+    done = undoing(job)
+    return not_undone(job) or (f"{done.words} There is nothing left to undo." if done else "")
 
 
 def _locked(job: Job) -> Job:

@@ -6,7 +6,7 @@ batches whose rows are gone, so neither Spark nor Delta loads them again (delta-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +14,14 @@ from django.db.models import Count, Max, Min, Q
 
 from jobs.domain.consequences import Consequence, said
 from jobs.models import Stream
+from jobs.targets.lineage import Span, lineage, restores_of
 from jobs.targets.readers import MOST, Change, reads_commits
 from jobs.targets.subject import Subject
 from tables.history.queries import STREAMING
 from tables.models import Commit, Table
 
-RESTORES = 200  # the newest ones that are looked at
-
 COMPLETE = "complete"  # a definition’s output mode
 QUERY_ID = "operation_parameters__queryId"
-
-_Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def _sentence(undone: Undone, stream: Stream | None) -> str:
 
 def _undone_by(table: Table, head: int, version: int) -> list[Undone]:
     """The queries whose batches the table has now and wouldn't have after the restore."""
-    restores = _restores(table)
+    restores = restores_of(table)
     if restores is None:
         return []
     now, then = lineage(head, restores), lineage(version, restores)
@@ -100,7 +97,7 @@ def _undone_by(table: Table, head: int, version: int) -> list[Undone]:
 def undone_batches(stream: Stream) -> Undone | None:
     """The batches of the stream's query that restores of its table have undone and not brought back; None for none, or unknown."""
     table = stream.table
-    if stream.query_id is None or table.version is None or not (restores := _restores(table)):
+    if stream.query_id is None or table.version is None or not (restores := restores_of(table)):
         return None
     kept = _within(lineage(table.version, restores))
     found = [each for each in _counted(table, ~kept, kept) if each.query_id == stream.query_id]
@@ -115,31 +112,7 @@ def _counted(table: Table, gone: Q, kept: Q) -> list[Undone]:
     return [Undone(query, count, first, last, query in staying) for query, count, first, last in found]
 
 
-def _restores(table: Table) -> list[_Span] | None:
-    """The restores, newest first: their versions, and those that they went back to; None if one doesn't tell."""
-    commits = Commit.objects.filter(table=table, incarnation=table.incarnation, operation="RESTORE").order_by(
-        "-version"
-    )
-    pairs = [
-        (version, str(told.get("version") or ""))
-        for version, told in commits.values_list("version", "operation_parameters")[:RESTORES]
-    ]
-    if not all(to.isascii() and to.isdigit() and len(to) < 19 for _, to in pairs):
-        return None
-    return [(version, int(to)) for version, to in pairs]
-
-
-def lineage(version: int, restores: Iterable[_Span]) -> list[_Span]:
-    """The commits, as ranges from first to last, of which a version's rows came: a restore leaves out those since what it goes back to."""
-    spans: list[_Span] = []
-    for restore, to in restores:
-        if restore <= version:
-            spans.append((restore, version))
-            version = to
-    return [*spans, (0, version)]
-
-
-def _within(spans: Sequence[_Span]) -> Q:
+def _within(spans: Sequence[Span]) -> Q:
     condition = Q(pk__in=[])
     for first, last in spans:
         condition |= Q(version__gte=first, version__lte=last)

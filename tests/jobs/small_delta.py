@@ -216,9 +216,11 @@ class SmallEngine:
         mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})
         operation = type(command).__name__.upper()
         metrics = _metrics(actions, gone) if isinstance(command, Delete) else {}
+        told = {"version": str(command.version)} if isinstance(command, Restore) else {}
         version = commit(
-            path, operation, actions, operationMetrics=metrics, userMetadata=mark, readVersion=min(read, head(path))
-        )
+            path, operation, actions,
+            operationParameters=told, operationMetrics=metrics, userMetadata=mark, readVersion=min(read, head(path)),
+        )  # fmt: skip
         return Result(version, operation, {}, metrics, gone, read_version=read)
 
     def _actions(self, command: Any, path: Path) -> tuple[list[dict[str, Any]], int]:

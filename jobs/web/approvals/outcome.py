@@ -14,6 +14,7 @@ from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job
+from jobs.targets.lineage import undoing
 from jobs.web.approvals import figures
 from jobs.web.approvals.figures import figures_of
 from jobs.web.approvals.review_queries import decisions_of, request_of
@@ -42,6 +43,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
     """The context of the job's page beside state and log."""
     result = Result.from_json(job.result) if job.result else None
     lines = compared(job, result) if result else []
+    undone = undoing(job)
     return {
         **request_of(job),
         "approvers": [d.person.name for d in decisions_of(job) if d.decision == "approve" and d.voided_at is None],
@@ -51,7 +53,8 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
         "contradictions": [comparison.in_words(line) for line in contradicted(job, result)] if result else [],
         "differing": len(comparison.differ(lines)),
-        "may_undo": job.version is not None and not not_undone(job) and _may_ask(person, job),
+        "may_undo": job.version is not None and not undone and not not_undone(job) and _may_ask(person, job),
+        "undone": undone,
         "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),
         "again_url": _again_url(person, job),

@@ -7,6 +7,7 @@ from typing import Any
 from jobs.approvals.decisions import later_commits
 from jobs.commands.registry import heading_of, not_undone
 from jobs.models import Job
+from jobs.targets.lineage import undoing
 from jobs.web.approvals.review_queries import request_of
 from tables.models import Commit
 
@@ -15,8 +16,8 @@ NAMED = 50
 
 
 def later_of(job: Job) -> list[int]:
-    """The versions after the job's own in its table's log, read now; none for a job that can't be undone."""
-    return later_commits(job) if job.version is not None and not not_undone(job) else []
+    """The versions after the job's own in its table's log, read now; none for a job that can't be undone, or is undone already."""
+    return later_commits(job) if job.version is not None and not not_undone(job) and not undoing(job) else []
 
 
 def choices(later: list[int]) -> dict[str, str]:
@@ -32,6 +33,7 @@ def page_of(job: Job, later: list[int]) -> dict[str, Any]:
     commits = {commit.version: commit for commit in known}
     return {
         "asked": request_of(job),
+        "undone": undoing(job),
         "heading": heading_of(job),
         "later": [{"version": version, "commit": commits.get(version)} for version in reversed(later[-NAMED:])],
         "later_count": len(later),

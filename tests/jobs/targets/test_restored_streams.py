@@ -10,8 +10,9 @@ import pytest
 from jobs.commands.restore.handling import seen_by_streams
 from jobs.commands.restore.log import from_log
 from jobs.models import Stream
+from jobs.targets.lineage import lineage
 from jobs.targets.readers import Change
-from jobs.targets.restored_streams import lineage, undone_batches, with_streams
+from jobs.targets.restored_streams import undone_batches, with_streams
 from jobs.targets.subject import subject_of
 from tables.models import Commit, Table
 from tests import factories

@@ -3,6 +3,7 @@
 import re
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from jobs.web.jobs import queries
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Commit
+from tables.sync import table as syncing
 from tests import factories
-from tests.clients import browser, confirmed_browser
+from tests.clients import Caller, browser, confirmed_browser
 from tests.factories import lakes
 from tests.jobs import small_delta
 from tests.jobs.asking import request_delete, request_restore
@@ -458,6 +460,70 @@ def test_an_undo_opens_a_restore_with_a_review_of_its_own(olga, anna, sales):
     shown = text_of(page(olga, restore))
     assert f"undoes job {str(job.pk)[:8]}" in shown
     assert "Already requested" in text_of(page(olga, job))
+
+
+def ran(by, restore) -> Any:
+    """A restore that waits, approved and run."""
+    Decision.objects.create(job=restore, person=by, decision="approve", digest=restore.digest)
+    Job.objects.filter(pk=restore.pk).update(state="queued")
+    return work_on(claim_run)
+
+
+def restored_by(way, olga, anna, sales, job) -> tuple[int, str]:
+    """The table is back at version 0, one way or another: the restore's version, and who the pages say it was."""
+    if way == "another writer":
+        place = Path(sales.path)
+        back = [SmallEngine()._added(place, name) for name in small_delta.live(place, 0)]
+        version = small_delta.commit(place, "RESTORE", back, operationParameters={"version": "0", "timestamp": None})
+        syncing.sync(sales.pk)
+        return version, "a restore outside Levee"
+    if way == "its undo":
+        undo(olga, job)
+    else:
+        request_restore(actor(olga), sales.pk, 0, "all of it back")
+    restore = ran(anna, work_on(claim_preview))
+    assert restore.version is not None
+    return restore.version, f"job {str(restore.pk)[:8]}"
+
+
+@pytest.mark.parametrize("way", ["its undo", "a restore to before it", "another writer"])
+def test_an_undone_job_says_by_what_and_offers_no_undo(olga, anna, sales, way):
+    job = done(olga, anna, sales)
+    version, by = restored_by(way, olga, anna, sales, job)
+    html = page(olga, job).content.decode()
+    assert f"Undone by {by} as version {version} ." in text_of(page(olga, job)).replace("  ", " ")
+    assert f"Undone as version {version}" in text_of(page(olga, job))
+    assert f'href="/jobs/{job.pk}/undo/"' not in html
+    assert "Undo until" not in html
+    asked_for = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    assert "There is nothing left to undo." in asked_for
+    assert "Request undo" not in asked_for
+    before = Job.objects.count()
+    assert undo(olga, job).status_code == 409
+    api = Caller(olga).post(f"/jobs/{job.pk}/undo", {"reason": "again", "accept_commits": [version]})
+    assert (api.status_code, api.json()["code"]) == (409, "nothing_to_undo")
+    assert f"Undone by {by} as version {version}." in api.json()["detail"]
+    assert Job.objects.count() == before
+
+
+def test_an_undo_that_is_undone_itself_leaves_the_job_to_be_undone_again(olga, anna, sales):
+    job = done(olga, anna, sales)
+    undo(olga, job)
+    restore = ran(anna, work_on(claim_preview))
+    assert f'href="/jobs/{job.pk}/undo/"' not in page(olga, job).content.decode()
+    undo(olga, restore)
+    again = ran(anna, work_on(claim_preview))
+    assert (restore.version, again.version) == (2, 3)
+    assert f'href="/jobs/{job.pk}/undo/"' in page(olga, job).content.decode()
+    assert f"Undone by job {str(again.pk)[:8]}" in text_of(page(olga, restore))
+
+
+def test_a_restore_to_a_version_that_has_the_commit_undoes_it_not(olga, anna, sales, tmp_path):
+    job = done(olga, anna, sales)
+    small_delta.append(tmp_path / "sales", [{"id": 50, "p": "DE"}])
+    request_restore(actor(olga), sales.pk, 1, "without the last load")
+    assert ran(anna, work_on(claim_preview)).version == 3
+    assert f'href="/jobs/{job.pk}/undo/"' in page(olga, job).content.decode()
 
 
 def test_later_commits_must_be_ticked_before_they_are_undone_as_well(olga, anna, sales, tmp_path):
