@@ -86,6 +86,8 @@ def _facts(table: Table) -> health.Facts:
         num_files=lies.get("num_files"),
         small_files=lies.get("small_files"),
         small_bytes=lies.get("small_bytes"),
+        small_alone=lies.get("small_alone"),
+        num_partitions=partitions.get("count"),
         size_bytes=lies.get("size_bytes"),
         files_with_vectors=lies.get("deletion_vectors"),
         files_with_statistics=lies.get("with_statistics"),

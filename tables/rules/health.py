@@ -13,6 +13,7 @@ from tables.rules.shares import percent
 SMALL_FILE_BYTES = 32 * 2**20
 SMALL_SHARE = 0.4  # of the files
 SMALL_COUNT = 100  # fewer small files than this do no harm
+JOINED_BYTES = 2**30  # what an OPTIMIZE joins files up to
 VECTOR_SHARE = 0.3  # of the files
 VECTOR_COUNT = 10  # fewer files with a deletion vector than this cost a reader little
 SKEW = 10.0  # largest partition against the median one
@@ -30,6 +31,7 @@ class Code(models.TextChoices):
     """The findings; the words are those of the facet."""
 
     SMALL_FILES = "small_files", "Small files"
+    OVER_PARTITIONED = "over_partitioned", "Over-partitioned"
     DELETION_VECTORS = "deletion_vectors", "Many deletion vectors"
     SKEW = "skew", "Partition skew"
     MISSING_STATISTICS = "missing_statistics", "Missing statistics"
@@ -99,6 +101,8 @@ class Facts:
     num_files: int | None = None
     small_files: int | None = None
     small_bytes: int | None = None
+    small_alone: int | None = None  # those that no OPTIMIZE joins with another: their partition has none
+    num_partitions: int | None = None
     size_bytes: int | None = None
     files_with_vectors: int | None = None
     files_with_statistics: int | None = None
@@ -154,6 +158,9 @@ def missing(path: str) -> Finding:
 def _small_files(facts: Facts) -> Iterator[Finding]:
     if not facts.num_files or facts.small_files is None or not has_many_small(facts.num_files, facts.small_files):
         return
+    if is_over_partitioned(facts.small_files, facts.small_alone):
+        yield _over_partitioned(facts.num_files, facts.small_alone or 0, facts.num_partitions)
+        return
     share = facts.small_files / facts.num_files
     of_bytes = (
         f" and hold {percent(facts.small_bytes, facts.size_bytes)} of the bytes"
@@ -163,6 +170,25 @@ def _small_files(facts: Facts) -> Iterator[Finding]:
     text = f"{percent(share, 1)} of the files are smaller than 32 MiB{of_bytes}. Each costs a reader one request."
     advice = "Compact the table (OPTIMIZE), and write larger batches."
     yield Finding(Code.SMALL_FILES, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
+
+
+def is_over_partitioned(small_files: int, small_alone: int | None) -> bool:
+    """Whether most of a table's small files are small because its partitions are: joining files can't help them."""
+    return small_alone is not None and 2 * small_alone > small_files
+
+
+def _over_partitioned(num_files: int, small_alone: int, num_partitions: int | None) -> Finding:
+    share = small_alone / num_files
+    among = f" of {num_partitions:,} partitions" if num_partitions else ""
+    text = (
+        f"{percent(share, 1)} of the files are smaller than 32 MiB and the only file of their partition ({small_alone:,}{among})."
+        " Each costs a reader one request."
+    )
+    advice = (
+        "The table has too many partitions for its size. Write it anew with fewer: by a coarser column, such as the month"
+        " instead of the day, or clustered instead of partitioned."
+    )
+    return Finding(Code.OVER_PARTITIONED, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
 
 
 def has_many_small(num_files: int, small_files: int) -> bool:

@@ -37,6 +37,7 @@ def _plain(value: float | str) -> str:
 _Code = health.Code
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
+    _Code.OVER_PARTITIONED.value: _of_files,
     _Code.DELETION_VECTORS.value: _of_files,
     _Code.MISSING_STATISTICS.value: _of_files,
     _Code.SKEW.value: "{:,.1f} ×".format,
@@ -47,6 +48,7 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
 }
 _IN_LAYOUT = (
     _Code.SMALL_FILES.value,
+    _Code.OVER_PARTITIONED.value,
     _Code.DELETION_VECTORS.value,
     _Code.SKEW.value,
     _Code.MISSING_STATISTICS.value,
@@ -64,10 +66,21 @@ MENDED_BY = {
     _Code.DELETION_VECTORS.value: ("reorg_url", "Purge…", "most_vectors"),
     _Code.OLD_FILES.value: ("vacuum_url", "Vacuum…", ""),
 }
+# The command that somebody would try, and why it mends nothing.
+MENDED_BY_NONE = {
+    _Code.OVER_PARTITIONED.value: (
+        "optimize_url",
+        "Optimize…",
+        "It joins files of one partition only, so here it has nothing to join.",
+    ),
+}
 
 
 def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, str | None]) -> dict[str, str] | None:
-    """The link to the command, filled in with the partitions that most of it lies in."""
+    """The link to the command, filled in with the partitions that most of it lies in; or, without `url`, why it would do nothing."""
+    if none := MENDED_BY_NONE.get(str(finding["code"])):
+        act, text, why = none
+        return {"text": text, "url": "", "why_not": why, "schedule": ""} if acts.get(act) else None
     act, text, condition = MENDED_BY.get(str(finding["code"]), ("", "", ""))
     address, predicate = acts.get(act), (table.layout or {}).get(condition)
     if not address:

@@ -142,5 +142,41 @@ def test_no_partitions_are_named_where_they_would_be_too_many_or_there_are_none(
     assert layout(*spread, partition=["day"])["most_small"] is None
 
 
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("beside", "alone"),
+    [
+        ([], 110),  # a day has one small file, and nothing else
+        ([GIB - MIB // 2], 110),  # together they would be larger than what Delta joins
+        ([GIB - MIB], 0),
+        ([64 * MIB], 0),
+        ([2 * GIB], 110),
+        ([MIB], 0),
+        ([2 * GIB, 64 * MIB], 0),
+    ],
+)
+def test_small_files_without_another_in_their_partition_are_told_apart(
+    layout: Read, beside: list[int], alone: int
+) -> None:
+    days = [file for day in range(109) for file in small(f"d{day}", 1)]
+    files = [*days, add("none", size=MIB, partition={"day": None})]
+    more = [
+        add(f"m{size}-{file['add']['path']}", size=size, partition=file["add"]["partitionValues"])
+        for size in beside
+        for file in files
+    ]
+    assert layout(*files, *more, partition=["day"])["small_alone"] == alone
+
+
+def test_a_table_without_partitions_has_no_small_file_alone(layout: Read) -> None:
+    assert layout(*(add(f"f{n}", size=MIB) for n in range(120)))["small_alone"] == 0
+
+
+def test_one_with_few_small_files_has_none_alone(layout: Read) -> None:
+    assert layout(*(file for day in range(60) for file in small(f"d{day}", 1)), partition=["day"])["small_alone"] == 0
+
+
 def test_no_partition_of_a_table_without_any_is_named(layout: Read) -> None:
     assert layout(*(add(f"f{n}", size=MIB) for n in range(120)))["most_small"] is None

@@ -22,6 +22,17 @@ def test_small_files_count_from_their_share(small: int, found: list[str]) -> Non
     assert codes(num_files=1000, small_files=small, small_bytes=1, size_bytes=100) == found
 
 
+@pytest.mark.parametrize(
+    ("alone", "found"),
+    [(None, Code.SMALL_FILES), (0, Code.SMALL_FILES), (75, Code.SMALL_FILES), (76, Code.OVER_PARTITIONED), (150, Code.OVER_PARTITIONED)],
+)  # fmt: skip
+def test_small_files_that_nothing_can_join_are_named_by_their_cause(alone: int | None, found: Code) -> None:
+    [finding] = findings(Facts(num_files=150, small_files=150, small_alone=alone, num_partitions=150))
+    assert finding.code == found
+    assert ("OPTIMIZE" in finding.advice) is (found == Code.SMALL_FILES)
+    assert ("too many partitions" in finding.advice) is (found == Code.OVER_PARTITIONED)
+
+
 def test_a_small_table_may_have_small_files() -> None:
     assert codes(num_files=99, small_files=99) == []
 
@@ -79,7 +90,14 @@ def test_every_finding_says_what_to_do() -> None:
         recreated_at=NOW,
         rewritten=(5, "2026-11-19", ("v5 DELETE",)),
     )
-    found = [*findings(facts), missing("/lake/t"), stale(NOW - timedelta(days=9), NOW), old_files(2**40, 2**41)]
+    spread = findings(Facts(num_files=900, small_files=900, small_alone=900))
+    found = [
+        *findings(facts),
+        *spread,
+        missing("/lake/t"),
+        stale(NOW - timedelta(days=9), NOW),
+        old_files(2**40, 2**41),
+    ]
     assert {finding.code for finding in found if finding} == set(Code)
     assert all(finding and finding.advice and finding.text for finding in found)
 

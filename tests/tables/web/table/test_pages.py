@@ -22,6 +22,8 @@ from tables.models import Commit, Explanation, Root, SyncTimes, Table
 from tables.rules import health
 from tables.sync import table as syncing
 from tables.web.table import commit_lines, health_findings
+from tests import factories
+from tests.clients import browser
 from tests.factories import lakes
 
 Write = Callable[..., Path]
@@ -112,6 +114,21 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
     places = {finding["code"]: finding["look_at"]["url"] for finding in found if finding["look_at"]}
     assert places["skew"] == places["small_files"] == f"/tables/{orders.pk}/layout/"
     assert places["long_log"] == places["no_checkpoint"] == f"/tables/{orders.pk}/history/"
+
+
+def test_an_act_that_would_do_nothing_is_greyed_with_its_reason(orders: Table) -> None:
+    facts = health.Facts(num_files=150, small_files=150, small_alone=150, num_partitions=150)
+    orders.health = [finding.as_json() for finding in health.findings(facts)]
+    orders.save(update_fields=["health"])
+    html = page(browser(factories.person_with("operator")), f"/tables/{orders.pk}/")
+    assert (
+        "100% of the files are smaller than 32 MiB and the only file of their partition (150 of 150 partitions)."
+        in html
+    )
+    assert re.search(r"<button [^>]*disabled>Optimize…</button> It joins files of one partition only", html)
+    assert "?predicate=" not in html
+    viewer = page(browser(factories.person_with("viewer")), f"/tables/{orders.pk}/")
+    assert "disabled>Optimize…" not in viewer, "it would be no act of theirs"
 
 
 def test_the_history_lists_commits_and_what_can_be_restored(ines: Client, orders: Table) -> None:
