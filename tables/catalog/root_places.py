@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from tables import ports
 from tables.catalog import object_stores, store_places
 from tables.catalog.object_stores import Description
 from tables.catalog.rights import require_everywhere
-from tables.catalog.store_places import Prefix
+from tables.catalog.store_places import PROBE, Prefix
 from tables.deltalog.read import name_nodes
 from tables.models import Root, Table
 from tables.rules import hdfs_places, mounts, sample_lake
@@ -92,7 +93,7 @@ def _refuse_twins(directory: hdfs_places.Directory) -> None:
 def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[Check]:
     """A plain answer per check, in order; looks at the place and registers nothing. Raises Problem 403 `forbidden`.
 
-    `given` describes the bucket of a prefix that no root lies in yet. With `writes`, an object is written there and removed.
+    `given` describes the bucket of a prefix that no root lies in yet. With `writes`, an empty object or file is written there and removed.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
     checks: list[Check] = []
@@ -107,7 +108,7 @@ def examine(actor: Actor, text: str, given: Description | None = None, *, writes
         return checks
     if place:
         checks[0] = Check(checks[0].name, True, _named(text, place))
-    for name, ask in _QUESTIONS[1:]:
+    for name, ask in (*_QUESTIONS[1:], *(_WRITES if writes else ())):
         _asked(checks, name, partial(ask, place))
     return checks
 
@@ -202,6 +203,22 @@ def _listable(real: str) -> str:
     return f"Levee can read it; it holds {more}{number:,} name{'' if number == 1 else 's'}."
 
 
+def _writable(real: str) -> str:
+    """Writes one empty file, and deletes it: last, once nothing stands against the place."""
+    file = Path(real, f"{PROBE}{uuid.uuid4().hex}")
+    try:
+        file.open("x").close()
+    except OSError as error:
+        raise InvalidRoot(f"Levee’s user may not write in {real}: {error.strerror}.") from None
+    try:
+        file.unlink()
+    except OSError as error:
+        raise InvalidRoot(
+            f"Levee can write in {real} and not delete there: {error.strerror}; {file.name} was left behind."
+        ) from None
+    return "Levee can write and delete there."
+
+
 def _free(real: str) -> str:
     refuse_system(real)
     refuse_home(real, str(settings.ENV.home), sample_lake.DIRECTORY)
@@ -279,3 +296,4 @@ _QUESTIONS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("Free for a root", _free),
     ("Other roots", _overlap),
 )
+_WRITES: tuple[tuple[str, Callable[[str], str]], ...] = (("Writable", _writable),)

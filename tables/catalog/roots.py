@@ -93,10 +93,17 @@ def _refuse_ruled(outer: Root | None) -> None:
 
 
 def _why_taken(name: str, uri: str) -> str:
-    gone = Root.ever.filter(name=name).exclude(removed_at=None).first()
-    if gone is not None:
-        return f"The name {name} stays that of a root at {gone.uri}, which was removed: roles and rules may name it. Take another name."
-    return f"A root named {name}, or one at {uri}, exists already."
+    return why_name_taken(name) or f"A root at {uri} exists already."
+
+
+def why_name_taken(name: str) -> str:
+    """Why no further root can have the name; empty if one can."""
+    known = Root.ever.filter(name=name).first()
+    if known is None:
+        return ""
+    if known.removed_at is not None:
+        return f"The name {name} stays that of a root at {known.uri}, which was removed: roles and rules may name it. Take another name."
+    return f"A root named {name} exists already, at {known.uri}."
 
 
 def checked_name(name: str) -> str:

@@ -6,8 +6,10 @@ from typing import Any
 
 from django import forms
 
+from console.base.errors import Problem
 from tables.catalog import sync_interval
 from tables.catalog.object_stores import REGION_OF_NONE, Description
+from tables.catalog.roots import checked_name
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
 
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
@@ -39,6 +41,12 @@ class RootForm(forms.Form):
         help_text="Empty: Levee scans on request only.",
     )
     adds_found = forms.BooleanField(required=False, label="Add to the catalog what scans find new")
+
+    def clean_name(self) -> str:
+        try:
+            return checked_name(self.cleaned_data["name"])
+        except Problem as problem:
+            raise forms.ValidationError(problem.detail) from None
 
     def wanted(self) -> dict[str, Any]:
         """The entered values, by their names in `root_changes.FIELDS`."""

@@ -19,8 +19,9 @@ from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
 from tables.catalog import listing, object_stores, root_changes, root_places, root_removal, roots
 from tables.catalog.rights import require_everywhere
+from tables.catalog.root_places import Check
 from tables.models import Root
-from tables.web.roots import presenters
+from tables.web.roots import presenters, testing
 from tables.web.roots.forms import NewRootForm, RemoveForm, RootForm, StorageForm
 
 MANAGE = Permission.ROOT_MANAGE
@@ -51,23 +52,42 @@ def add(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "tables/roots/add.html", {"form": form})
     form.is_valid()
+    if request.POST.get("do") == "test":
+        return _add_page(request, form, _tested(request, form), 200)
+    testing.refuse_forgotten(form, request.POST)
     checks, status, actor = None, 400, Actor.of(request)
     try:
-        storage, is_test = form.description(), request.POST.get("do") == "test"
-        writes = is_test and bool(form.cleaned_data.get("writes"))
-        uri = request.POST.get("uri", "")[:4096]
-        checks = root_places.examine(actor, uri, storage, writes=writes)
+        storage, uri = form.description(), request.POST.get("uri", "")[:4096]
+        checks = root_places.examine(actor, uri, storage)
         faults = [check.answer for check in checks if check.passed is False]
-        if "://" in uri and faults and not is_test:
+        if "://" in uri and faults:
             form.add_error("uri", faults[0])  # at once: a store that is away would be waited for again
-        if not is_test and form.is_valid():
+        if form.is_valid():
             given = form.wanted()
             root = roots.add_root(actor, given.pop("name"), form.cleaned_data["uri"], **given, storage=storage)
             return _added(request, root)
-        status = 200 if is_test else 400
     except Problem as problem:
         status = _put_into(form, problem)
-    return render(request, "tables/roots/add.html", {"form": form, "checks": checks}, status=status)
+    return _add_page(request, form, checks, status)
+
+
+def _add_page(request: HttpRequest, form: NewRootForm, checks: list[Check] | None, status: int) -> HttpResponse:
+    context = {"form": form, "checks": checks, "hidden": testing.hidden_of(request.POST)}
+    return render(request, "tables/roots/add.html", context, status=status)
+
+
+def _tested(request: HttpRequest, form: NewRootForm) -> list[Check]:
+    """What the test says of the form, then of the place."""
+    if not form.errors.get("name") and (taken := roots.why_name_taken(form.cleaned_data["name"])):
+        form.add_error("name", taken)
+    try:
+        storage = form.description()
+    except Problem as problem:
+        _put_into(form, problem)
+        return testing.faults_of(form)
+    faults = testing.faults_of(form, without="uri")  # the place is asked about it itself
+    writes, uri = bool(form.cleaned_data.get("writes")), request.POST.get("uri", "")[:4096]
+    return [*faults, *root_places.examine(Actor.of(request), uri, storage, writes=writes)]
 
 
 def _added(request: HttpRequest, root: Root) -> HttpResponse:
@@ -128,10 +148,9 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
         status = 400
         try:
-            if form.is_valid() and request.POST.get("do") == "test":
-                given, writes = form.description(), form.cleaned_data["writes"]
-                checks, status = root_places.examine_storage(Actor.of(request), root, given, writes=writes), 200
-            elif form.is_valid():
+            if request.POST.get("do") == "test":
+                checks, status = _storage_tested(request, root, form), 200
+            elif testing.refuse_forgotten(form, request.POST) and form.is_valid():
                 object_stores.change(Actor.of(request), root, form.description())
                 messages.success(
                     request, f"The storage of {root.name} is changed; all of Levee goes by it within seconds."
@@ -139,8 +158,18 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
                 return redirect("roots:detail", root.pk)
         except Problem as problem:
             status = _put_into(form, problem)
-    context = {"root": root, "form": form, "checks": checks, **presenters.storage_of(root)}
-    return render(request, "tables/roots/storage.html", context, status=status)
+    context = {"root": root, "form": form, "checks": checks, "hidden": testing.hidden_of(request.POST)}
+    return render(request, "tables/roots/storage.html", context | presenters.storage_of(root), status=status)
+
+
+def _storage_tested(request: HttpRequest, root: Root, form: StorageForm) -> list[Check]:
+    try:
+        if form.is_valid():
+            writes = form.cleaned_data["writes"]
+            return root_places.examine_storage(Actor.of(request), root, form.description(), writes=writes)
+    except Problem as problem:
+        _put_into(form, problem)
+    return testing.faults_of(form)
 
 
 @requires(MANAGE)

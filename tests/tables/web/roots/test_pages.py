@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from tables.catalog import additions, light_turns, root_changes, roots, scans
+from tables.catalog import additions, light_turns, root_changes, root_places, roots, scans
 from tables.models import Finding, Root, SyncTimes, Table
 from tests.clients import Caller, confirmed_browser
 
@@ -62,6 +62,75 @@ def test_a_directory_is_tested_and_nothing_is_registered(rita: Client, root: Roo
     assert "It holds lake" in told(tmp_path)
     assert "Levee can read it; it holds" in told(tmp_path)
     assert (acts(), Root.ever.count()) == (before, 1)
+
+
+class Denied(PosixPath):
+    """A place whose one act the system refuses."""
+
+    act = ""
+
+    def open(self, *args: Any, **more: Any) -> Any:
+        return super().open(*args, **more) if self.act != "open" else self._refuse()
+
+    def unlink(self, *args: Any, **more: Any) -> None:
+        if self.act == "unlink":
+            self._refuse()
+        super().unlink(*args, **more)
+
+    def _refuse(self) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+
+def test_a_test_of_writing_leaves_nothing_in_a_directory(
+    rita: Client, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(**more: str) -> str:
+        answer = rita.post("/roots/add/", {"do": "test", "uri": str(lake), "name": "new", **more})
+        assert answer.status_code == 200
+        return " ".join(answer.content.decode().split())
+
+    assert "Writable" not in told()
+    assert "Levee can write and delete there." in told(writes="on")
+    assert list(lake.iterdir()) == []
+    assert "Writable" in told(writes="on", uri=str(lake / "none")), "it is a question, though not asked there"
+    told_by_api = Caller(rita_of(rita)).post("/roots/test", {"uri": str(lake), "writes": True}).json()["checks"]
+    assert told_by_api[-1]["name"] == "Writable"
+    monkeypatch.setattr(root_places, "Path", Denied)
+    monkeypatch.setattr(Denied, "act", "open")
+    assert f"Levee’s user may not write in {lake}: Permission denied." in told(writes="on")
+    monkeypatch.setattr(Denied, "act", "unlink")
+    assert "and not delete there: Permission denied; _levee_probe_" in told(writes="on")
+
+
+def rita_of(client: Client) -> Person:
+    return Person.objects.get(pk=client.session["_auth_user_id"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "a lake"}, "A root’s name has 1 to 100 letters"),
+        ({"name": "lake"}, "A root named lake exists already, at "),
+        ({"name": ""}, "This field is required."),
+        ({"name": "x" * 101}, "at most 100 characters"),
+        ({"sync_seconds": "1"}, "greater than or equal to"),
+        ({"scan_hours": "x"}, "Enter a whole number."),
+        ({"endpoint": "https://x", "secret": "s3cr3t"}, "needs the key ID that it belongs to"),
+    ],
+)
+def test_a_test_says_what_is_wrong_with_the_form_too(
+    rita: Client, root: Root, tmp_path: Path, given: dict[str, str], said: str
+) -> None:
+    new = {"do": "test", "uri": str(tmp_path / "other"), "name": "new", "sync_seconds": "60", **given}
+    (tmp_path / "other").mkdir()
+    answer = rita.post("/roots/add/", new)
+    html = " ".join(answer.content.decode().split())
+    checks = html.partition('id="checks"')[2]
+    assert (answer.status_code, said in checks) == (200, True), (
+        "a swap takes the checks alone, and no answer of another status"
+    )
+    assert ("Levee can read it" in checks) is ("endpoint" not in given)
+    assert said in html.partition('id="checks"')[0], "without scripts it stands at the field"
 
 
 def test_a_root_is_added_shown_and_changed(rita: Client, lake: Path) -> None:

@@ -83,6 +83,33 @@ def test_the_credential_is_changed_on_a_page_of_its_own(
     assert confirmed_browser(person("olga", Role.OPERATOR)).post(address, filled(store, do="save")).status_code == 403
 
 
+def test_a_test_is_put_beside_the_form_which_keeps_its_secret(rita: Client, stored: Root, store: Store) -> None:
+    for page in ("/roots/add/", f"/roots/{stored.pk}/storage/"):
+        button = text(rita.get(page)).partition('id="test"')[2].partition(">")[0]
+        assert f'hx-post="{page}"' in button
+        assert 'hx-target="#checks" hx-select="#checks"' in button
+
+
+@pytest.mark.parametrize("secret", ["secret", "session_token"])
+def test_without_scripts_a_secret_that_a_test_had_is_asked_for_again(
+    rita: Client, stored: Root, store: Store, secret: str
+) -> None:
+    address = f"/roots/{stored.pk}/storage/"
+    given = filled(store, session_token="second-secret")
+    tested = text(rita.post(address, given | {"do": "test"}))
+    assert f'<input type="hidden" name="typed" value="{secret}">' in tested
+    assert "A test doesn’t keep what is secret" in tested
+    for do in ("test", "save"):
+        again = text(rita.post(address, given | {secret: "", "typed": ["secret", "session_token"], "do": do}))
+        assert f'name="typed" value="{secret}"' in again or do == "save"
+    assert "Enter it again: a test doesn’t keep it." in again
+    assert Event.objects.filter(action="root.credential").count() == 0
+    assert rita.post(address, given | {"typed": ["secret", "session_token"], "do": "save"}).status_code == 302
+    kept = object_stores.options_of(ObjectStore.objects.get())
+    assert (kept.secret, kept.token) == (given["secret"], "second-secret")
+    assert 'name="typed"' not in text(rita.get(address))
+
+
 def test_a_directory_has_no_storage(rita: Client, root: Root, store: Store) -> None:
     assert rita.get(f"/roots/{root.pk}/storage/").status_code == 404
     assert "storage/" not in text(rita.get(f"/roots/{root.pk}/"))
