@@ -133,6 +133,26 @@ def test_a_test_says_what_is_wrong_with_the_form_too(
     assert said in html.partition('id="checks"')[0], "without scripts it stands at the field"
 
 
+def test_the_head_of_scan_results_follows_the_scan(
+    person: People, root: Root, write: Write, redis_server: object
+) -> None:
+    client = confirmed_browser(person("ops", Role.OPERATOR))
+    write("orders")
+    address = f"/tables/roots/{root.pk}/"
+    assert "lake hasn’t been scanned yet" in page(client, address)
+    client.post(f"{address}scan/")
+    scanning = page(client, address)
+    assert "<h1> lake is being scanned </h1>" in scanning
+    assert f'hx-get="{address}?part=1"' in scanning.partition("<h1>")[0], "the heading is part of what is polled"
+    while light_turns.do_next():
+        pass
+    part = page(client, f"{address}?part=1")
+    assert "<h1> 1 new in lake </h1>" in part
+    assert "Add the new one" in part
+    assert "Scan again" in part
+    assert "hx-get" not in part
+
+
 def test_a_root_is_added_shown_and_changed(rita: Client, lake: Path) -> None:
     assert "No roots yet" in page(rita, "/roots/")
     given = {
