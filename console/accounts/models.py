@@ -106,6 +106,11 @@ class Person(AbstractBaseUser):
         """The person's grants, read once per instance (so once per request)."""
         return list(self.grants.all())
 
+    @property
+    def has_no_role(self) -> bool:
+        """Whether nobody has given this person a role yet: they see nothing but their own account."""
+        return not self.granted
+
     def scopes(self, permission: Permission) -> Scopes:
         """The scopes on which this person has the permission. There is no superuser, and no bypass."""
         if not self.is_active:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from console.accounts import drafts, step_up
+from console.accounts import admins, drafts, step_up
 from console.accounts.models import Person
 from console.audit import chain
 from console.audit.readings import last_verification
@@ -61,6 +61,9 @@ def spark_state(request: HttpRequest) -> str:
 
 def _troubles(request: HttpRequest) -> list[dict[str, str]]:
     banners = _disk_troubles()
+    if isinstance(request.user, Person) and request.user.has_no_role:
+        text = f"{admins.ask_admins()} Until then you see no tables and no jobs."
+        banners.append({"level": "info", "title": "You have no role yet.", "text": text})
     if not redis_answers():
         text = "Levee accepts and keeps jobs; they start when Redis is back. You can still read tables and history."
         banners.append({"level": "warning", "title": "Redis doesn’t respond.", "text": text})
