@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,9 +27,20 @@ from tables.rules.sample_tables import features, sales
 
 ROOT_NAME = "sample"
 DIRECTORY = "lake"
+STORY_DIRECTORY = "orders"  # of the guided first story
 WRITTEN = "lake.files"  # beside the lake: what was written into it, a line for each file
 FIRST_DAY = date(2026, 10, 1)
 COUNTRIES = ("AT", "DE", "FR", "IT", "PL")
+
+
+class _Root(Protocol):
+    name: str
+    uri: str
+
+
+def is_of_story(path: str, root: _Root) -> bool:
+    """Whether it is the table of the guided first story."""
+    return root.name == ROOT_NAME and path == f"{root.uri}/{STORY_DIRECTORY}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -555,3 +555,20 @@ def test_only_an_admin_is_offered_to_add_people(orders):
 def test_the_first_person_is_admin_operator_and_auditor(admin):
     assert {grant.role for grant in admin.granted} == {"admin", "operator", "auditor"}
     assert {grant.scope_text for grant in admin.granted} == {"everything"}
+
+
+@pytest.mark.parametrize(
+    "address", ["/tables/{}/history/", "/tables/{}/history/?operation=DELETE", "/home/story/history/"]
+)
+def test_its_history_counts_as_looked_at_however_one_comes_there(admin, root, redis_server, address):
+    mine = confirmed_browser(admin)
+    other = factories.TableFactory(root=root, name="orders2", version=0, path=f"{root.uri}/orders2")
+    orders = factories.TableFactory(root=root, name="orders", version=0, path=f"{root.uri}/orders")
+    mine.get(f"/tables/{other.pk}/history/")
+    mine.get(f"/tables/{orders.pk}/")
+    assert step(mine) == ["Look at its history"]
+    mine.get(address.format(orders.pk))
+    assert step(mine) == ["Add two colleagues"]
+    first = Person.objects.get(pk=admin.pk).story_looked_at
+    mine.get(f"/tables/{orders.pk}/history/")
+    assert Person.objects.get(pk=admin.pk).story_looked_at == first

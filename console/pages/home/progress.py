@@ -8,8 +8,8 @@ from console.accounts.models import Person
 from jobs.domain.states import ENDED, State
 from jobs.models import Job
 from tables.models import Root, Table
+from tables.rules.sample_lake import STORY_DIRECTORY
 
-DIRECTORY = "orders"
 IN_VAIN = sorted(state.value for state in ENDED - {State.SUCCEEDED})
 
 
@@ -17,7 +17,7 @@ class Progress:
     """What has happened to the story's table: its jobs by what they do, the newest that counts of each."""
 
     def __init__(self, root: Root) -> None:
-        self.path = f"{root.uri}/{DIRECTORY}"
+        self.path = f"{root.uri}/{STORY_DIRECTORY}"
         self.table = Table.objects.filter(path=self.path, hidden_at=None).first()
         self.table_id = self.table.pk if self.table else None
         self.converting = self._newest("convert")

@@ -11,12 +11,13 @@ from django.urls import reverse
 from console.accounts.models import Person
 from console.accounts.services import is_unclaimed
 from console.pages.home.colleagues import APPROVER, ASKER, CLAIM_FIRST, Team
-from console.pages.home.progress import DIRECTORY, Progress
+from console.pages.home.progress import Progress
 from jobs.domain.states import State
 from jobs.models import Job
+from tables.rules.sample_lake import STORY_DIRECTORY
 
 PREDICATE = "country = 'DE' AND amount < 50"
-CONVERTED = f"First story: {DIRECTORY} becomes a Delta table."
+CONVERTED = f"First story: {STORY_DIRECTORY} becomes a Delta table."
 DELETED = "First story: a trial delete."
 UNDONE = "First story: the trial delete is undone."
 
@@ -79,9 +80,9 @@ def deciding_steps(progress: Progress) -> list[Step]:
     waits = progress.undoing if progress.approved else progress.asked
     step: dict[str, Any] = {"key": "approve", "title": "Approve a colleague’s request"}
     if waits is None or waits.state != State.AWAITING_APPROVAL:
-        text = f"Nothing waits for you. When a colleague asks for a delete on {DIRECTORY}, it appears here."
+        text = f"Nothing waits for you. When a colleague asks for a delete on {STORY_DIRECTORY}, it appears here."
         return [Step(**step, text=text, state="now", waits=True)]
-    text = f"{waits.requested_by.name} asked for a change of {DIRECTORY}. Read what it does, then approve or reject it."
+    text = f"{waits.requested_by.name} asked for a change of {STORY_DIRECTORY}. Read what it does, then approve or reject it."
     return [Step(**step, text=text, state="now", act="Review", url=_review(waits), job=waits)]
 
 
@@ -96,7 +97,7 @@ def _in_order(steps: list[tuple[bool, dict[str, Any]]]) -> list[Step]:
 
 
 def _convert(progress: Progress) -> dict[str, Any]:
-    step: dict[str, Any] = {"key": "convert", "title": f"Convert {DIRECTORY} to a Delta table"}
+    step: dict[str, Any] = {"key": "convert", "title": f"Convert {STORY_DIRECTORY} to a Delta table"}
     if progress.converting is not None:
         return step | _follow(progress.converting, "The conversion runs.")
     text = "It is a directory of parquet files. Levee reads it, proposes its partitions, and writes a log beside the files."

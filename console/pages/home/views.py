@@ -23,7 +23,7 @@ from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.pages.home import frame, lake, progress, story
+from console.pages.home import frame, lake, story
 from console.pages.home.colleagues import ASKER
 from console.pages.home.forms import ColleaguesForm
 from console.pages.people.people_views import link_with
@@ -33,6 +33,7 @@ from jobs.web.approvals import queries as approval_queries
 from jobs.web.jobs import queries
 from tables.catalog import attributions, facets
 from tables.models import Table
+from tables.rules.sample_lake import STORY_DIRECTORY
 
 
 @requires(Open.SIGNED_IN)
@@ -130,7 +131,7 @@ def story_now(request: HttpRequest) -> HttpResponse:
 def story_history(request: HttpRequest) -> HttpResponse:
     """Leads to the history of the story's table; your account remembers that you looked."""
     root = story.sample()
-    table = Table.objects.filter(path=f"{root.uri}/{progress.DIRECTORY}", hidden_at=None).first() if root else None
+    table = Table.objects.filter(path=f"{root.uri}/{STORY_DIRECTORY}", hidden_at=None).first() if root else None
     if table is None:
         raise Http404
     Person.objects.filter(pk=person_of(request).pk).update(story_looked_at=timezone.now())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time
 from typing import Any
 
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -22,6 +23,7 @@ from tables import ports
 from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
 from tables.history.reachability import Reach, joined
 from tables.models import Commit, Table
+from tables.rules import sample_lake
 from tables.web.charts.commits import commits_by_day
 from tables.web.charts.growth import rows_over_time, rows_over_versions, sizes_over_versions
 from tables.web.charts.strip import strip
@@ -37,11 +39,18 @@ ACTS = 15
 WORDS = {"newest": {"next_text": "Older"}, "oldest": {"next_text": "Newer", "previous_text": "Older"}}
 
 
+def _note_looked_at(person: Person, table: Table) -> None:
+    """The first story has a step that looks at its table’s history: however the person has come here."""
+    if person.story_looked_at is None and table.version is not None and sample_lake.is_of_story(table.path, table.root):
+        Person.objects.filter(pk=person.pk, story_looked_at=None).update(story_looked_at=Now())
+
+
 @requires(Permission.TABLE_READ)
 @require_GET
 def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """How far back you can go, and who did what."""
     table = shown(request, table_id)
+    _note_looked_at(person_of(request), table)
     if not table.incarnation:
         queries.newest(table)
     form = HistoryForm(request.GET)
