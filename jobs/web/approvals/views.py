@@ -134,6 +134,7 @@ def _context(request: HttpRequest, job: Job, digest_read: str | None) -> dict[st
         "now_url": f"{reverse('jobs:review_now', args=[job.pk])}?{urlencode(now)}" if not shown["is_ended"] else None,
         "confirm_url": None if is_recent(request) else confirm_url(here, Purpose.DECISION),
         "rows_url": _rows_url(job),
+        "edit_open": "edit" in request.GET,
         **_forms(request, job),
     }
 

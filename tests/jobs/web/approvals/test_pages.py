@@ -266,6 +266,31 @@ def test_an_edit_voids_approvals_and_is_measured_again(olga, anna, sales):
     assert "0 of 2 approvals" in text
 
 
+def test_the_link_to_the_edit_leads_to_an_open_form(olga, anna, sales):
+    job = asked(olga, sales)
+    html = page(olga, job).content.decode()
+    [link] = re.findall(r'id="to-edit" href="([^"#]*)#edit"', html)
+    closed, there = (
+        text.partition('<section id="edit"')[2]
+        for text in (html, browser(olga).get(f"/jobs/{job.pk}/{link}").content.decode())
+    )
+    assert "<details>" in closed
+    assert "<details open>" in there
+    refused = act(olga, job, "edit", predicate="nope = 1", reason="x").content.decode()
+    assert "<details open>" in refused.partition('<section id="edit"')[2]
+    assert 'id="to-edit"' not in page(anna, job).content.decode()
+
+
+def test_no_link_of_a_template_leads_into_a_box_that_is_closed():
+    """A browser opens no box for a link: the page that it leads to has to be asked for with the box open."""
+    templates = [path.read_text() for path in (Path(__file__).parents[4] / "frontend" / "templates").rglob("*.html")]
+    linked = {name for text in templates for name in re.findall(r'href="#([\w-]+)"', text)}
+    assert {"decision", "main"} <= linked
+    boxes = [box for text in templates for box in re.findall(r"<details.*?</details>", text, re.S)]
+    around = [text for text in templates for name in linked if re.search(rf'id="{name}"[^>]*>\s*<details', text)]
+    assert [name for name in linked for box in boxes if f'id="{name}"' in box] + around == []
+
+
 def test_a_review_shows_what_each_edit_changed(olga, anna, sales):
     job = asked(olga, sales)
     for predicate, reason in (("p = 'FR' AND id < 3", "fewer"), ("p = 'FR' AND id < 3", "fewer, as the law says")):
