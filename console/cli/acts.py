@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 from console.cli import profiles
 from console.cli.exits import CliError
+from console.cli.lookup import JOB_ID
 from console.cli.session import Session
 from console.cli.words import seconds
 
@@ -88,6 +89,17 @@ class Duration(click.ParamType[float]):
             return float(value) if isinstance(value, int | float) else seconds(value)
         except ValueError:
             self.fail(f"{value!r} is no duration. Write 90s, 30m, 2h or 7d.", param, ctx)
+
+
+class JobId(click.ParamType[str]):
+    """A job's id, or how it begins: eight characters or more, as pages show it."""
+
+    name = "job"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not JOB_ID.fullmatch(value):
+            self.fail(f"{value!r} is no job’s id: give all of it, or its first 8 characters or more.", param, ctx)
+        return str(value).lower()
 
 
 def limited(function: F) -> F:

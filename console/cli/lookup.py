@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from console.cli.exits import CliError, Exit
 from console.cli.words import plain
 
 SEARCHED = 2 * PAGE  # tables that a search may find before the name must be a path
+AMBIGUOUS = 5  # jobs that are named where an id's beginning fits several
+JOB_ID = re.compile(r"[0-9a-fA-F]{8}[0-9a-fA-F-]{0,28}")
 CATALOG, DATABASE = "spark_catalog", "default"  # where a name without them lies
 
 
@@ -87,6 +90,20 @@ def _catalog_spelling(text: str) -> str:
     if len(parts) == 3 and parts[0] == CATALOG:
         parts = parts[1:]
     return ".".join(parts if len(parts) > 1 else (DATABASE, *parts))
+
+
+def job_id(api: Api, text: str) -> uuid.UUID:
+    """The id of the job whose id is this, or begins so. Raises CliError NOT_FOUND when there is none, or several do."""
+    if is_id(text):
+        return uuid.UUID(text)
+    found = [row["id"] for row in api.pages("/jobs", {"id": text}, AMBIGUOUS)["results"]]
+    if not found:
+        raise CliError(
+            Exit.NOT_FOUND, f"No job’s id begins with {plain(text)}, or you don't have access. List them: levee jobs"
+        )
+    if len(found) > 1:
+        raise CliError(Exit.NOT_FOUND, f"The ids of several jobs begin with {plain(text)}: {', '.join(found)}.")
+    return uuid.UUID(found[0])
 
 
 def stream_id(api: Api, text: str) -> str:

@@ -1,9 +1,10 @@
-from django.urls import path
+from django.urls import path, register_converter
 
 from jobs.web import job_page, parts
 from jobs.web.approvals import views as review_views
 from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
+from jobs.web.jobs.short_ids import ShortId
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.reads import delta_table_views, file_check_views, row_views
 from jobs.web.sample import urls as sample_urls
@@ -12,10 +13,12 @@ from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
 
 app_name = "jobs"
+register_converter(ShortId, "short_id")
 
 urlpatterns = [
     path("jobs/", views.job_list, name="list"),
     path("jobs/<uuid:job_id>/", job_page.job_detail, name="detail"),
+    path("jobs/<short_id:short>/", views.job_by_short_id, name="short"),
     path("jobs/<uuid:job_id>/live/", job_page.job_live, name="live"),
     path("jobs/<uuid:job_id>/cancel/", views.job_cancel, name="cancel"),
     path("jobs/<uuid:job_id>/life/", audit_views.life, name="life"),

@@ -73,10 +73,12 @@ def things(tmp_path):
     def of(person):
         other = factories.person_with("viewer")
         question = {"path": table.path}
+        job = factories.job(table=table, requested_by=person, parameters={"by": person.name})
         return {
             "root_id": root.pk,
             "table_id": table.pk,
-            "job_id": factories.job(table=table, requested_by=person, parameters={"by": person.name}).pk,
+            "job_id": job.pk,
+            "short": str(job.pk)[:8],
             "read_id": factories.read(person, question=question, state=Read.State.ANSWERED, answer=factories.inspection(table.path)).pk,
             "worker_id": factories.WorkerFactory().pk,
             "token_id": factories.token_row(person).pk,

@@ -13,8 +13,9 @@ from typing import IO, Any
 
 import click
 
-from console.cli.acts import Act, pass_session
+from console.cli.acts import Act, JobId, pass_session
 from console.cli.exits import CliError, Exit
+from console.cli.lookup import job_id
 from console.cli.session import Session
 from console.cli.words import plain
 
@@ -34,7 +35,7 @@ def audit() -> None:
 @click.option("--object", "about", metavar="OBJECT", help="kind:id, an id or a name.")
 @click.option("--outcome", metavar="OUTCOME")
 @click.option("--table", metavar="TABLE", help="An id, a name or a path.")
-@click.option("--job", metavar="JOB")
+@click.option("--job", type=JobId(), metavar="JOB")
 @click.option("--since", metavar="TIME", help="ISO 8601.")
 @click.option("--until", metavar="TIME", help="ISO 8601.")
 @click.option("--q", "words", metavar="TEXT", help="Words of the reason.")
@@ -53,6 +54,8 @@ def export(
     """
     if session.as_json and kind == "csv":
         raise click.UsageError("--json and --format csv exclude each other.")
+    if filters["job"]:
+        filters["job"] = str(job_id(session.api, filters["job"]))
     query = {"format": kind or "jsonl", "object": about, "q": words, **filters}
     given = {name: value for name, value in query.items() if value is not None}
     with session.api.stream("/audit/export", given) as pieces, _target(output) as out:

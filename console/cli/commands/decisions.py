@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import sys
-import uuid
 from typing import Any
 
 import click
 
-from console.cli.acts import Act, pass_session
+from console.cli.acts import Act, JobId, pass_session
 from console.cli.exits import CliError, Exit
+from console.cli.lookup import job_id
 from console.cli.reviews import review, summary
 from console.cli.session import Session, facts, printer
 
 
 @click.command(cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @click.option("--digest", metavar="DIGEST", help="Approve only if this is still the job's digest.")
 @click.option("--comment", default="", metavar="TEXT")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @pass_session
-def approve(session: Session, job: uuid.UUID, digest: str | None, comment: str, yes: bool) -> None:
+def approve(session: Session, job: str, digest: str | None, comment: str, yes: bool) -> None:
     """Approve the request JOB of another person.
 
     Shows what you approve (table, rows, files, consequences, digest) and asks. The approval holds for this digest alone: if the
@@ -39,11 +39,11 @@ def approve(session: Session, job: uuid.UUID, digest: str | None, comment: str, 
 
 
 @click.command(cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @click.option("--reason", required=True, metavar="TEXT", help="The requester reads it.")
 @click.option("--digest", metavar="DIGEST", help="Reject only if this is still the job's digest.")
 @pass_session
-def reject(session: Session, job: uuid.UUID, reason: str, digest: str | None) -> None:
+def reject(session: Session, job: str, reason: str, digest: str | None) -> None:
     """Reject the request JOB of another person. One rejection ends it, even when it is approved and not yet running.
 
     \b
@@ -53,9 +53,9 @@ def reject(session: Session, job: uuid.UUID, reason: str, digest: str | None) ->
     _decide(session, _reviewed(session, job, digest), "reject", reason)
 
 
-def _reviewed(session: Session, job: uuid.UUID, digest: str | None) -> dict[str, Any]:
+def _reviewed(session: Session, job: str, digest: str | None) -> dict[str, Any]:
     """The job as it is now, shown on standard error. Raises CliError without a digest, or with another one."""
-    found: dict[str, Any] = session.api.get(f"/jobs/{job}")
+    found: dict[str, Any] = session.api.get(f"/jobs/{job_id(session.api, job)}")
     if found["digest"] is None:
         text = f"There is nothing to decide yet: {found['state_text']} Wait for the preview: levee jobs watch {found['id']}"
         raise CliError(Exit.REFUSED, f"{text} [wrong_state]")

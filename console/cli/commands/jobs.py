@@ -9,9 +9,9 @@ import click
 from rich.console import Group
 
 from console.cli import progress
-from console.cli.acts import Act, ListGroup, limit_of, limited, pass_session, timed
+from console.cli.acts import Act, JobId, ListGroup, limit_of, limited, pass_session, timed
 from console.cli.following import Until, exit_of, follow, has_ended, is_approved
-from console.cli.lookup import table_id
+from console.cli.lookup import job_id, table_id
 from console.cli.reviews import ended, whole
 from console.cli.session import Column, Session, facts, listing
 from console.cli.words import moment, shown
@@ -68,16 +68,17 @@ def list_jobs(session: Session, table: str | None, limit: int, **filters: Any) -
 
 
 @jobs.command("show", cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @pass_session
-def show(session: Session, job: uuid.UUID) -> None:
+def show(session: Session, job: str) -> None:
     """Show JOB with its preview, its digest, its decisions and its events.
 
     \b
-    Example:
+    Examples:
       levee jobs show 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11
+      levee jobs show 0b6f8f1e
     """
-    found = session.api.get(f"/jobs/{job}")
+    found = session.api.get(f"/jobs/{job_id(session.api, job)}")
     session.show(found, lambda: _with_events(session, found))
 
 
@@ -87,23 +88,23 @@ def _with_events(session: Session, job: dict[str, Any]) -> Group:
 
 
 @jobs.command("watch", cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @timed
 @pass_session
-def watch(session: Session, job: uuid.UUID, timeout: float | None) -> int:
+def watch(session: Session, job: str, timeout: float | None) -> int:
     """Follow JOB to its end with a progress bar. The exit code says how it ended.
 
     \b
     Example:
       levee jobs watch 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --timeout 1h
     """
-    return wait_for(session, job, has_ended, timeout)
+    return wait_for(session, job_id(session.api, job), has_ended, timeout)
 
 
 @jobs.command("cancel", cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @pass_session
-def cancel(session: Session, job: uuid.UUID) -> None:
+def cancel(session: Session, job: str) -> None:
     """Cancel JOB: your own, or any as an admin.
 
     A running job may still commit before it stops; `levee wait` says what became of it.
@@ -112,19 +113,19 @@ def cancel(session: Session, job: uuid.UUID) -> None:
     Example:
       levee jobs cancel 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11
     """
-    cancelled = session.api.post(f"/jobs/{job}/cancel")
+    cancelled = session.api.post(f"/jobs/{job_id(session.api, job)}/cancel")
     session.show(cancelled, lambda: facts(whole(cancelled)))
 
 
 @click.command(cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @click.option(
     "--for", "wanted", type=click.Choice(["ended", "approved"]), default="ended", show_default=True,
     help="What to wait for.",
 )  # fmt: skip
 @timed
 @pass_session
-def wait(session: Session, job: uuid.UUID, wanted: str, timeout: float | None) -> int:
+def wait(session: Session, job: str, wanted: str, timeout: float | None) -> int:
     """Wait until JOB has ended, or with --for approved until it has its approvals.
 
     \b
@@ -137,4 +138,4 @@ def wait(session: Session, job: uuid.UUID, wanted: str, timeout: float | None) -
       levee wait 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --for approved || exit $?
     """
     until = is_approved if wanted == "approved" else has_ended
-    return wait_for(session, job, until, timeout)
+    return wait_for(session, job_id(session.api, job), until, timeout)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import click
 
-from console.cli.acts import Act, keyed, pass_session, reasoned, waiting
+from console.cli.acts import Act, JobId, keyed, pass_session, reasoned, waiting
 from console.cli.commands.jobs import wait_for
 from console.cli.commands.previews import of_rows, predicate
 from console.cli.following import has_ended
-from console.cli.lookup import Directory, directory, table_id
+from console.cli.lookup import Directory, directory, job_id, table_id
 from console.cli.reviews import summary
 from console.cli.session import Session, facts
 from console.cli.words import plain
@@ -178,7 +177,7 @@ def optimize(
 
 
 @click.command(cls=Act)
-@click.argument("job", type=click.UUID)
+@click.argument("job", type=JobId())
 @click.option(
     "--accept-commit", "commits", multiple=True, type=click.IntRange(min=0), metavar="VERSION",
     help="A later commit that the undo may undo as well; repeat it for several.",
@@ -187,7 +186,7 @@ def optimize(
 @keyed
 @waiting
 @pass_session
-def undo(session: Session, job: uuid.UUID, commits: tuple[int, ...], reason: str, key: str, **how: Any) -> int:
+def undo(session: Session, job: str, commits: tuple[int, ...], reason: str, key: str, **how: Any) -> int:
     """Request the undo of the finished JOB: a restore of the version before its commit, with its own review.
 
     \b
@@ -196,4 +195,4 @@ def undo(session: Session, job: uuid.UUID, commits: tuple[int, ...], reason: str
       levee undo 0b6f8f1e-6a1c-4c4e-9d43-5a1a0f0c7c11 --accept-commit 14 --reason "wrong customer"
     """
     body = {"reason": reason, "accept_commits": list(commits)}
-    return _opened(session, f"/jobs/{job}/undo", body, key, **how)
+    return _opened(session, f"/jobs/{job_id(session.api, job)}/undo", body, key, **how)

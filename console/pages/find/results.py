@@ -18,6 +18,7 @@ from console.pages.preferences.kinds import KINDS
 from jobs.commands.registry import title_of
 from jobs.models import Job
 from jobs.schedules import queries as schedule_queries
+from jobs.targets.access import ids_from
 from jobs.targets.access import visible_to as visible_jobs
 from tables import ports
 from tables.catalog import listing
@@ -163,7 +164,7 @@ def _jobs(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:
     """The newest jobs of the first tables that were found, and the jobs whose id begins with what was typed."""
     jobs = visible_jobs(person)
     ids = {pk for table in tables[:JOBS_OF] for pk in _newest(jobs.filter(table=table, folded=False))}
-    if HEX.fullmatch(prefix := q.strip().casefold()) and (span := _ids(prefix)):
+    if HEX.fullmatch(prefix := q.strip().casefold()) and (span := ids_from(prefix)):
         ids |= set(_newest(jobs.filter(pk__range=span)))
     known = jobs.filter(pk__in=ids).select_related("table").defer("preview").order_by("-requested_at", "-id")
     return [_job(job) for job in known[:MOST]] if ids else []
@@ -171,14 +172,6 @@ def _jobs(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:
 
 def _newest(jobs: Iterable[Job]) -> list[uuid.UUID]:
     return list(jobs.order_by("-requested_at").values_list("pk", flat=True)[:MOST])  # type: ignore[attr-defined]
-
-
-def _ids(prefix: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """The first and last id that begin so; None if none can."""
-    digits = prefix.replace("-", "")
-    if not digits or len(digits) > 32:
-        return None
-    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
 
 
 def _job(job: Job) -> Option:

@@ -55,6 +55,7 @@ class Jobs(APIView):
             command=given.get("command", ""),
             table=str(given.get("table", "")),
             by=given.get("by", ""),
+            id=given.get("id", ""),
         )
         job_page = queries.job_page(person_of(request), wanted, limit_asked(request), cursor_asked(request))
         return listed(request, job_page, jobs_json(job_page.rows))

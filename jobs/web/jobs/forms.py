@@ -21,6 +21,7 @@ class JobFilterForm(forms.Form):
         required=False, max_length=64, label="Requested by", widget=forms.TextInput(attrs={"class": "form-control"})
     )
     table = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    id = forms.RegexField(r"^[0-9a-fA-F-]{8,36}$", required=False, widget=forms.HiddenInput)
 
 
 class TravelForm(forms.Form):

@@ -23,7 +23,7 @@ from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
 from jobs.lifecycle.worker_states import LIVES_S
 from jobs.models import Attempt, Job, JobEvent, LogLine, Worker
-from jobs.targets.access import visible_to
+from jobs.targets.access import ids_from, visible_to
 from tables.catalog.listing import visible_to as tables_visible_to
 from tables.history.version_links import commit_url
 from tables.models import Commit, Explanation
@@ -49,17 +49,23 @@ class Filter:
     command: str = ""
     table: str = ""
     by: str = ""
+    id: str = ""  # or how it begins
 
     def __bool__(self) -> bool:
-        return any((self.state, self.command, self.table, self.by))
+        return any((self.state, self.command, self.table, self.by, self.id))
 
     def apply(self, jobs: QuerySet[Job]) -> QuerySet[Job]:
         if self.state == "open":
             jobs = jobs.filter(state__in=OPEN)
         elif self.state:
             jobs = jobs.filter(state=self.state)
-        # Of a stream's rounds lists show the newest, unless you ask for the command.
-        jobs = jobs.filter(command=self.command) if self.command else jobs.filter(folded=False)
+        if self.id:
+            jobs = jobs.filter(pk__range=span) if (span := ids_from(self.id)) else jobs.none()
+        # Of a stream's rounds lists show the newest, unless you ask for the command, or for one by its id.
+        if self.command:
+            jobs = jobs.filter(command=self.command)
+        elif not self.id:
+            jobs = jobs.filter(folded=False)
         if self.table:
             jobs = jobs.filter(table_id=_uuid(self.table))
         if self.by:

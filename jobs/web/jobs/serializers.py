@@ -30,6 +30,10 @@ class JobQuery(ListQuery):
     table = serializers.UUIDField(required=False)
     by = serializers.CharField(required=False, max_length=64, help_text="The requester’s name.")
 
+    id = serializers.RegexField(
+        r"^[0-9a-fA-F-]{8,36}$", required=False, help_text="A job’s id, or how it begins: 8 characters or more."
+    )
+
     def get_fields(self) -> dict[str, Any]:
         help_text = "Without it, of the rounds of a stream only the newest is listed."
         command = serializers.ChoiceField(sorted(ROWS), required=False, help_text=help_text)

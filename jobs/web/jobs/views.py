@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from console.accounts.lists import in_order, listing_of
@@ -14,7 +16,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.pagination import pager
 from jobs.lifecycle import cancelling
-from jobs.targets.access import job_for
+from jobs.targets.access import job_for, visible_to
 from jobs.web.jobs import queries
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.kinds import JOBS
@@ -28,7 +30,12 @@ def job_list(request: HttpRequest) -> HttpResponse:
     """Every job that you may see, newest first unless you have it otherwise."""
     person, form = person_of(request), JobFilterForm(request.GET)
     given = form.cleaned_data if form.is_valid() else {}
-    wanted = queries.Filter(state=given.get("state", ""), by=given.get("by", ""), table=str(given.get("table") or ""))
+    wanted = queries.Filter(
+        state=given.get("state", ""),
+        by=given.get("by", ""),
+        table=str(given.get("table") or ""),
+        id=given.get("id", ""),
+    )
     arranged = listing_of(person, JOBS, request.GET)
     order = request.GET.get("order") or arranged.order or "newest"
     is_oldest_first = order == "oldest"
@@ -45,6 +52,20 @@ def job_list(request: HttpRequest) -> HttpResponse:
         "turned_url": _turned(request, "newest" if is_oldest_first else "oldest"),
     }
     return render(request, "jobs/jobs/list.html", context)
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def job_by_short_id(request: HttpRequest, short: str) -> HttpResponse:
+    """Leads to the job whose id begins so, as pages show it; to the list where several do."""
+    found = list(
+        queries.Filter(id=short).apply(visible_to(person_of(request))).order_by().values_list("pk", flat=True)[:2]
+    )
+    if not found:
+        raise Http404
+    if len(found) > 1:
+        return redirect(f"{reverse('jobs:list')}?{urlencode({'id': short})}")
+    return redirect("jobs:detail", found[0])
 
 
 def _turned(request: HttpRequest, order: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from jobs.approvals import decisions
 from jobs.domain.states import State
 from jobs.models import Job, Read
 from jobs.reads import queue
+from tables.models import Table
 from tests import factories
 from tests.clients import Caller
 from tests.console.cli.conftest import Somebody, run
@@ -64,6 +66,41 @@ def test_a_delete_from_its_preview_to_its_undo(olga, anna, sales, worker):
     assert olga("wait", undo["id"]).exit_code == Exit.NOT_RUN
     restored = json.loads(olga("restore", "sales", "0", "--reason", "as it was", "--json").stdout)
     assert (restored["command"], restored["parameters"]["version"], restored["reason"]) == ("restore", 0, "as it was")
+
+
+def test_a_job_is_named_by_the_short_id_that_pages_show(olga, anna, sales, worker):
+    job = asked(olga, sales)
+    short = job[:8]
+    worker()
+    assert json.loads(olga("jobs", "show", short, "--json").stdout)["id"] == job
+    assert json.loads(olga("jobs", "show", job[:13].upper(), "--json").stdout)["id"] == job
+    assert json.loads(olga("jobs", "show", job.replace("-", ""), "--json").stdout)["id"] == job
+    assert olga("wait", short, "--timeout", "0").exit_code == Exit.TIMED_OUT
+    assert anna("approve", short, "--yes").exit_code == 0
+    worker()
+    assert olga("jobs", "watch", short).exit_code == Exit.DONE
+    undo = json.loads(olga("undo", short, "--reason", "wrong customer", "--json").stdout)["id"]
+    worker()
+    assert anna("reject", undo[:8], "--reason", "no").exit_code == 0
+    other = asked(olga, sales, "p = 'DE'")
+    assert olga("jobs", "cancel", other[:8]).exit_code == 0
+
+
+@pytest.mark.parametrize("act", [["jobs", "show"], ["jobs", "watch"], ["jobs", "cancel"], ["wait"], ["approve"]])
+def test_an_id_that_fits_no_job_or_several_is_named(olga, sales, act):
+    none = olga(*act, "00000000")
+    assert (none.exit_code, "No job’s id begins with 00000000" in none.stderr) == (Exit.NOT_FOUND, True)
+    for text in ("orders", "3582c17", "3582c178g", "x" * 40):
+        wrong = olga(*act, text)
+        assert (wrong.exit_code, "is no job’s id" in wrong.stderr) == (Exit.USAGE, True)
+    table = Table.objects.get(path=sales)
+    both = [
+        factories.job(table=table, pk=uuid.UUID(f"aaaaaaaa-0000-4000-8000-00000000000{n}"), parameters={"n": n})
+        for n in (1, 2)
+    ]
+    several = olga(*act, "aaaaaaaa")
+    assert several.exit_code == Exit.NOT_FOUND
+    assert all(str(job.pk) in several.stderr for job in both)
 
 
 def test_who_may_not_approve_is_told_why(olga, anna, sales, worker):
