@@ -17,7 +17,7 @@ from console.accounts.models import Person
 from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
 from jobs.commands.registry import queue_of, title_of
-from jobs.domain.results import Result, affected_rows
+from jobs.domain.results import Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
@@ -28,6 +28,7 @@ from tables.catalog.listing import visible_to as tables_visible_to
 from tables.history.version_links import commit_url
 from tables.models import Commit, Explanation
 from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, overwrites
+from tables.rules.reported_rows import reported_taken
 
 NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 OLDEST = (Key("requested_at"), Key("id"))
@@ -262,9 +263,9 @@ def _rows_gone(commit: Commit) -> int | None:
     """How many rows a commit took away; None when unknown.
 
     Of a delete, and of what has no name that Levee knows, those that the table shrank by: a rewritten file holds most of its rows again.
-    All rows that an overwrite, an update or a merge removed were replaced or gone.
+    Of an update or a merge, those that its writer says; without that, and of an overwrite, all rows of the files that it removed.
     """
-    reported = affected_rows(commit.operation_metrics)
+    reported = reported_taken(commit.operation, commit.operation_metrics)
     is_replacing = commit.operation in OPERATIONS or overwrites(commit.operation_parameters)
     if is_replacing and commit.operation != "DELETE":
         return commit.rows_removed if reported is None else reported

@@ -13,7 +13,7 @@ from tables.history.operations import UNNAMED
 from tables.models import Commit, Explanation
 from tables.ports import Job
 from tables.rules.destruction import is_destructive
-from tables.rules.reported_rows import reported_change
+from tables.rules.reported_rows import reported_change, reported_taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,8 @@ def title_of(commit: Commit) -> str:
     version, change = f"Version {number(commit.version)}", commit.rows_changed
     if commit.operation == "CONVERT" and commit.files_added is not None:
         return f"{version} made {_counted(commit.files_added, 'parquet file')} a Delta table"
+    if commit.operation == "UPDATE" and (taken := reported_taken(commit.operation, commit.operation_metrics)):
+        return f"{version} changed {_counted(taken, 'row')}"
     if change:
         return f"{version} {'removed' if change < 0 else 'added'} {_counted(abs(change), 'row')}"
     return f"{version}: {commit.operation or UNNAMED}"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from django.db import connection
+from django.utils import timezone
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
@@ -197,6 +198,33 @@ def parted(admin: Actor, root: Root, lake: Path) -> tuple[Table, LogWriter]:
 def of_version(table: Table, version: int = 1) -> dict[str, Any]:
     answer: dict[str, Any] = caller("viewer").get(f"/tables/{table.pk}/commits/{version}").json()
     return answer
+
+
+@pytest.mark.parametrize(
+    ("operation", "metrics", "rows"),
+    [
+        ("UPDATE", {"numUpdatedRows": "3"}, 3),
+        ("UPDATE", {"num_updated_rows": "3"}, 3),
+        ("MERGE", {"numTargetRowsInserted": "1", "numTargetRowsUpdated": "2", "numTargetRowsDeleted": "1"}, 3),
+        ("UPDATE", {}, None),
+    ],
+)
+def test_the_rows_of_an_update_are_recorded_where_its_metrics_tell_them(
+    parted: tuple[Table, LogWriter], operation: str, metrics: dict[str, str], rows: int | None, admin: Actor
+) -> None:
+    """Its files have no statistics, as with deletion vectors."""
+    table, log = parted
+    added = add("p=3/e", rows=None, partition={"day": "3"})
+    log.commit(1, info(operation, operationMetrics=metrics), remove("p=3/d"), added)
+    syncing.sync(table.pk)
+    Commit.objects.filter(table=table, version=1).update(committed_at=timezone.now())
+    assert admin.person is not None
+    person = Person.objects.get(pk=admin.person.pk)
+    [row] = destructive_lately(person)
+    assert (row["operation"], row["rows"]) == (operation, rows)
+    html = browser(person).get(f"/tables/{table.pk}/commits/1/").content.decode()
+    assert ("metrics record it" in html) is (rows is None)
+    assert ("Version 1 changed 3 rows" in html) is (operation == "UPDATE" and rows == 3)
 
 
 @pytest.mark.parametrize("metric", ["numDeletedRows", "num_deleted_rows"])
