@@ -45,19 +45,6 @@ class HistoryForm(forms.Form):
     job = forms.CharField(required=False, max_length=36, widget=forms.TextInput(attrs={"placeholder": "a81f03c7"}))
 
 
-class VersionForm(forms.Form):
-    """Which version of a table a page shows."""
-
-    version = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
-
-
-class CompareForm(forms.Form):
-    """Two versions."""
-
-    old = forms.IntegerField(min_value=0, max_value=2**63 - 1)
-    new = forms.IntegerField(min_value=0, max_value=2**63 - 1)
-
-
 class DescribeForm(forms.Form):
     """A table's description, owner, tags, and name in the catalog."""
 

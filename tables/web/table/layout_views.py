@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.base.errors import Problem
 from tables.history import layout_at
 from tables.history import partitions as listing
 from tables.web.list.views import shown
@@ -24,9 +25,16 @@ PARTITIONS = 100
 def layout(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """How the live files lie: sizes, partitions, skew, statistics."""
     table = shown(request, table_id)
-    version = version_asked(request, table)
-    drawn = layout_figures.layout(layout_at.at(table, version))
-    return table_page(request, table, "layout", version=version, is_newest=version == table.version, **drawn)
+    asked = version_asked(request, table)
+    try:
+        found = layout_at.at(table, asked.version)
+    except Problem as problem:
+        if problem.status not in {410, 422} or table.version is None or asked.version == table.version:
+            raise
+        asked = asked.refused(table.version, problem)
+        found = layout_at.at(table, asked.version)
+    context = {"version": asked.version, "asked": asked, "is_newest": asked.version == table.version}
+    return table_page(request, table, "layout", asked.status, **context, **layout_figures.layout(found))
 
 
 @requires(Permission.TABLE_READ)

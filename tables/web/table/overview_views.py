@@ -52,16 +52,18 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Reader and writer versions, features, and what each demands."""
     table = shown(request, table_id)
-    version = version_asked(request, table)
-    state = queries.state_at(table, version)
+    asked = version_asked(request, table)
+    state = queries.state_at(table, asked.version)
     features = payloads.demands_of(state.protocol)
-    held = transactions.shown(transactions.at(table, version))
+    held = transactions.shown(transactions.at(table, asked.version))
     engines = ports.engines_of(state.protocol)
     return table_page(
         request,
         table,
         "protocol",
-        version=version,
+        asked.status,
+        version=asked.version,
+        asked=asked,
         protocol=state.protocol,
         features=features,
         engines=engines,

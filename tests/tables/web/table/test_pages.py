@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,9 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
+from console.base.errors import Problem
 from tables.catalog import additions, entries, light_turns, roots
+from tables.history import layout_at
 from tables.models import Commit, Explanation, Root, SyncTimes, Table
 from tables.rules import health
 from tables.sync import table as syncing
@@ -199,6 +202,49 @@ def test_two_versions_stand_side_by_side(ines: Client, orders: Table, write: Wri
         page(ines, f"/tables/{orders.pk}/compare/?{query}", status)
     for place in ("history/", "schema/", "commits/1/"):
         assert f"/tables/{orders.pk}/compare/" in page(ines, f"/tables/{orders.pk}/{place}")
+
+
+@pytest.mark.parametrize(
+    ("address", "fault", "status"),
+    [
+        ("compare/?from=0&to=9999", "There is no version 9999: the newest is 1.", 404),
+        ("compare/?from=9,999&to=1", "There is no version 9,999: the newest is 1.", 404),
+        ("compare/?from=x&to=1", "A version is a whole number from 0 to 1.", 400),
+        ("compare/?from=0&to=99999999999999999999", "There is no version 99999999999999999999: the newest is 1.", 404),
+        ("schema/?version=2", "There is no version 2: the newest is 1.", 404),
+        ("schema/?old=0&new=7", "There is no version 7: the newest is 1.", 404),
+        ("schema/?old=-1&new=1", "A version is a whole number from 0 to 1.", 400),
+        ("layout/?version=2", "There is no version 2: the newest is 1.", 404),
+        ("layout/?version=<b>", "A version is a whole number from 0 to 1.", 400),
+        ("protocol/?version=1.0", "A version is a whole number from 0 to 1.", 400),
+        ("protocol/?version=2", "There is no version 2: the newest is 1.", 404),
+    ],
+)
+def test_a_version_that_never_was_is_refused_at_its_field_and_the_page_stays(
+    ines: Client, orders: Table, address: str, fault: str, status: int
+) -> None:
+    html = page(ines, f"/tables/{orders.pk}/{address}", status)
+    assert f"{fault}</p>" in html
+    assert "lv-field-error" in html
+    assert 'aria-label="You are in"' in html, "it is the table's page"
+    typed = address.rpartition("=")[2].replace("<b>", "&lt;b&gt;")
+    assert f'value="{typed}"' in html or "from=" in address or "old=" in address
+
+
+def test_a_version_whose_layout_is_gone_is_told_at_the_field(
+    ines: Client, orders: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = layout_at.at
+
+    def at(table: Table, version: int) -> dict[str, Any]:
+        if version == 0:
+            raise Problem(410, "version_gone", "Version 0 can’t be read any more.")
+        return gone(table, version)
+
+    monkeypatch.setattr(layout_at, "at", at)
+    html = page(ines, f"/tables/{orders.pk}/layout/?version=0", 410)
+    assert "Version 0 can’t be read any more.</p>" in html
+    assert "Files by size" in html
 
 
 def test_the_layout_draws_files_and_partitions(ines: Client, orders: Table) -> None:
