@@ -619,6 +619,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "jobs/convert/page.html",
         CONVERT | {"read": {"state": "pending", "asked_at": before(seconds=3)}, "poll_url": "/pending"},
     ),
+    "convert-unasked": ("jobs/convert/page.html", {"path": LONG_PATH, "read": {"state": "unasked"}}),
     "convert-failed": (
         "jobs/convert/page.html",
         CONVERT | {"read": {"state": "failed", "asked_at": before(seconds=3), "error": FAILED["error"]}},

@@ -56,15 +56,22 @@ def _show_inspection(request: HttpRequest, path: str, **extra: Any) -> HttpRespo
     except Problem as problem:
         context = {**_start_context(person_of(request)), "path": path, "problem": problem}
         return render(request, "jobs/convert/page.html", context, status=problem.status)
-    read = _inspection(person_of(request), place.path, fresh=False)
+    person = person_of(request)
+    read = _latest(person, place.path)
+    if read is None and not access.may_request_at(person, place):
+        # Who only looks at a page has Spark read nothing: they ask for it by the page's button.
+        return render(request, "jobs/convert/page.html", {"path": place.path, "read": {"state": "unasked"}})
+    read = read or _ask(person, place.path)
     return render(request, "jobs/convert/page.html", {**_read_context(request, read, place), **extra})
 
 
-def _inspection(person: Person, path: str, *, fresh: bool) -> Read:
-    """The person's latest inspection of the directory, or a new one."""
+def _latest(person: Person, path: str) -> Read | None:
+    """The person's latest inspection of the directory, while it is kept."""
     latest = Read.objects.filter(person=person, kind="inspect", question={"path": path}).order_by("-asked_at").first()
-    if latest is not None and not fresh and not queue.is_over(latest):
-        return latest
+    return None if latest is None or queue.is_over(latest) else latest
+
+
+def _ask(person: Person, path: str) -> Read:
     return queue.ask(person, "inspect", Worker.Kind.INTERACTIVE, {"path": path})
 
 
@@ -121,7 +128,7 @@ def inspection(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
 def inspect_again(request: HttpRequest) -> HttpResponse:
     """A fresh inspection of the same directory."""
     place = places.by_path(Actor.of(request), request.POST.get("path", ""), Action.CONVERSION_INSPECT)
-    _inspection(person_of(request), place.path, fresh=True)
+    _ask(person_of(request), place.path)
     return redirect(f"{reverse('jobs:convert')}?{urlencode({'path': place.path})}")
 
 

@@ -131,3 +131,25 @@ def test_an_operator_of_the_table_alone_may_request_it_on_the_page(tmp_path, red
         factories.read(person, question={"path": path}, state="answered", answer=factories.inspection(path))
     assert "You need the operator role" not in text_of(browser(who).get("/convert/", {"path": path}))
     assert "You need the operator role" in text_of(browser(stranger).get("/convert/", {"path": path}))
+
+
+@pytest.mark.parametrize(
+    ("role", "starts"), [("viewer", False), ("approver", False), ("auditor", False), ("operator", True)]
+)
+def test_looking_at_a_directory_starts_spark_for_who_may_convert_it_alone(
+    role, starts, tmp_path, redis_server, no_wakes
+):
+    (tmp_path / "orders").mkdir()
+    factories.RootFactory(uri=str(tmp_path))
+    client, path = browser(factories.person_with(role)), str(tmp_path / "orders")
+    html_of = client.get("/convert/", {"path": path}).content.decode()
+    assert Read.objects.filter(kind="inspect").exists() is starts
+    assert ('hx-get="/convert/inspection/' in html_of) is starts
+    assert ("Not inspected yet" in html_of) is not starts
+    if not starts:
+        assert 'id="inspect" type="submit"' in html_of
+        assert client.post("/convert/again/", {"path": path}).status_code == 302
+        assert Read.objects.filter(kind="inspect").count() == 1
+        again = client.get("/convert/", {"path": path}).content.decode()
+        assert "Not inspected yet" not in again
+        assert Read.objects.filter(kind="inspect").count() == 1
