@@ -11,6 +11,7 @@ from console.accounts.models import Person
 from tests.factories import person_with, token_text
 
 API = "/api/v1"
+SURE = {"sure": "yes"}  # the answer of a page that asks once more before an act
 
 
 class Caller:

@@ -16,7 +16,9 @@ export function askFirst(act) {
   }
   dialog.querySelector("h2").textContent = dialog.dataset[act];
   comment.value = found.form.elements.comment.value;
-  now.textContent = found.textContent.trim();
+  now.textContent = dialog.dataset[`${act}As`];
+  now.classList.toggle("btn-danger", act === "reject");
+  now.classList.toggle("btn-primary", act !== "reject");
   dialog.returnValue = "";
   dialog.showModal();
   comment.focus();
@@ -40,7 +42,9 @@ dialog?.addEventListener("close", () => {
   }
   const found = button();
   if (found) {
+    form.elements.sure.value = "yes"; // asked here: the page that asks once more isn't needed
     form.requestSubmit(found);
+    form.elements.sure.value = "";
   } else {
     notSent();
   }

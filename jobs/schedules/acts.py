@@ -228,12 +228,12 @@ def _refuse_rejected(locked: Schedule) -> None:
         raise Problem(409, "wrong_state", text, state=locked.state)
 
 
-def remove(actor: Actor, schedule: Schedule) -> None:
+def remove(actor: Actor, schedule: Schedule, reason: str = "") -> None:
     """Takes the schedule from the lists; its past stays on record. A run that waits is ended. Raises Problem 403, 409 `wrong_state`."""
     require_operator(actor, schedule, Action.SCHEDULE_DELETE)
     with transaction.atomic():
         locked = locked_row(schedule)
-        _record(actor, Action.SCHEDULE_DELETE, locked, before=shown(locked))
+        _record(actor, Action.SCHEDULE_DELETE, locked, reason=reason, before=shown(locked))
         end_waiting(actor, locked, "The schedule was removed.")
         Schedule.objects.filter(pk=locked.pk).update(
             removed_at=Now(), state=State.STOPPED, state_text=f"Removed by {actor.name}.", next_due_at=None

@@ -139,6 +139,9 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     }
     if name := changes.get("name"):
         fields["name"] = _checked_name(name)
+    if reason := changes.get("reason"):
+        check_reason(reason)
+        fields["reason"] = reason
     try:
         with transaction.atomic():
             locked = locked_row(stream)
@@ -212,28 +215,28 @@ def _has_begun(stream: Stream) -> bool:
     return bool(stream.query_id or lag.query_id(stream.checkpoint)) or rounds.is_running(stream)
 
 
-def remove(actor: Actor, stream: Stream) -> None:
+def remove(actor: Actor, stream: Stream, reason: str = "") -> None:
     """Removes a stopped stream from the lists; its past stays on record, its checkpoint where it is.
 
     Raises Problem 403, 409 `wrong_state`.
     """
     require_operator(actor, stream, Action.STREAM_DELETE)
-    take_away(actor, booked(stream))
+    take_away(actor, booked(stream), reason)
 
 
-def take_away(actor: Actor, stream: Stream) -> None:
+def require_still(stream: Stream) -> None:
+    """Raises Problem 409 `wrong_state` while the stream runs or a round of it is open."""
+    if stream.state in {Stream.State.RUNNING, Stream.State.STOPPING} or rounds.open_round(stream):
+        raise Problem(409, "wrong_state", "Stop the stream first: a round of it is open.", state=stream.state)
+
+
+def take_away(actor: Actor, stream: Stream, reason: str = "") -> None:
     """As `remove`, for an act on the stream's root, whose own permission was checked. Raises Problem 409 `wrong_state`."""
     with transaction.atomic():
         locked = locked_row(stream)
-        if locked.state in {Stream.State.RUNNING, Stream.State.STOPPING} or rounds.open_round(locked):
-            raise Problem(409, "wrong_state", "Stop the stream first: a round of it is open.", state=locked.state)
+        require_still(locked)
         record(
-            actor,
-            Action.STREAM_DELETE,
-            ObjectKind.STREAM,
-            locked.pk,
-            locked.name,
-            before=_shown(locked),
-            table=locked.table_id,
-        )
+            actor, Action.STREAM_DELETE, ObjectKind.STREAM, locked.pk, locked.name,
+            reason=reason, before=_shown(locked), table=locked.table_id,
+        )  # fmt: skip
         Stream.objects.filter(pk=locked.pk).update(removed_at=Now())

@@ -10,7 +10,7 @@ from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
 from tests import factories
-from tests.clients import Caller
+from tests.clients import SURE, Caller
 from tests.clients import confirmed_browser as browser
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def test_a_role_is_given_and_taken():
     assert given["Location"] == f"/people/{eve.pk}/"
     held = eve.grants.get()
     assert (held.role, held.scope_text, held.granted_by) == ("approver", "root:lake", manager)
-    assert client.post(f"/people/{eve.pk}/grants/{held.pk}/remove/").status_code == 302
+    assert client.post(f"/people/{eve.pk}/grants/{held.pk}/remove/", SURE).status_code == 302
     assert not eve.grants.exists()
 
 
@@ -74,7 +74,7 @@ def test_an_account_is_closed_and_opened():
     _, client = admin()
     eve = factories.person_with("viewer")
     own = browser(eve)
-    assert client.post(f"/people/{eve.pk}/access/", {"active": "false"}).status_code == 302
+    assert client.post(f"/people/{eve.pk}/access/", {"active": "false"} | SURE).status_code == 302
     assert own.get("/tables/").status_code == 302
     client.post(f"/people/{eve.pk}/access/", {"active": "true"})
     assert Person.objects.get(pk=eve.pk).is_active
@@ -84,7 +84,7 @@ def test_the_last_admin_stays_and_the_page_says_why():
     manager, client = admin()
     held = manager.grants.get()
     for address, given in ((f"grants/{held.pk}/remove/", {}), ("access/", {"active": "false"})):
-        answer = client.post(f"/people/{manager.pk}/{address}", given)
+        answer = client.post(f"/people/{manager.pk}/{address}", given | SURE)
         assert answer.status_code == 409
         assert b"last admin of everything" in answer.content
     assert Event.objects.filter(outcome="refused", reason__startswith="last_admin").count() == 2
@@ -105,8 +105,8 @@ def test_an_admin_of_one_root_gives_roles_there_and_manages_nobody():
     assert client.post(f"/people/{eve.pk}/grants/", {"role": "viewer", "on": "root:lake"}).status_code == 302
     refusals = [
         client.post(f"/people/{eve.pk}/grants/", {"role": "viewer", "on": "everything"}),
-        client.post(f"/people/{eve.pk}/grants/{eve.grants.get(scope='everything').pk}/remove/"),
-        client.post(f"/people/{eve.pk}/access/", {"active": "false"}),
+        client.post(f"/people/{eve.pk}/grants/{eve.grants.get(scope='everything').pk}/remove/", SURE),
+        client.post(f"/people/{eve.pk}/access/", {"active": "false"} | SURE),
         client.post("/people/add/", {"name": "mallory"}),
     ]
     assert [answer.status_code for answer in refusals] == [403] * 4

@@ -74,7 +74,9 @@ def test_a_person_is_added_signs_in_gets_a_role_and_is_kept_out(
     sign_in(hers, server, "eve", NEW_PASSWORD)
     hers.goto(f"{server}/tables/")
     assert hers.url == f"{server}/tables/"
-    admin.get_by_role("button", name="Close the account").click()
+    admin.get_by_role("button", name="Close the account…").click()
+    admin.get_by_role("heading", name="Close the account of eve?").wait_for()
+    admin.get_by_role("button", name="Close the account", exact=True).click()
     admin.get_by_text("Closed", exact=True).wait_for()
     hers.reload()
     assert "/sign-in/" in hers.url

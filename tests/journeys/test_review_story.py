@@ -129,7 +129,9 @@ def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
     work_on(claim_preview)
     hers.get_by_role("link", name="open it again").click()
     expect(hers.get_by_role("heading", name="Delete 1 row from sales")).to_be_visible()
-    hers.get_by_role("button", name="Reject").click()
+    hers.get_by_role("button", name="Reject…").click()
+    expect(hers.get_by_role("heading", name="Reject: Delete 1 row from sales?")).to_be_visible()
+    hers.get_by_role("button", name=f"Reject as {anna.name}").click()
     expect(his.get_by_text("Rejected", exact=True).first).to_be_visible()
     assert state_of(job) == "rejected"
     assert faults == []

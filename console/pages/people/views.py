@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -16,6 +17,8 @@ from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import TokenScope
 from console.accounts.step_up import Purpose, require_recent
 from console.audit.actor import Actor
+from console.base.questions import ask, is_answered
+from console.pages.people import questions
 from console.pages.people.forms import TokenForm
 from console.pages.people.session_views import next_page
 
@@ -53,9 +56,12 @@ def _tokens_page(request: HttpRequest, form: TokenForm, status: int = 200, **mor
 
 
 @requires(Open.SIGNED_IN)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def revoke_token(request: HttpRequest, token_id: uuid.UUID) -> HttpResponse:
-    """Ends one of one's own tokens."""
+    """Ends one of one's own tokens, after a question."""
     token = get_object_or_404(Token, pk=token_id, person=person_of(request))
+    if not is_answered(request):
+        return ask(request, questions.of_token(token))
     services.revoke_token(Actor.of(request), token)
+    messages.success(request, f"{token.label} is revoked.")
     return redirect("accounts:tokens")

@@ -1,4 +1,4 @@
-"""The list of jobs, and the button that cancels one."""
+"""The list of jobs, and the act that cancels one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.lists import in_order, listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.pagination import pager
+from console.base.questions import ask, is_answered
 from jobs.lifecycle import cancelling
 from jobs.targets.access import job_for, visible_to
-from jobs.web.jobs import queries
+from jobs.web.jobs import queries, questions
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.kinds import JOBS
 
@@ -77,8 +78,11 @@ def _turned(request: HttpRequest, order: str) -> str:
 
 
 @requires(Permission.JOB_REQUEST, Permission.JOB_CANCEL_ANY)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def job_cancel(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    """Cancels a job."""
-    cancelling.cancel(Actor.of(request), job_for(person_of(request), job_id))
+    """Cancels a job, after a question."""
+    job = job_for(person_of(request), job_id)
+    if not is_answered(request):
+        return ask(request, questions.of_cancel(job))
+    cancelling.cancel(Actor.of(request), job)
     return redirect("jobs:detail", job_id)

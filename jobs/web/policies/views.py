@@ -19,12 +19,14 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.audit.queries import uuid_of
 from console.base.errors import Problem
+from console.base.questions import ask, is_answered
 from jobs.domain.policy import sentence
 from jobs.models import PolicyChange, PolicyRule
 from jobs.policy import changes, services
 from jobs.policy.evaluate import as_rule, with_terms
 from jobs.policy.queries import READ_BY, rule_for, rules_for
 from jobs.policy.services import Terms, on_text, terms_of
+from jobs.web.policies import questions
 from jobs.web.policies.forms import NewRuleForm, TermsForm, form_of
 from tables.catalog.scopes import scope_of
 
@@ -155,10 +157,12 @@ def policy_switch(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 
 @requires(Permission.POLICY_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def policy_remove(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Removes a rule from the policy."""
+    """Removes a rule from the policy, after a question."""
     rule = rule_for(person_of(request), policy_id)
+    if not is_answered(request):
+        return ask(request, questions.of_rule(rule))
     services.remove(Actor.of(request), rule)
     return _back(request, rule)
 
@@ -179,9 +183,15 @@ def policy_confirm(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
 
 
 @requires(Permission.POLICY_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def policy_decline(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
-    """Declines the change, or takes back your own."""
+    """Declines the change, or takes back your own; after a question."""
+    rule = rule_for(person_of(request), policy_id)
+    change = changes.waiting_of(rule)
+    if change is None and request.method == "GET":
+        return redirect("policies:list")
+    if change is not None and not is_answered(request):
+        return ask(request, questions.of_change(rule, change, is_own=change.asked_by == person_of(request)))
     return _decided(request, policy_id, services.decline)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts.drafts import entered
@@ -15,6 +16,7 @@ from console.accounts.permissions import requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
+from console.base.questions import Question, ask, is_answered
 from tables.catalog import entries, renaming, requested_syncs
 from tables.models import Table
 from tables.web.forms import DescribeForm
@@ -83,12 +85,32 @@ def _described(form: DescribeForm, table: Table) -> dict[str, Any]:
 
 
 @requires(Permission.TAG_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def hide(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
-    """Takes the table out of the lists."""
+    """Takes the table out of the lists, after a question."""
     table = shown(request, table_id)
+    if not is_answered(request):
+        return ask(request, _question_of_hiding(table))
     entries.hide_table(Actor.of(request), table)
     messages.success(
         request, f"{table.name} is hidden. Its history and the audit stay; adding it again brings it back."
     )
     return redirect("tables:list")
+
+
+def _question_of_hiding(table: Table) -> Question:
+    follows = [
+        ("Lists", f"and the search no longer show {table.name}"),
+        ("Data", "stays as it is: Levee changes nothing in the directory"),
+        ("History and audit", "stay"),
+        ("Way back", "add the table again by its path: it comes back with its history"),
+    ]
+    if table.catalog_name:
+        follows.insert(1, ("Catalog name", f"{table.catalog_name} is free for another table"))
+    return Question(
+        act=f"Hide {table.name}",
+        button="Hide the table",
+        follows=follows,
+        back=reverse("tables:overview", args=[table.pk]),
+        back_text=table.name,
+    )

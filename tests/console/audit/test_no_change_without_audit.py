@@ -17,6 +17,7 @@ from console.accounts import first_links
 from console.accounts.models import FirstLink, Grant, Notice, Person, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
+from console.base.questions import SURE
 from console.supervisor import postgres
 from jobs.commands.optimize.rules import Optimize
 from jobs.models import (
@@ -193,7 +194,7 @@ PAGE_ACTS = {
     "/schedules/<uuid:schedule_id>/edit/": lambda t: {**t["form"], "cron": "0 4 * * *", **WHY},
     "/schedules/<uuid:schedule_id>/pause/": {},
     "/schedules/<uuid:idle_id>/resume/": {},
-    "/schedules/<uuid:schedule_id>/remove/": {},
+    "/schedules/<uuid:schedule_id>/remove/": WHY,
     "/schedules/<uuid:asked_id>/decide/": lambda t: {"act": "approve", "digest": t["asked_digest"]},
     "/streams/new/": lambda t: {
         **FORM,
@@ -213,7 +214,7 @@ PAGE_ACTS = {
     "/streams/<uuid:running_id>/stop/": {},
     "/streams/<uuid:stream_id>/run-once/": {},
     "/streams/<uuid:stream_id>/reset/": WHY,
-    "/streams/<uuid:stream_id>/remove/": {},
+    "/streams/<uuid:stream_id>/remove/": WHY,
     "/sign-in/": lambda t: {"username": t["other"].name, "password": PASSWORD},
     "/sign-out/": {},
     "/tables/<uuid:table_id>/commits/<int:version>/acknowledge/": WHY,
@@ -429,7 +430,7 @@ def test_a_page_changes_nothing_without_the_audit(addresses, things, audit_down,
             before = rows()
             place = filled(address, things)
             with audit_down():
-                answer = client.get(place) if body is None else client.post(place, body)
+                answer = client.get(place) if body is None else client.post(place, {**body, SURE: "yes"})
             assert answer.status_code == 503, (address, answer.content[-3000:])
             assert rows() == before, address
             assert wakes == [], address

@@ -14,7 +14,7 @@ from jobs.policy import services
 from jobs.policy.evaluate import rules_now
 from jobs.policy.services import Terms
 from tests import factories
-from tests.clients import caller
+from tests.clients import SURE, caller
 from tests.clients import confirmed_browser as browser
 
 pytestmark = pytest.mark.django_db
@@ -193,7 +193,7 @@ def test_the_page_adds_changes_and_removes_a_rule():
     assert client.post(f"/policies/{rule.pk}/", changed).status_code == 302
     rule.refresh_from_db()
     assert (rule.name, rule.min_share, rule.refuses_tokens, rule.version) == ("Large", None, True, 2)
-    client.post(f"/policies/{rule.pk}/remove/")
+    client.post(f"/policies/{rule.pk}/remove/", SURE)
     second = browser(factories.person_with("admin"))
     second.post(f"/policies/{rule.pk}/confirm/", {"change": policy_changes.waiting().get().pk})
     assert b"Large" not in second.get("/policies/").content

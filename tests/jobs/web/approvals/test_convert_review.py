@@ -11,7 +11,7 @@ from jobs.models import Job, PolicyRule, Read
 from jobs.policy import services
 from jobs.requests.asking import REASON_LENGTH
 from tests import factories
-from tests.clients import browser, confirmed_browser
+from tests.clients import SURE, browser, confirmed_browser
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +47,7 @@ def test_its_page_takes_the_decision(waits, no_wakes):
 
 def test_one_no_ends_it_there(waits):
     anna = confirmed_browser(factories.person_with("approver"))
-    assert anna.post(f"/jobs/{waits.pk}/review/", {"act": "reject", "digest": waits.digest}).status_code == 302
+    assert anna.post(f"/jobs/{waits.pk}/review/", {"act": "reject", "digest": waits.digest, **SURE}).status_code == 302
     assert Job.objects.get(pk=waits.pk).state == "rejected"
     assert "rejected" in text_of(anna.get(f"/jobs/{waits.pk}/review/")).lower()
 

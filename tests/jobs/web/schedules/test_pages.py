@@ -16,7 +16,7 @@ from jobs.schedules.opening import count_failure
 from jobs.schedules.stopping import stop
 from tables.web.table.page_header import mending
 from tests import factories
-from tests.clients import browser, confirmed_browser
+from tests.clients import SURE, browser, confirmed_browser
 from tests.factories import person_with
 
 pytestmark = pytest.mark.django_db
@@ -153,7 +153,9 @@ def test_it_is_paused_resumed_changed_and_removed(at_desk, schedule, typed):
     assert at_desk.post(address(schedule, "_edit"), typed | {"cron": "0 5 * * *"}).status_code == 302
     schedule.refresh_from_db()
     assert (schedule.cron, schedule.revision) == ("0 5 * * *", 2)
-    assert at_desk.post(address(schedule, "_remove"))["Location"] == reverse("jobs:schedules")
+    assert at_desk.post(address(schedule, "_remove"), {"reason": "no longer needed"} | SURE)["Location"] == reverse(
+        "jobs:schedules"
+    )
     assert "No schedules yet" in at_desk.get(reverse("jobs:schedules")).content.decode()
 
 
@@ -228,7 +230,7 @@ def test_a_run_s_page_names_its_schedule_also_after_its_removal(at_desk, schedul
     job = factories.job(State.QUEUED, table=sales, requested_by=olga, schedule=schedule)
     page = reverse("jobs:detail", args=[job.pk])
     assert address(schedule) in at_desk.get(page).content.decode()
-    at_desk.post(address(schedule, "_remove"))
+    at_desk.post(address(schedule, "_remove"), {"reason": "no longer needed"} | SURE)
     after = at_desk.get(page).content.decode()
     assert "by schedule nightly, now removed" in after
     assert address(schedule) not in after

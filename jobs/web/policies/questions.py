@@ -1,0 +1,50 @@
+"""What a person answers before a rule is removed, or a change of one declined."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from console.base.questions import Question
+from jobs.domain.policy import sentence
+from jobs.models import PolicyChange, PolicyRule
+from jobs.policy.evaluate import as_rule
+
+
+def of_rule(rule: PolicyRule) -> Question:
+    """Before a rule is removed. A removal that lowers the policy waits for a second admin."""
+    follows = [
+        ("Rule", sentence(as_rule(rule))),
+        ("Open requests", "those that it has applied to keep what it asked of them"),
+        ("Second admin", "has to confirm it, if the removal lowers the approvals that something needs"),
+        ("Way back", "none: a removed rule can only be added anew"),
+    ]
+    return _question(f"Remove the rule {rule.name}", "Remove the rule", follows)
+
+
+def of_change(rule: PolicyRule, change: PolicyChange, *, is_own: bool) -> Question:
+    """Before a change that waits is declined, or taken back by who asked for it."""
+    asker = change.asked_by.name if change.asked_by else "the command line"
+    follows = [
+        ("Rule", f"stays as it is: {sentence(as_rule(rule))}"),
+        (
+            "Change",
+            "has to be asked for again, and confirmed again"
+            if is_own
+            else f"of {asker} is dropped; {asker} can ask again",
+        ),
+    ]
+    if is_own:
+        return _question(f"Take back your change of {rule.name}", "Take back", follows, change)
+    return _question(f"Decline the change of {rule.name}", "Decline", follows, change)
+
+
+def _question(act: str, button: str, follows: list[tuple[str, str]], change: PolicyChange | None = None) -> Question:
+    return Question(
+        act=act,
+        button=button,
+        follows=follows,
+        back=reverse("policies:list"),
+        back_text="Policies",
+        takes_password=True,
+        fields={"change": str(change.pk)} if change else {},
+    )
