@@ -42,6 +42,7 @@ class Request:
 
     url: str
     title: str
+    reason: str
     state: str
     asked_by: str
     asked_at: datetime
@@ -54,6 +55,7 @@ class Act:
     id: uuid.UUID
     url: str
     title: str
+    reason: str
     asked_by: str
     asked_at: datetime
     began_at: datetime | None

@@ -31,14 +31,15 @@ class Figure:
 
 
 class Wording(Protocol):
-    """One command's words: a command's module `wording` has these functions."""
+    """One command's words: a command's module `wording` has these functions, and the fields of the preview that its title needs."""
 
-    def title(self, table: str, parameters: Parameters) -> str:
-        """The sentence that names the job everywhere: `Convert orders to Delta`."""
-        ...
+    TITLED_BY: tuple[str, ...]
 
-    def heading(self, table: str, parameters: Parameters, preview: Preview) -> str:
-        """The title with the number in it, once that is counted."""
+    def title(self, table: str, parameters: Parameters, preview: Preview) -> str:
+        """The sentence that names the job everywhere, with its number once that is counted: `Delete 357 rows from orders`.
+
+        `preview` has the fields in TITLED_BY alone; it is empty before there is one.
+        """
         ...
 
     def figures(self, preview: Preview) -> Sequence[Figure]:

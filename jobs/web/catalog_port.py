@@ -22,6 +22,7 @@ from jobs.reads import queue
 from jobs.streams.queries import matching, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
+from jobs.web.jobs.queries import titled
 from tables import ports
 from tables.history.queries import STREAMING
 from tables.models import Commit, Root, Table
@@ -69,12 +70,12 @@ class KnownJobs:
     def open_on(self, person: Person, table: Table) -> Sequence[ports.Request]:
         """One query; MOST_OPEN at most, newest first."""
         jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
-        return [_request(job) for job in jobs.defer("preview")[:MOST_OPEN]]
+        return [_request(job) for job in titled(jobs)[:MOST_OPEN]]
 
     def acts_on(self, person: Person, table: Table, most: int) -> Sequence[ports.Act]:
         """One query."""
         jobs = visible_to(person).filter(table=table, folded=False).select_related("table", "requested_by", "undoes")
-        newest = jobs.defer("preview", "undoes__preview").order_by("-requested_at", "-id")[:most]
+        newest = titled(jobs).defer("undoes__preview").order_by("-requested_at", "-id")[:most]
         return [_act(job) for job in reversed(newest)]
 
     def streams_of(self, person: Person, table: Table) -> Sequence[ports.Stream]:
@@ -150,6 +151,7 @@ def _act(job: Job) -> ports.Act:
         id=job.pk,
         url=reverse("jobs:detail", args=[job.pk]),
         title=title_of(job),
+        reason=job.reason,
         asked_by=job.requested_by.name,
         asked_at=job.requested_at,
         began_at=job.claimed_at,
@@ -163,7 +165,7 @@ def _act(job: Job) -> ports.Act:
 
 def _request(job: Job) -> ports.Request:
     url = reverse("jobs:detail", args=[job.pk])
-    return ports.Request(url, title_of(job), job.state, job.requested_by.name, job.requested_at)
+    return ports.Request(url, title_of(job), job.reason, job.state, job.requested_by.name, job.requested_at)
 
 
 def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[ports.Approval]]:

@@ -47,10 +47,9 @@ RULES = '''
 WORDING = """
     from jobs.domain.wording import Figure
 
-    def title(table, parameters):
-        return f"Squash {table}"
+    TITLED_BY = ("files",)
 
-    def heading(table, parameters, preview):
+    def title(table, parameters, preview):
         return f"Squash {preview.get('files', 'the')} files of {table}"
 
     def figures(preview):
@@ -209,7 +208,7 @@ def test_it_lives_from_request_to_result(fourth, table):
     assert (shown["command"], shown["preview"]) == ("squash", {"files": 2})
     assert shown["result"]["operation"] == "OPTIMIZE"
     assert Caller(olga).get("/jobs", command="squash").json()["results"][0]["id"] == str(job.pk)
-    assert "Squash sales" in text_of(browser(olga), "/jobs/")
+    assert "Squash 2 files of sales" in text_of(browser(olga), "/jobs/")
 
 
 @pytest.mark.usefixtures("templates", "redis_server")

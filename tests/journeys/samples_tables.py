@@ -56,7 +56,7 @@ HEADER: dict[str, Any] = {
 def act(title: str, asked: float, version: int | None, undoes: Act | None = None, state: str = "succeeded") -> Act:
     """A job that was asked for `asked` days ago, ran for a day half a day later, and maybe has a commit."""
     return Act(
-        id=uuid.uuid4(), url="/jobs/", title=title, asked_by="ana", asked_at=before(days=asked),
+        id=uuid.uuid4(), url="/jobs/", title=title, reason="GDPR-2026-114", asked_by="ana", asked_at=before(days=asked),
         began_at=before(days=asked - 0.5), ended_at=before(days=asked - 1.5), state=state, version=version,
         undoes=undoes.id if undoes else None, undoes_version=undoes.version if undoes else None,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.http import Http404
 from django.urls import Resolver404, resolve, reverse
+from django.utils.text import Truncator
 
 from console.accounts.lists import saved_filters
 from console.accounts.models import Person
@@ -20,6 +21,7 @@ from jobs.models import Job
 from jobs.schedules import queries as schedule_queries
 from jobs.targets.access import ids_from
 from jobs.targets.access import visible_to as visible_jobs
+from jobs.web.jobs.queries import titled
 from tables import ports
 from tables.catalog import listing
 from tables.models import Table
@@ -32,6 +34,7 @@ BESIDE = 3  # the rank of a table that a search finds by something else than its
 CANDIDATES = 30  # tables that are looked through for the column that was meant
 JOBS_OF = 3  # tables
 RECENT = 8
+REASON = 80  # characters of a job’s reason
 HEX = re.compile(r"[0-9a-f-]{4,36}")
 
 
@@ -166,7 +169,7 @@ def _jobs(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:
     ids = {pk for table in tables[:JOBS_OF] for pk in _newest(jobs.filter(table=table, folded=False))}
     if HEX.fullmatch(prefix := q.strip().casefold()) and (span := ids_from(prefix)):
         ids |= set(_newest(jobs.filter(pk__range=span)))
-    known = jobs.filter(pk__in=ids).select_related("table").defer("preview").order_by("-requested_at", "-id")
+    known = titled(jobs.filter(pk__in=ids)).select_related("table").order_by("-requested_at", "-id")
     return [_job(job) for job in known[:MOST]] if ids else []
 
 
@@ -176,7 +179,8 @@ def _newest(jobs: Iterable[Job]) -> list[uuid.UUID]:
 
 def _job(job: Job) -> Option:
     state = job.state.replace("_", " ")
-    return Option(title_of(job), reverse("jobs:detail", args=[job.pk]), f"{str(job.pk)[:8]}, {state}", "clock")
+    text = f"{str(job.pk)[:8]}, {state}: {Truncator(job.reason).chars(REASON)}"
+    return Option(title_of(job), reverse("jobs:detail", args=[job.pk]), text, "clock")
 
 
 def _streams(person: Person, q: str) -> list[Option]:

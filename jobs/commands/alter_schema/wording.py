@@ -13,7 +13,10 @@ CLASSES = {"irreversible": "can’t be taken back", "ordinary": "can be taken ba
 LONGEST = 120
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     changes = list(parameters.get("changes") or ())
     if len(changes) == 1:
         text = words_of(changes[0])
@@ -23,10 +26,6 @@ def title(table: str, parameters: Parameters) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

@@ -10,14 +10,13 @@ DEPTHS = {"shallow": "names the source’s files", "deep": "copies the files"}
 NO_STATISTICS = "the log doesn’t say how many rows every file holds"
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     """`table` is the clone's name; the source's is a parameter."""
     source, depth = parameters.get("source_name") or "a table", parameters.get("depth")
     return f"Clone {source} to {table}{f', {depth}' if depth else ''}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

@@ -9,12 +9,11 @@ from jobs.domain.wording import Figure, Parameters, Preview
 NO_FOOTER = "some footers don’t say how many rows they hold"
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     return f"Convert {table} to Delta"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

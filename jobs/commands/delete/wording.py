@@ -22,14 +22,13 @@ _NOT_NEEDED = {
 }
 
 
-def title(table: str, parameters: Parameters) -> str:
-    return f"Delete {'rows' if parameters.get('tree') else 'all rows'} from {table}"  # nosec B608  # a title
+TITLED_BY: tuple[str, ...] = ("rows_matched", "rows_matched_exact", "files_matched", "class")
 
 
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     rows = preview.get("rows_matched")
     if rows is None or not preview.get("rows_matched_exact"):
-        return title(table, parameters)
+        return f"Delete {'rows' if parameters.get('tree') else 'all rows'} from {table}"  # nosec B608  # a title
     if rows == 0 and (files := preview.get("files_matched")):
         return f"Remove {files:,} {'file' if files == 1 else 'files'} without rows from {table}"
     every = "all " if preview.get("class") == "whole_table" else ""

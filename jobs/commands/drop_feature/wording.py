@@ -8,13 +8,12 @@ from jobs.domain.wording import Figure, Parameters, Preview
 WAYS = {"plain": "at once", "fast": "at once, history protected", "truncate": "in two steps, history cut"}
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     how = " and cut its history" if parameters.get("truncate_history") else ""
     return f"Drop the feature {parameters.get('feature', '')} of {table}{how}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

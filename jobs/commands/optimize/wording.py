@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from jobs.domain.comparison import Unit, number_of
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
@@ -10,14 +13,13 @@ MODES = {"compaction": "join small files", "zorder": "Z-order", "clustering": "c
 BY_SPARK = "Delta decides by the clusters that the files already belong to"
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     columns = parameters.get("zorder_by")
     by = f" by {', '.join(columns)}" if columns else ""
     return f"Optimize the files of {table}{by}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:
@@ -42,7 +44,13 @@ def outcome(result: Result) -> list[Figure]:
     return [
         Figure("Files removed", number_of(metrics, "numRemovedFiles"), "numRemovedFiles", unknown="not recorded"),
         Figure("Files added", number_of(metrics, "numAddedFiles"), "numAddedFiles", unknown="not recorded"),
+        _bytes(metrics, "Bytes removed", "numRemovedBytes"),
+        _bytes(metrics, "Bytes added", "numAddedBytes"),
     ]
+
+
+def _bytes(metrics: Mapping[str, Any], label: str, name: str) -> Figure:
+    return Figure(label, number_of(metrics, name), name, unit=Unit.BYTES, unknown="not recorded")
 
 
 def facts(preview: Preview) -> dict[str, str]:

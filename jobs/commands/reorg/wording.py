@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from jobs.domain.comparison import Unit, number_of
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
@@ -9,12 +12,11 @@ from jobs.domain.wording import Figure, Parameters, Preview
 BY_SPARK = "Delta decides by the clusters that the files already belong to"
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     return f"Purge deleted data from the files of {table}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:
@@ -39,7 +41,13 @@ def outcome(result: Result) -> list[Figure]:
     return [
         Figure("Files removed", number_of(metrics, "numRemovedFiles"), "numRemovedFiles", unknown="not recorded"),
         Figure("Files added", number_of(metrics, "numAddedFiles"), "numAddedFiles", unknown="not recorded"),
+        _bytes(metrics, "Bytes removed", "numRemovedBytes"),
+        _bytes(metrics, "Bytes added", "numAddedBytes"),
     ]
+
+
+def _bytes(metrics: Mapping[str, Any], label: str, name: str) -> Figure:
+    return Figure(label, number_of(metrics, name), name, unit=Unit.BYTES, unknown="not recorded")
 
 
 def facts(preview: Preview) -> dict[str, str]:

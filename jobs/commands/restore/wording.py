@@ -8,12 +8,11 @@ from jobs.domain.wording import Figure, Parameters, Preview
 NO_COUNT = "the log doesn’t record how many rows some files hold"
 
 
-def title(table: str, parameters: Parameters) -> str:
+TITLED_BY: tuple[str, ...] = ()
+
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     return f"Restore {table} to version {parameters.get('version', 0):,}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

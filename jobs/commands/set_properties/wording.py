@@ -5,18 +5,16 @@ from __future__ import annotations
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
 
+TITLED_BY: tuple[str, ...] = ()
 
-def title(table: str, parameters: Parameters) -> str:
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     given, removed = parameters.get("set") or {}, parameters.get("unset") or ()
     if len(given) == 1 and not removed:
         return f"Set {next(iter(given))} of {table}"
     if len(removed) == 1 and not given:
         return f"Unset {next(iter(removed))} of {table}"
     return f"Change {len(given) + len(removed)} properties of {table}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
 
+TITLED_BY: tuple[str, ...] = ()
 
-def title(table: str, parameters: Parameters) -> str:
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     name = parameters.get("name") or "a stream"
     if parameters.get("reset"):
         return f"Reset the checkpoint of {name} into {table}"
     return f"Run {name} into {table}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

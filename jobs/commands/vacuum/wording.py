@@ -7,16 +7,14 @@ from jobs.domain.comparison import Unit
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
 
+TITLED_BY: tuple[str, ...] = ()
 
-def title(table: str, parameters: Parameters) -> str:
+
+def title(table: str, parameters: Parameters, preview: Preview) -> str:
     hours = parameters.get("retention_hours")
     lite = " by its log" if parameters.get("lite") else ""
     keeping = "" if hours is None else f", keeping {hours:,} hour{'' if hours == 1 else 's'}"
     return f"Vacuum the old files of {table}{lite}{keeping}"
-
-
-def heading(table: str, parameters: Parameters, preview: Preview) -> str:
-    return title(table, parameters)
 
 
 def figures(preview: Preview) -> list[Figure]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, QuerySet
+from django.db.models.functions import JSONObject, Now
 from django.urls import reverse
 from django.utils import timezone
 
 from console.accounts.models import Person
 from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
-from jobs.commands.registry import queue_of, title_of
-from jobs.domain.results import Result
+from jobs.commands.registry import queue_of, title_fields, title_of
+from jobs.domain.results import affected_rows, Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
@@ -34,7 +35,8 @@ NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
 OLDEST = (Key("requested_at"), Key("id"))
 ON_HOME = 20
 LISTED = (
-    "command", "parameters", "state", "version", "no_op", "progress", "requested_at", "finished_at", "table__name", "requested_by__name",
+    "command", "parameters", "state", "version", "no_op", "progress", "reason", "requested_at", "finished_at", "table__name",
+    "requested_by__name",
 )  # fmt: skip
 COMMITS = (
     "version", "incarnation", "committed_at", "operation", "operation_metrics", "job", "files_removed", "rows_removed",
@@ -98,7 +100,14 @@ def row_page(
 
 def listed(jobs: QuerySet[Job]) -> QuerySet[Job]:
     """With the columns that `row` shows: the others are wide, and those of tables and people many."""
-    return jobs.select_related("table", "requested_by").only(*LISTED)
+    return titled(jobs).select_related("table", "requested_by").only(*LISTED)
+
+
+def titled(jobs: QuerySet[Job]) -> QuerySet[Job]:
+    """With what their titles take of their previews, which stay where they are: those list files."""
+    return jobs.defer("preview").annotate(
+        title_preview=JSONObject(**{name: F(f"preview__{name}") for name in title_fields()})
+    )
 
 
 def row(job: Job) -> dict[str, Any]:
@@ -107,6 +116,7 @@ def row(job: Job) -> dict[str, Any]:
         "id": job.pk,
         "url": address_of("jobs:detail", job.pk),
         "title": title_of(job),
+        "reason": job.reason,
         "state": job.state,
         "table_state_text": table_state(
             State(job.state), job.version, no_op=job.no_op, committed="committed" in (job.progress or {})
@@ -123,9 +133,11 @@ def running(person: Person) -> list[dict[str, Any]]:
     return _rows(_running(person))
 
 
-def count_running(person: Person, listed: int) -> int:
-    """How many jobs run, where `running` lists so many: no query where those are all."""
-    return listed if listed < ON_HOME else _running(person).count()
+def count_running(person: Person, listed: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many jobs run or will, by state, where `running` lists these: no query where those are all."""
+    if len(listed) < ON_HOME:
+        return dict(Counter(str(each["state"]) for each in listed))
+    return dict(_running(person).order_by().values_list("state").annotate(Count("pk")))
 
 
 def _running(person: Person) -> QuerySet[Job]:

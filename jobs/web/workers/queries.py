@@ -81,7 +81,7 @@ def workers() -> list[dict[str, Any]]:
     """Every worker in its reported state, with the job it runs; `lost` after three heartbeats without a sign."""
     silent = timezone.now() - timedelta(seconds=3 * timing().heartbeat)
     open_attempts = Attempt.objects.filter(ended_at=None, job__state__in=OPEN).select_related("job__table")
-    running = {a.worker: {"id": a.job_id, "title": title_of(a.job)} for a in open_attempts}
+    running = {a.worker: {"id": a.job_id, "title": title_of(a.job), "reason": a.job.reason} for a in open_attempts}
     rows = []
     for worker in Worker.objects.all():
         lost = worker.condition != Worker.Condition.DOWN and worker.heartbeat_at < silent

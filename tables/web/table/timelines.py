@@ -44,12 +44,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A named row of a line of time."""
+    """A named row of a line of time; `title` is the whole of a name that is cut, and what else tells it from others."""
 
     name: str
     y: float
     parts: list[Part]
     marks: list[Mark]
+    title: str = ""
 
     @property
     def text_y(self) -> float:
@@ -99,8 +100,9 @@ def _act_row(act: Act, scale: Scale, y: float, now: datetime) -> Row:
     parts = [_part(scale, act.asked_at, begun, y, "waiting")]
     if act.began_at:
         parts.append(_part(scale, begun, end, y, "works" if act.version is not None or not act.ended_at else "gone"))
-    marks = [] if act.version is None else [Mark(scale.x(0, end), y, f"v{act.version:,}: {act.title}")]
-    return Row(_short(act.title), y, parts, marks)
+    title = f"{act.title}: {act.reason}"
+    marks = [] if act.version is None else [Mark(scale.x(0, end), y, f"v{act.version:,}: {title}")]
+    return Row(_short(act.title), y, parts, marks, title)
 
 
 def _part(scale: Scale, start: datetime, end: datetime, y: float, kind: str) -> Part:

@@ -23,7 +23,7 @@ def act(
 ) -> Act:
     end = None if ended is None else ago(ended)
     return Act(
-        id=uuid.uuid4(), url="/", title="Delete rows from sales", asked_by="olga", asked_at=ago(asked),
+        id=uuid.uuid4(), url="/", title="Delete rows from sales", reason="GDPR-1", asked_by="olga", asked_at=ago(asked),
         began_at=ago((asked + (ended or 0)) / 2) if ran else None, ended_at=end, state="succeeded", version=version,
         undoes=undoes.id if undoes else None, undoes_version=undoes.version if undoes else None,
     )  # fmt: skip
@@ -44,7 +44,7 @@ def test_an_undo_leads_to_what_it_undid() -> None:
     start, end = drawn.rows[2].marks[0], drawn.rows[0].marks[0]
     assert link.startswith(f"M{start.x} {start.y}C")
     assert link.endswith(f"{end.x} {end.y + timelines.BAR}")
-    assert end.title == "v62: Delete rows from sales"
+    assert end.title == "v62: Delete rows from sales: GDPR-1"
     assert timelines.acts_over_time([], NOW) is None
 
 

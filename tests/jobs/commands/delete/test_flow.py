@@ -172,7 +172,7 @@ def test_a_file_without_rows_is_removed_by_its_partition_and_said_to_be(engine, 
     assert (job.preview["rows_matched"], job.preview["files_matched"], job.preview["bytes_matched"]) == (0, 1, 2)
     assert {said["code"] for said in job.preview["consequences"]} == {"bytes_stay"}
     assert "1 matching file holds no rows" in " ".join(job.preview["notes"])
-    assert registry.heading_of(job) == "Remove 1 file without rows from sales"
+    assert registry.title_of(job) == "Remove 1 file without rows from sales"
     decisions.approve(actor(anna), job, job.digest, "go")
     job = worked(engine, claim_run)
     assert (job.state, job.no_op, job.result["num_affected_rows"]) == ("succeeded", False, 0)

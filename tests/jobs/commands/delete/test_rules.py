@@ -3,7 +3,8 @@
 import pytest
 
 from jobs.commands.delete.rules import branch_of, files_without_rows
-from jobs.commands.delete.wording import heading, outcome
+from jobs.commands.delete.wording import outcome
+from jobs.commands.delete.wording import title as title_of
 from jobs.domain.results import Result
 
 NONE = {
@@ -51,5 +52,5 @@ def test_files_that_went_without_a_row_are_told_from_the_metrics(rows, removed, 
         (3, 1, "Delete 3 rows from t"),
     ],
 )
-def test_the_heading_of_a_delete_of_no_row_names_its_files(rows, files, title):
-    assert heading("t", {}, {"rows_matched": rows, "rows_matched_exact": True, "files_matched": files}) == title
+def test_the_title_of_a_delete_of_no_row_names_its_files(rows, files, title):
+    assert title_of("t", {}, {"rows_matched": rows, "rows_matched_exact": True, "files_matched": files}) == title
