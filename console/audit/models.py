@@ -103,3 +103,8 @@ class Verification(models.Model):
 
     def __str__(self) -> str:
         return f"{self.first}–{self.last}: {self.problem_count}"
+
+    @property
+    def has_events(self) -> bool:
+        """Whether there was an event to verify: a new instance has none."""
+        return 0 < self.first <= self.last

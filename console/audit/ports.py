@@ -17,8 +17,8 @@ class Catalog(Protocol):
     def ids_within(self, scopes: Sequence[Scopes]) -> QuerySet[Any, uuid.UUID]:
         """The ids of the tables that any of the scopes stands for, as a query that isn't run yet."""
 
-    def id_of(self, text: str) -> uuid.UUID | None:
-        """The id of the table that has this name, catalog name or path."""
+    def ids_of(self, text: str) -> Sequence[uuid.UUID]:
+        """The ids of the tables that have this name, catalog name or path, or this id."""
 
 
 _known: list[Catalog] = []
@@ -34,6 +34,6 @@ def tables_within(*scopes: Scopes) -> QuerySet[Any, uuid.UUID]:
     return _known[0].ids_within([scope for scope in scopes if scope])
 
 
-def table_called(text: str) -> uuid.UUID | None:
-    """The id of the table that has this name, catalog name or path."""
-    return _known[0].id_of(text)
+def tables_called(text: str) -> Sequence[uuid.UUID]:
+    """The ids of the tables that have this name, catalog name or path, or this id."""
+    return _known[0].ids_of(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from django.urls import reverse
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.models import Event, Seal
 from console.templatetags.formatting.looks import LevelLook
+from console.templatetags.formatting.texts import as_json
 
 PHRASES: Mapping[str, str] = {
     Action.SIGN_IN: "signed in",
@@ -122,6 +124,7 @@ class Line:
     sequence: int | None
     link: str
     phrase: str
+    reason: str
     object_text: str
     object_url: str
     look: LevelLook
@@ -129,12 +132,12 @@ class Line:
     is_flagged: bool
 
 
-def lines(events: Iterable[Event]) -> list[Line]:
-    """The events as lines, in their order."""
-    return [line(event) for event in events]
+def lines(events: Iterable[Event], jobs: Mapping[str, str] = MappingProxyType({})) -> list[Line]:
+    """The events as lines, in their order. `jobs` are titles of jobs by id: an event has the name that it was recorded with."""
+    return [line(event, jobs) for event in events]
 
 
-def line(event: Event) -> Line:
+def line(event: Event, jobs: Mapping[str, str] = MappingProxyType({})) -> Line:
     """One event as a line."""
     link: Seal | None = getattr(event, "seal", None)
     unexplained = event.action == Action.COMMIT_UNEXPLAINED
@@ -144,7 +147,8 @@ def line(event: Event) -> Line:
         link.sequence if link else None,
         f"{link.hash[:4]}…{link.hash[-4:]}" if link else "",
         _phrase(event),
-        _object_text(event),
+        event.reason[code.end() :] if code else event.reason,
+        _object_text(event, jobs),
         _object_url(event),
         _unexplained_look(event) if unexplained else LOOKS[event.outcome],
         code[1] if code else "",
@@ -168,10 +172,10 @@ def _phrase(event: Event) -> str:
     return TRIED.get(event.action, f"was refused: {phrase}") if event.outcome == Outcome.REFUSED else phrase
 
 
-def _object_text(event: Event) -> str:
+def _object_text(event: Event, jobs: Mapping[str, str]) -> str:
     version = "" if event.table_version is None else f", version {event.table_version:,}"
     if event.object_kind == ObjectKind.JOB:
-        return f"job {event.object_id[:8]}, {event.object_name}{version}"
+        return f"job {event.object_id[:8]}, {jobs.get(event.object_id, event.object_name)}{version}"
     return f"{event.object_name}{version}" if event.object_name else event.object_kind
 
 
@@ -200,6 +204,15 @@ def follow(event: Event) -> list[dict[str, str]]:
         this = story_url(object=f"{event.object_kind}:{event.object_id}")
         links.append({"text": f"everything about this {event.object_kind}", "url": this})
     return links
+
+
+def changes(event: Event) -> list[dict[str, Any]]:
+    """What the act changed, field by field: the value before and after, None where there is none."""
+    before, after = event.before or {}, event.after or {}
+    return [
+        {"name": name, "before": as_json(before.get(name)), "after": as_json(after.get(name))}
+        for name in dict.fromkeys((*before, *after))
+    ]
 
 
 def facts(event: Event, *, origins: bool) -> list[dict[str, Any]]:

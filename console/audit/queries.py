@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
@@ -14,7 +15,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import ObjectKind
 from console.audit.models import Event, Seal
-from console.audit.ports import table_called, tables_within
+from console.audit.ports import tables_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
 from console.base.pagination import Key, Page, page
 
@@ -51,7 +52,8 @@ def event_for(person: Person, event_id: uuid.UUID) -> Event:
 class Filter:
     """How events are narrowed; empty texts narrow nothing.
 
-    `actor` is a name or a person's id; `object` is `kind:id`, an id, or a name; `table` is an id, a name or a path; `q` are words
+    `actor` is a name or a person's id; `object` is `kind:id`, an id, or a name; of a table it finds all that
+    happened to it, its jobs too; `table` is an id, a name or a path; `q` are words
     of the reason, as in a search engine.
     """
 
@@ -103,7 +105,7 @@ def _what(wanted: Filter) -> Q:
     if wanted.job:
         condition &= Q(job=wanted.job)
     if wanted.table:
-        condition &= Q(table_id=_table_id(wanted.table))
+        condition &= Q(table_id__in=_table_ids(wanted.table))
     return condition & _object(wanted.object)
 
 
@@ -111,14 +113,22 @@ def _object(text: str) -> Q:
     if not text:
         return Q()
     kind, colon, name = text.partition(":")
+    if colon and kind == ObjectKind.TABLE:
+        return _of_tables(tables_called(name)) | Q(object_kind=kind, object_id=name)
     if colon and kind in ObjectKind.values:
         return Q(object_kind=kind, object_id=name)
-    return Q(object_id=str(known)) if (known := uuid_of(text)) else Q(object_name=text)
+    own = Q(object_id=str(known)) if (known := uuid_of(text)) else Q(object_name=text)
+    return own | _of_tables(tables_called(text))
 
 
-def _table_id(text: str) -> uuid.UUID:
-    """The id of the table that is meant; one that nothing has where none is."""
-    return uuid_of(text) or table_called(text) or uuid.UUID(int=0)
+def _of_tables(tables: Sequence[uuid.UUID]) -> Q:
+    """What happened to tables is about their jobs, streams and rows too: the database writes the table into each of those events."""
+    return Q(table_id__in=tables) if tables else Q()
+
+
+def _table_ids(text: str) -> Sequence[uuid.UUID]:
+    """The ids of the tables that are meant; one that nothing has where none is. An id may be that of a table that is gone."""
+    return [known] if (known := uuid_of(text)) else tables_called(text) or [uuid.UUID(int=0)]
 
 
 def uuid_of(text: str) -> uuid.UUID | None:

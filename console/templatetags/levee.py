@@ -20,6 +20,7 @@ unknown = register.simple_tag(texts.unknown)
 partition_value = register.filter(texts.partition_value)
 short_id = register.filter(texts.short_id)
 pairs = register.filter(texts.pairs)
+machine_command = register.simple_tag(texts.machine_command)
 last_part = register.filter(texts.last_part)
 spark_type = register.filter(texts.spark_type)
 

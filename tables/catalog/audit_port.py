@@ -11,6 +11,8 @@ from console.accounts.models import Scopes
 from tables.catalog.listing import within
 from tables.models import Table
 
+MOST_NAMESAKES = 100
+
 
 class KnownTables:
     """The tables of the catalog, including hidden ones: their events stay on record."""
@@ -23,6 +25,9 @@ class KnownTables:
             condition |= within(scope)
         return Table.objects.filter(condition).order_by().values_list("pk", flat=True)
 
-    def id_of(self, text: str) -> uuid.UUID | None:
-        named = Table.objects.filter(Q(catalog_name=text.lower()) | Q(path=text) | Q(name=text))
-        return named.values_list("pk", flat=True).first()
+    def ids_of(self, text: str) -> Sequence[uuid.UUID]:
+        try:
+            wanted = Q(pk=uuid.UUID(text))
+        except ValueError:
+            wanted = Q(catalog_name=text.lower()) | Q(path=text) | Q(name=text)
+        return list(Table.objects.filter(wanted).order_by().values_list("pk", flat=True)[:MOST_NAMESAKES])

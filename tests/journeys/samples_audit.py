@@ -42,7 +42,10 @@ EVENTS = [
         outcome=Outcome.REFUSED, reason="not_your_own: You can’t decide your own request.",
     ),
     event(48_102, "tom", Action.TABLE_READ_ROWS, ObjectKind.TABLE, "sales.orders", table_version=1_479, actor_kind="token"),
-    event(48_090, "ana", Action.JOB_REQUEST, ObjectKind.JOB, DELETE, reason="GDPR request 4711"),
+    event(
+        48_090, "ana", Action.JOB_REQUEST, ObjectKind.JOB, DELETE, reason="GDPR request 4711",
+        after={"rehearse": True, "parameters": {"predicate": None, "limit": 3}, "roots": ["lake"]},
+    ),
     event(47_655, "dispatcher", Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, "sales.orders", table_version=1_474, actor_kind="system"),
     event(
         47_001, hostile_long("actor"), Action.SIGN_IN, ObjectKind.PERSON, hostile_whole("object"), outcome=Outcome.FAILED, table_id=None,
@@ -101,7 +104,14 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         "audit/event.html",
         {
             "line": presenters.line(EVENTS[3]), "facts": presenters.facts(EVENTS[3], origins=True),
-            "follow": presenters.follow(EVENTS[3]), "link": EVENTS[3].seal,
+            "follow": presenters.follow(EVENTS[3]), "link": EVENTS[3].seal, "changes": presenters.changes(EVENTS[3]),
+        },
+    ),
+    "audit-event-request": (
+        "audit/event.html",
+        {
+            "line": presenters.line(EVENTS[5], {str(JOB): "Delete 357 rows from sales.orders"}), "follow": presenters.follow(EVENTS[5]),
+            "facts": presenters.facts(EVENTS[5], origins=False), "link": EVENTS[5].seal, "changes": presenters.changes(EVENTS[5]),
         },
     ),
     "audit-verification": ("audit/verification.html", VERIFICATION),

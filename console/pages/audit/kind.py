@@ -15,6 +15,7 @@ AUDIT = ListKind(
         ("act", "Act"),
         ("object", "Object"),
         ("outcome", "Outcome"),
+        ("reason", "Reason"),
     ),
     orders=(("", "newest first"), ("oldest", "oldest first")),
 )

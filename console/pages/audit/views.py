@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,13 +14,18 @@ from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit import presenters, queries
+from console.audit.actions import ObjectKind
 from console.audit.actor import Actor
+from console.audit.models import Event
 from console.audit.queries import Filter
 from console.audit.readings import chain_context, record_reading
 from console.audit.searching import NEWEST, OLDEST
 from console.base.pagination import pager
 from console.pages.audit.forms import AuditForm
 from console.pages.audit.kind import AUDIT
+from jobs.commands.registry import title_of
+from jobs.models import Job
+from jobs.web.jobs.queries import titled
 from tables.models import Table
 
 ORDERS = {"newest": NEWEST, "oldest": OLDEST}
@@ -40,7 +46,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
     order = "newest" if wanted.q else arranged.order_asked(request.GET, "newest")
     page = queries.event_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), ORDERS[order])
     context = {
-        "lines": presenters.lines(page.rows),
+        "lines": presenters.lines(page.rows, _titles(page.rows)),
         "page": pager(in_order(request.GET, order), page, **WORDS[order]),
         "listing": arranged,
         "form": form,
@@ -50,6 +56,13 @@ def event_list(request: HttpRequest) -> HttpResponse:
         **chain_context(request),
     }
     return render(request, "audit/list.html", context)
+
+
+def _titles(events: Sequence[Event]) -> dict[str, str]:
+    """The titles of the jobs that the events are about, by id; one query."""
+    ids = {event.job for event in events if event.object_kind == ObjectKind.JOB and event.job}
+    jobs = titled(Job.objects.filter(pk__in=ids).select_related("table")) if ids else ()
+    return {str(job.pk): title_of(job) for job in jobs}
 
 
 def _about(person: Person, wanted: Filter) -> str:
@@ -67,7 +80,8 @@ def event_detail(request: HttpRequest, event_id: uuid.UUID) -> HttpResponse:
     event = queries.event_for(person, event_id)
     record_reading(Actor.of(request), Filter(object=str(event_id)))
     context = {
-        "line": presenters.line(event),
+        "line": presenters.line(event, _titles([event])),
+        "changes": presenters.changes(event),
         "facts": presenters.facts(event, origins=queries.sees_origins(person)),
         "follow": presenters.follow(event),
         "link": getattr(event, "seal", None),

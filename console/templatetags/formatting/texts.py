@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+
+from console.base.machine import machine_command
+
+__all__ = [
+    "as_json", "last_part", "machine_command", "pairs", "partition_value", "short_id", "spark_type", "unknown",
+]  # fmt: skip
 
 
 def unknown(why: str = "", word: str = "unknown") -> SafeString:
@@ -30,8 +37,18 @@ def short_id(value: UUID | str) -> str:
 
 
 def pairs(values: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
-    """The names and values of a mapping. `values.items` would be the value of a name `items`, which people and logs may choose."""
-    return list((values or {}).items())
+    """The names and values of a mapping, for a page: lists, mappings, true and false as JSON writes them.
+
+    `values.items` would be the value of a name `items`, which people and logs may choose.
+    """
+    return [(name, as_json(value)) for name, value in (values or {}).items()]
+
+
+def as_json(value: Any) -> Any:
+    """A list, a mapping, true or false as JSON writes it, since people and programs read that; anything else as it is."""
+    return (
+        json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list | tuple | bool) else value
+    )
 
 
 def last_part(path: str) -> str:
