@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from console.accounts.authority import Scope, root_of
-from console.accounts.models import Appointment, Grant, Person
+from console.accounts.authority import Scope, covering, root_of
+from console.accounts.models import Appointment, Person
 from console.accounts.roles import Role
+from console.base.machine import machine_command
 
 _LINE = """
 with recursive line(id, via, role) as (
@@ -62,7 +63,7 @@ class Doubt:
 
     @property
     def command(self) -> str:
-        return f"manage.py person vouch {self.vouch_for}"
+        return machine_command(f"person vouch {self.vouch_for}")
 
 
 def may_judge(judge: Person, author: Person, role: Role, scope: Scope) -> bool:
@@ -81,6 +82,14 @@ def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope
         return frozenset(pk for (pk,) in cursor.fetchall())
 
 
+def whom_may_judge(judge: Person, authors: Iterable[uuid.UUID], role: Role, scope: Scope) -> frozenset[uuid.UUID]:
+    """Those of the people whose requests on the scope the judge may decide, answered by the database at once."""
+    with connection.cursor() as cursor:
+        sql = "select id from unnest(%s::uuid[]) id where accounts_may_judge(%s, id, %s, %s, %s)"
+        cursor.execute(sql, [list(authors), judge.pk, role.value, root_of(scope), scope.table_id])
+        return frozenset(pk for (pk,) in cursor.fetchall())
+
+
 def doubt_about(judge: Person, author: Person, role: Role, scope: Scope) -> Doubt | None:
     """Why the judge's decision doesn't count; None if it does, or if they don't hold the role at all."""
     if judge.pk == author.pk or may_judge(judge, author, role, scope):
@@ -95,6 +104,11 @@ class Doubts:
         self.judge = judge
         self.chains: Callable[[Person], dict[uuid.UUID, Chain]] = cache(chains_to)
         self._known: dict[tuple[uuid.UUID, Role, Scope], Doubt | None] = {}
+
+    def in_common(self, other: Person) -> str:
+        """The appointments that one person above both has made, from the top down, as a sentence; empty if there is no such person."""
+        doubt = _common(self, other)
+        return doubt.why if doubt else ""
 
     def about(self, author: Person, role: Role, scope: Scope) -> Doubt | None:
         """The doubt about an author whom the judge may not judge; None if the judge doesn't hold the role at all."""
@@ -118,21 +132,13 @@ def _common(doubts: Doubts, author: Person) -> Doubt | None:
 def _by_role(doubts: Doubts, author: Person, role: Role, scope: Scope) -> Doubt | None:
     """The doubt from the role's giver: a person of the author's line, or one who shares that line."""
     judge, theirs = doubts.judge, doubts.chains(author)
-    held = judge.grants.filter(_covering(scope), role=role.value).values("id")
+    held = judge.grants.filter(covering(scope), role=role.value).values("id")
     for given in appointments_of([judge.pk]).filter(grant_id__in=held, by__isnull=False, vouched_at=None):
         giver = given.by
         if giver is not None and (tops := theirs.keys() & doubts.chains(giver).keys()):
             above = min((theirs[top] for top in tops), key=len)
             return Doubt((*above, Link(giver.name, judge.name, role.value)), judge.name)
     return None
-
-
-def _covering(scope: Scope) -> Q:
-    """Grants on the scope or above it."""
-    root_id = root_of(scope)
-    on_root = Q(root_id=root_id) if root_id else Q(pk__in=())
-    on_table = Q(table_id=scope.table_id) if scope.table_id else Q(pk__in=())
-    return Q(scope=Grant.Scope.EVERYTHING) | on_root | on_table
 
 
 def appointments_of(people: Iterable[uuid.UUID]) -> QuerySet[Appointment]:

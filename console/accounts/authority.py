@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
+from django.db.models import Q, QuerySet
+
 from console.accounts.models import Grant, Person
-from console.accounts.roles import Permission
+from console.accounts.roles import Permission, Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
 
@@ -38,6 +40,20 @@ def root_of(scope: Scope) -> uuid.UUID | None:
     tables = Grant._meta.get_field("table").remote_field.model._default_manager
     root_id: uuid.UUID | None = tables.filter(pk=scope.table_id).values_list("root_id", flat=True).first()
     return root_id
+
+
+def covering(scope: Scope) -> Q:
+    """Grants on the scope or above it."""
+    root_id = root_of(scope)
+    on_root = Q(root_id=root_id) if root_id else Q(pk__in=())
+    on_table = Q(table_id=scope.table_id) if scope.table_id else Q(pk__in=())
+    return Q(scope=Grant.Scope.EVERYTHING) | on_root | on_table
+
+
+def holders_on(role: Role, scope: Scope) -> QuerySet[Person]:
+    """The people with open accounts who have the role on the whole scope: on it, or above it."""
+    held = Grant.objects.filter(covering(scope), role=role.value)
+    return Person.objects.filter(pk__in=held.values("person"), is_active=True)
 
 
 def holds_on(person: Person, permission: Permission, scope: Scope) -> bool:

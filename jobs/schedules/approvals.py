@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from django.db import IntegrityError, connection, transaction
@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.accounts.appointments import Doubt
+from console.accounts.authority import Scope
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role, TokenScope
 from console.audit.actions import Action, ObjectKind
@@ -21,11 +22,13 @@ from jobs.domain.policy import Policy, TableClass
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule, ScheduleDecision
 from jobs.policy.approvers import authors_of, doubt_about_any
+from jobs.policy.candidates import Candidates, candidates_for
 from jobs.schedules import times
 from jobs.schedules.definition import policy_of
 from jobs.schedules.locking import locked_row
 from jobs.schedules.queries import is_author
 from jobs.schedules.stopping import end_waiting, stop
+from tables.models import Table
 
 COMMENT_LENGTH = 4000
 State = Schedule.State
@@ -36,6 +39,14 @@ def policy_now(schedule: Schedule) -> Policy:
     """The policy of the schedule's command under the current rules."""
     authors = sorted(uuid.UUID(author) for author in {*schedule.edited_by, str(schedule.run_by_id)})
     return policy_of(schedule.command, authors, schedule.table, TableClass(schedule.table_class))
+
+
+def candidates_of(authors: Collection[uuid.UUID], policy: Policy, table: Table) -> Candidates | None:
+    """Who could approve what these people define on the table; None, without a query, where no approval is needed."""
+    if not policy.required_approvals:
+        return None
+    people = list(Person.objects.filter(pk__in=authors).order_by("name"))
+    return candidates_for(people, policy.role, Scope(table_id=table.pk), policy.required_approvals)
 
 
 def doubt_of(judge: Person, schedule: Schedule) -> Doubt | None:

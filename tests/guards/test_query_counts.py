@@ -20,7 +20,7 @@ PAGES = {
     "/": 32,
     "/tables/commits/": 12,
     "/tables/commits/?kind=unapproved": 13,
-    "/approvals/": 16,
+    "/approvals/": 19,
     "/audit/": 17,  # two for how the person has the list
     "/jobs/": 12,
     "/tables/": 20,

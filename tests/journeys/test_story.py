@@ -1,6 +1,7 @@
 """The story: from the first sign-in to a Delta table that was parquet a moment ago, in a browser and by the API."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -198,12 +199,11 @@ class Story:
         expect(self.step(first)).to_have_text("Have it approved by a second person")
         self.check(page)
         command = self._copied("Command that vouches for the approver")
-        assert command == ".venv/bin/python manage.py person vouch marc"
+        assert command.endswith(" manage.py person vouch marc")
         self.tally.add("run the command")
-        environment = running.environment(self.up.home, self.up.port)
-        subprocess.run(
-            [sys.executable, *command.split()[1:]], cwd=PROJECT, env=environment, check=True, timeout=limit(30)
-        )
+        # As it is copied, from any directory.
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("LEVEE_")}
+        subprocess.run(["sh", "-c", command], cwd="/", env=plain, check=True, timeout=limit(30))
 
     def approve(self) -> None:
         """marc decides on what waits on his own home."""

@@ -12,16 +12,16 @@ from console.accounts.authority import Scope
 from console.accounts.models import FirstLink, Grant, Person
 from console.accounts.roles import Permission, Role
 from console.accounts.services import is_unclaimed
+from console.base.machine import machine_command
 from tables.models import Root
 from tables.rules.sample_lake import ROOT_NAME
 
-COMMAND = ".venv/bin/python"
 MOST = 20  # approvers who are asked about
 ASKER, APPROVER = "asker", "approver"
 ROLES = {ASKER: Role.OPERATOR, APPROVER: Role.APPROVER}
 DOES = {ASKER: "asks", APPROVER: "approves"}
 CLAIM_FIRST = "First, {name} opens the link and sets a password. Who added them can replace a lost link under People."
-ADD = "{python} manage.py person add NAME --role {role} --on root:{root} --password-stdin"
+ADD = "person add NAME --role {role} --on root:{root} --password-stdin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Approver:
 
     @property
     def command(self) -> str:
-        """The command that lets the approval count, to be run in Levee's directory on its machine."""
-        return f"{COMMAND} {self.doubt.command}" if self.doubt and not self.unclaimed else ""
+        """The command that lets the approval count, to be run on Levee's machine."""
+        return self.doubt.command if self.doubt and not self.unclaimed else ""
 
     @property
     def unclaimed_name(self) -> str:
@@ -71,9 +71,9 @@ class Team:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """For each who is missing, a label and the command that adds them, to be run in Levee's directory on its machine."""
+        """For each who is missing, a label and the command that adds them, to be run on Levee's machine."""
         return [
-            (f"Command that adds who {DOES[each]}", ADD.format(python=COMMAND, role=ROLES[each].value, root=ROOT_NAME))
+            (f"Command that adds who {DOES[each]}", machine_command(ADD.format(role=ROLES[each].value, root=ROOT_NAME)))
             for each in self.missing
         ]
 

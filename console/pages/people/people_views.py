@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts import first_links, services
 from console.accounts.appointments import appointed_by, appointments_of
@@ -23,8 +23,10 @@ from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission, Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.pages.people import queries
+from console.base.questions import ask, is_answered
+from console.pages.people import queries, questions
 from console.pages.people.forms import GrantForm, NewPersonForm
+from jobs.policy.candidates import approvers_of, uncounted_for
 from tables.catalog.listing import roots_of
 from tables.catalog.scopes import scope_of
 
@@ -113,6 +115,8 @@ def _person_page(request: HttpRequest, person_id: uuid.UUID, status: int = 200, 
         "may_close": _manages_everybody(request),
         "may_link": _manages_everybody(request) and not first_links.why_not(manager, target),
         "appointed": appointed_by(appointments_of([target.pk])),
+        "approvers": approvers_of(target),
+        "uncounted": uncounted_for(target),
         **more,
     }
     return render(request, "accounts/person.html", context, status=status)
@@ -127,13 +131,19 @@ def _may_remove(manager: Person, held: Grant) -> bool:
 
 
 @requires(Permission.PEOPLE_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def person_access(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
-    """Closes an account at once, or opens it again."""
+    """Closes an account, after a question, or opens it again."""
     target = get_object_or_404(Person, pk=person_id)
+    if request.method == "GET":
+        return (
+            ask(request, questions.of_account(target)) if target.is_active else redirect("accounts:person", target.pk)
+        )
     wish = request.POST.get("active")
     if wish not in {"true", "false"}:
         raise Problem(400, "invalid", "Choose whether to open or to close the account.")
+    if wish == "false" and not is_answered(request):
+        return ask(request, questions.of_account(target))
     return _done(request, target, lambda: services.set_active(Actor.of(request), target, wish == "true"))
 
 
@@ -154,11 +164,13 @@ def grant_add(request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
 
 
 @requires(Permission.PEOPLE_MANAGE)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def grant_remove(request: HttpRequest, person_id: uuid.UUID, grant_id: uuid.UUID) -> HttpResponse:
-    """Removes a role."""
+    """Removes a role, after a question."""
     grants = queries.grants_for(person_of(request))
     held = get_object_or_404(grants, pk=grant_id, person=person_id)
+    if not is_answered(request):
+        return ask(request, questions.of_grant(held))
     return _done(request, held.person, lambda: services.remove_grant(Actor.of(request), held))
 
 

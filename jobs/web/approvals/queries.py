@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from django.db.models import Case, Exists, F, Func, IntegerField, Model, OuterRef, Q, QuerySet, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    Model,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 
+from console.accounts.appointments import Doubts, appointments_of
+from console.accounts.authority import Scope
 from console.accounts.models import Person, Scopes
-from console.accounts.roles import Permission
-from jobs.commands.registry import heading_of
-from jobs.domain.policy import Rule, decide
+from console.accounts.roles import Permission, Role
+from jobs.commands.registry import title_of
+from jobs.domain.policy import APPROVER, Rule, decide
 from jobs.domain.states import OPEN, State
 from jobs.models import Decision, Edit, Job
+from jobs.policy.candidates import uncounted_for
 from jobs.policy.evaluate import case_of, rules_by_command
 from jobs.targets.access import visible_to
 from jobs.web.approvals.figures import weight_of
@@ -32,7 +48,22 @@ def waiting_for(person: Person) -> QuerySet[Job]:
     edited = Edit.objects.filter(job=OuterRef("pk"), person=person)
     theirs = _on(person.scopes(Permission.JOB_DECIDE)), ~Q(requested_by=person)
     waiting = _waiting().filter(*theirs, ~Exists(edited), ~Exists(_decided_by(person)))
-    return waiting.order_by("requested_at", "id")
+    return waiting.exclude(requested_by__in=_uncounted(person)).order_by("requested_at", "id")
+
+
+def _uncounted(person: Person) -> QuerySet[Person]:
+    """Those of the requesters of what waits for whose requests the person's approval doesn't count: they wait for others.
+
+    The database asks once for each requester, not for each request: the answer costs a millisecond.
+    """
+    given = appointments_of([person.pk]).filter(
+        role=APPROVER, grant_id__in=person.grants.filter(role=APPROVER).values("id")
+    )
+    by = Func(F("by"), OuterRef("pk"), function="accounts_independent", output_field=BooleanField())
+    independent = given.filter(Q(by=None) | Q(vouched_at__isnull=False) | Q(by))
+    own = Func(Value(person.pk), F("pk"), function="accounts_independent", output_field=BooleanField())
+    requesters = Person.objects.filter(pk__in=_waiting().order_by().values("requested_by"))
+    return requesters.exclude(Q(own) & Exists(independent)).order_by()
 
 
 def count_waiting(person: Person, listed: int | None = None) -> int:
@@ -76,7 +107,8 @@ def _waiting_tab(person: Person, most: int, order: str) -> dict[str, Any]:
     mine = _first_in(_loaded(waiting_for(person)), "requested_at", OLDEST, most, order)
     visible = _first_in(_loaded(visible_to(person) & _waiting()), "requested_at", NEWEST, most, order)
     cards = _cards([*mine, *(job for job in visible if job not in mine)])
-    return {"waiting": cards[: len(mine)], "others": _others(person, cards[len(mine) :])}
+    others = _others(person, cards[len(mine) :])
+    return {"waiting": cards[: len(mine)], "others": others, "uncounted": uncounted_for(person)}
 
 
 def _others(person: Person, cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -84,13 +116,19 @@ def _others(person: Person, cards: list[dict[str, Any]]) -> list[dict[str, Any]]
     ids = [card["job"].pk for card in cards]
     edited = set(Edit.objects.filter(job__in=ids, person=person).values_list("job_id", flat=True))
     decisions = list(Decision.objects.filter(job__in=ids, person=person))
-    undecidable = []
+    undecidable, doubts = [], Doubts(person)
     for card in cards:
         job = card["job"]
         own = [decision for decision in decisions if decision.job_id == job.pk]
-        if why := why_not(person, job, own, job.pk in edited):
+        if why := why_not(person, job, own, job.pk in edited) or _doubted(doubts, job):
             undecidable.append(card | {"why": why})
     return undecidable
+
+
+def _doubted(doubts: Doubts, job: Job) -> str:
+    role = Role(job.policy.get("role", APPROVER))
+    doubt = doubts.about(job.requested_by, role, Scope(table_id=job.table_id))
+    return f"Your approval wouldn’t count: {doubt.why} You can still reject it." if doubt else ""
 
 
 def _mine_tab(person: Person, most: int, order: str) -> dict[str, Any]:
@@ -101,7 +139,7 @@ def _mine_tab(person: Person, most: int, order: str) -> dict[str, Any]:
 def _decided_tab(person: Person, most: int, order: str) -> dict[str, Any]:
     decisions = Decision.objects.filter(person=person).select_related("job__table", "job__requested_by")
     rows = [
-        {"decision": decision, "title": heading_of(decision.job), **_row(decision.job)}
+        {"decision": decision, "title": title_of(decision.job), **_row(decision.job)}
         for decision in _first_in(decisions, "decided_at", NEWEST, most, order)
     ]
     return {"decided": rows}
@@ -156,7 +194,7 @@ def _card(job: Job, rules: list[Rule]) -> dict[str, Any]:
     return {
         **_row(job),
         "job": job,
-        "title": heading_of(job),
+        "title": title_of(job),
         "reason": job.reason,
         "expires_at": job.expires_at,
         "approvals": job.approvals_now,  # type: ignore[attr-defined]  # annotated by _loaded

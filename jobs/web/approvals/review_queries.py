@@ -8,13 +8,16 @@ from typing import Any
 from django.db.models import Max, Q, QuerySet
 from django.urls import reverse
 
+from console.accounts.authority import Scope
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from jobs.commands.registry import always_reviewed, facts_of, heading_of, is_editable, not_undone, sample_of
+from jobs.commands.registry import always_reviewed, facts_of, is_editable, not_undone, sample_of, title_of
+from jobs.domain.policy import APPROVER
 from jobs.domain.states import ENDED, IN_REVIEW, State
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.models import Decision, Edit, Job, JobEvent
-from jobs.policy.approvers import doubt_of, has_shaped, weights
+from jobs.policy.approvers import authors_of, doubt_of, has_shaped, weights
+from jobs.policy.candidates import Candidates, candidates_for
 from jobs.policy.evaluate import approvals, policy_of, required
 from jobs.targets.undo_window import Undo, undo_to, version_before
 from jobs.web.approvals import revisions
@@ -116,8 +119,18 @@ def review_of(person: Person, job: Job) -> dict[str, Any]:
         "decisions": [{"decision": d, "weight": None if d.voided_at else weighed.get(d.person_id)} for d in decisions],
         "events": revisions.told(job, queries.events_of(job)),
         "reasons": _reasons(job),
+        "candidates": _candidates(person, job),
         "standing": standing(person, job, decisions, edited),
     }
+
+
+def _candidates(person: Person, job: Job) -> Candidates | None:
+    """Who can approve it, for its requester, while it lacks approvals; whoever decides reads of their own."""
+    needed = required(job) if job.digest and job.state == State.AWAITING_APPROVAL else 0
+    if not needed or job.requested_by_id != person.pk:
+        return None
+    authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
+    return candidates_for(authors, str(job.policy.get("role", APPROVER)), Scope(table_id=job.table_id), needed)
 
 
 def _quorum(job: Job) -> dict[str, Any]:
@@ -154,7 +167,7 @@ def request_of(job: Job) -> dict[str, Any]:
     return {
         "job": job,
         "preview": preview,
-        "heading": heading_of(job),
+        "heading": title_of(job),
         "figures": figures_of(job, undo),
         "rehearsed": rehearsed_of(job),
         "undo": undo,

@@ -103,12 +103,23 @@ def _next(schedule: Schedule, fault: str) -> str:
     return unknown(fault) if fault else ago(schedule.next_due_at)
 
 
+def after_a_change(schedule: Schedule) -> str:
+    """What is left to do once its definition has been changed."""
+    if schedule.state == State.AWAITING_APPROVAL:
+        return "It runs again once it is approved."
+    return (
+        "It runs by the new definition from now on."
+        if schedule.state == State.ACTIVE
+        else "It doesn’t run now: resume it."
+    )
+
+
 def title_of(schedule: Schedule) -> str:
     """Its command on its table, as its jobs are called."""
     row = ROWS.get(schedule.command)
     if row is None:
         return f"{schedule.command} {schedule.table.name}"
-    return row.wording.title(schedule.table.name, schedule.parameters)
+    return row.wording.title(schedule.table.name, schedule.parameters, {})
 
 
 def run_cell(run: ScheduleRun) -> SafeString:

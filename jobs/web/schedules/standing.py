@@ -7,7 +7,10 @@ from typing import Any
 
 from console.accounts.appointments import Doubt
 from console.accounts.models import Person
+from jobs.domain.policy import Policy
 from jobs.models import Schedule, ScheduleDecision, ScheduleRun
+from jobs.policy.approvers import authors_of
+from jobs.policy.candidates import Candidates
 from jobs.schedules import approvals, queries
 from jobs.web.schedules.lines import run_cell
 
@@ -48,6 +51,7 @@ class Review:
     may_reject: bool
     why: str
     doubt: Doubt | None
+    candidates: Candidates | None = None
 
     @property
     def missing(self) -> range:
@@ -71,7 +75,15 @@ def review_of(person: Person, schedule: Schedule) -> Review:
         may_reject=may and not decided,
         why=_why_not(person, schedule, doubt, decided=decided),
         doubt=doubt,
+        candidates=_candidates(person, schedule, policy) if waits else None,
     )
+
+
+def _candidates(person: Person, schedule: Schedule, policy: Policy) -> Candidates | None:
+    """Who could approve the definition, for those who shaped it; whoever decides reads of their own."""
+    if not queries.is_author(person, schedule):
+        return None
+    return approvals.candidates_of([author.pk for author in authors_of(schedule)], policy, schedule.table)
 
 
 def _why_not(person: Person, schedule: Schedule, doubt: Doubt | None, *, decided: bool) -> str:

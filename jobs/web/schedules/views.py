@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,14 +21,16 @@ from console.audit.actor import Actor
 from console.base import zones
 from console.base.errors import Problem
 from console.base.pagination import pager
-from jobs.domain.policy import TableClass
+from console.base.questions import ask, is_answered
+from jobs.domain.policy import Policy, TableClass
 from jobs.models import Schedule
+from jobs.requests.asking import check_reason
 from jobs.schedules import acts, approvals, definition, queries, times
 from jobs.schedules.queries import schedule_for
 from jobs.targets.access import table_to_change
 from jobs.web.approvals.forms import DecisionForm, require_valid
 from jobs.web.kinds import SCHEDULES
-from jobs.web.schedules import lines, standing
+from jobs.web.schedules import lines, questions, standing
 from jobs.web.schedules.forms import ChoiceForm, ScheduleForm, definition_of, kinds, table_named
 
 # Refusals that a person can mend on the page where they asked.
@@ -92,8 +95,8 @@ def _detail(request: HttpRequest, found: Schedule, problem: Problem | None = Non
 def schedule_new(request: HttpRequest) -> HttpResponse:
     """Which command on which table; then, with both named, the form of its definition. Posted, the schedule."""
     given = entered_or_linked(request)
-    is_answered = request.method == "POST" or "command" in given  # a table's page names the table alone
-    choice = ChoiceForm(given if is_answered else None, initial=given.dict())
+    is_chosen = request.method == "POST" or "command" in given  # a table's page names the table alone
+    choice = ChoiceForm(given if is_chosen else None, initial=given.dict())
     table = table_named(person_of(request), given.get("table", "").strip()) if choice.is_bound else None
     if choice.is_bound and choice.is_valid() and table is None:
         choice.add_error("table", "No single table of that name that you can see. Try its path.")
@@ -117,9 +120,7 @@ def schedule_new(request: HttpRequest) -> HttpResponse:
 def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     """The same form with the schedule's definition; posted, the definition on the table as it is now, without approvals."""
     found = schedule_for(person_of(request), schedule_id)
-    if not queries.may_run(person_of(request), found):
-        text = "You may see this schedule but not change it; that takes an operator of its table."
-        raise Problem(403, "forbidden", text)
+    _require_may_run(request, found)
     form = ScheduleForm(entered(request), found.table, found.command, definition_of(found))
 
     def save() -> Schedule:
@@ -129,6 +130,13 @@ def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     return _form_page(request, form, save, found)
 
 
+def _require_may_run(request: HttpRequest, found: Schedule) -> None:
+    """Raises Problem 403."""
+    if not queries.may_run(person_of(request), found):
+        text = "You may see this schedule but not change it; that takes an operator of its table."
+        raise Problem(403, "forbidden", text)
+
+
 def _form_page(
     request: HttpRequest, form: ScheduleForm, save: Callable[[], Schedule], found: Schedule | None = None
 ) -> HttpResponse:
@@ -136,7 +144,10 @@ def _form_page(
     asks = request.POST.get("do") == "save"
     if asks and form.is_valid():
         try:
-            return redirect("jobs:schedule", save().pk)
+            saved = save()
+            if found is not None:
+                messages.success(request, f"{saved.name} is changed. {lines.after_a_change(saved)}")
+            return redirect("jobs:schedule", saved.pk)
         except Problem as problem:
             if problem.status not in SAID_ON_THE_PAGE:
                 raise
@@ -157,7 +168,10 @@ def _meaning(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -
     said = form.data if form.is_bound else form.initial
     cron, zone = str(said.get("cron") or "").strip(), str(said.get("time_zone") or "").strip()
     upcoming, never = _next_runs(cron, zone) if cron else ([], "")
-    return {"upcoming": upcoming, "never": never, "zone": zone, "needs": _needs(request, form, found)}
+    authors = {person_of(request).pk, *(uuid.UUID(author) for author in (found.edited_by if found else ()))}
+    needs = _needs(request, form, authors)
+    candidates = approvals.candidates_of(authors, needs, form.table)
+    return {"upcoming": upcoming, "never": never, "zone": zone, "needs": needs, "candidates": candidates}
 
 
 def _next_runs(cron: str, zone: str) -> tuple[list[lines.Due], str]:
@@ -168,7 +182,7 @@ def _next_runs(cron: str, zone: str) -> tuple[list[lines.Due], str]:
         return [], str(error)
 
 
-def _needs(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -> Any:
+def _needs(request: HttpRequest, form: ScheduleForm, authors: set[uuid.UUID]) -> Policy:
     """By the class that the command has on the table now; by an ordinary one until the form says enough."""
     table_class = TableClass.ORDINARY
     if form.is_bound and form.is_valid():
@@ -178,7 +192,6 @@ def _needs(request: HttpRequest, form: ScheduleForm, found: Schedule | None) -> 
             if problem.status >= 500:
                 raise
             form.refused(problem)
-    authors = {person_of(request).pk, *(uuid.UUID(author) for author in (found.edited_by if found else ()))}
     return definition.policy_of(form.kind, sorted(authors), form.table, table_class)
 
 
@@ -200,16 +213,35 @@ def schedule_resume(request: HttpRequest, schedule_id: uuid.UUID) -> HttpRespons
 
 
 @requires(Permission.JOB_REQUEST)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def schedule_remove(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
-    """Takes the schedule from the lists."""
-    return _acted(request, schedule_id, acts.remove, to_list=True)
+    """What a removal of the schedule means; answered with a reason, the removal from the lists."""
+    found = schedule_for(person_of(request), schedule_id)
+    _require_may_run(request, found)
+    question = questions.of_removal(found)
+    if not is_answered(request):
+        return ask(request, question)
+    reason = request.POST.get("reason", "")
+    try:
+        check_reason(reason)
+        acts.remove(Actor.of(request), found, reason)
+    except Problem as problem:
+        if problem.status not in SAID_ON_THE_PAGE:
+            raise
+        return ask(request, question, problem)
+    messages.success(request, f"{found.name} is removed. Its runs and the audit stay.")
+    return redirect("jobs:schedules")
 
 
 @requires(Permission.JOB_DECIDE, Permission.JOB_REQUEST)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def schedule_decide(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
-    """Approves or rejects the definition that the page showed."""
+    """Approves the definition that the page showed, or rejects it, after a question."""
+    found = schedule_for(person_of(request), schedule_id)
+    if request.method == "GET":  # the address of the question, asked for again
+        return redirect("jobs:schedule", found.pk)
+    if request.POST.get("act") == "reject" and not is_answered(request):
+        return ask(request, questions.of_rejection(found, person_of(request)))
     return _acted(request, schedule_id, lambda actor, found: _decide(request, actor, found))
 
 
@@ -225,9 +257,7 @@ def _decide(request: HttpRequest, actor: Actor, found: Schedule) -> None:
             raise Problem(400, "invalid", "This action isn’t possible here. Nothing was changed.")
 
 
-def _acted(
-    request: HttpRequest, schedule_id: uuid.UUID, act: Callable[[Actor, Schedule], object], *, to_list: bool = False
-) -> HttpResponse:
+def _acted(request: HttpRequest, schedule_id: uuid.UUID, act: Callable[[Actor, Schedule], object]) -> HttpResponse:
     """Back to the page after the act; the page with the refusal where there is one."""
     found = schedule_for(person_of(request), schedule_id)
     try:
@@ -236,4 +266,4 @@ def _acted(
         if problem.status not in SAID_ON_THE_PAGE or problem.code == "step_up_required":
             raise
         return _detail(request, schedule_for(person_of(request), schedule_id), problem)
-    return redirect("jobs:schedules") if to_list else redirect("jobs:schedule", schedule_id)
+    return redirect("jobs:schedule", schedule_id)

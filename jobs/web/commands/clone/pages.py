@@ -22,10 +22,9 @@ from console.base.errors import Problem
 from jobs.commands.clone.handling import predicted, problem_of, source_for, target_for, written_for
 from jobs.commands.clone.rules import Clone
 from jobs.domain.errors import CommandRefused
-from jobs.domain.policy import Policy
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job
-from jobs.policy.needs import needs_at
+from jobs.policy.needs import Needs, needs_at
 from jobs.requests import asking
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
@@ -106,7 +105,7 @@ def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[st
 
 def _previewed(
     actor: Actor, subject: Subject, form: CloneForm
-) -> tuple[dict[str, Any] | None, Policy | None, Problem | None]:
+) -> tuple[dict[str, Any] | None, Needs | None, Problem | None]:
     """What the clone would hold, and which approvals it needs in its place; or why there is none."""
     if not form.is_bound or not form.is_valid():
         return None, None, None
