@@ -13,6 +13,7 @@ from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.http import Http404
 
+from console.accounts.appointments import Doubts
 from console.accounts.authority import EVERYTHING, Scope
 from console.accounts.models import Notice, Person
 from console.accounts.roles import Permission, TokenScope
@@ -55,18 +56,18 @@ def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:
     """The newest ones, for the home page; no query for a person who is neither admin nor auditor."""
     if not any(person.may(permission) for permission in SHOWN_TO):
         return []
-    notices = open_for(person).only("at", "text", "by__name", "about")[:limit]
-    return [{"notice": notice, "why_not": why_not(person, notice)} for notice in notices]
+    notices, doubts = open_for(person).only("at", "text", "event", "by__name", "about")[:limit], Doubts(person)
+    return [{"notice": notice, "why_not": why_not(person, notice, doubts)} for notice in notices]
 
 
-def why_not(person: Person, notice: Notice) -> str:
-    """Why another person has to acknowledge it; empty if this person can."""
+def why_not(person: Person, notice: Notice, doubts: Doubts) -> str:
+    """Why another person has to acknowledge it; empty if this person can. `doubts` are the person's."""
     if notice.by_id == person.pk:
         return "You did this, so another admin or auditor has to acknowledge it."
     if notice.about_id == person.pk:
         return "This is about you, so another admin or auditor has to acknowledge it."
     if notice.by is not None and not notice.independent:  # type: ignore[attr-defined]  # annotated by open_for
-        return f"The same person appointed {notice.by.name} and you, so another admin or auditor has to acknowledge it."
+        return f"{doubts.in_common(notice.by)} So another admin or auditor has to acknowledge it.".strip()
     return ""
 
 
@@ -85,7 +86,7 @@ def acknowledge(actor: Actor, notice_id: uuid.UUID) -> None:
     ):
         if actor.token is not None and not actor.token.allows(TokenScope.ADMIN):
             raise Problem(403, "forbidden", "This token lacks the scope admin.")
-        why = why_not(person, notice)
+        why = why_not(person, notice, Doubts(person))
         if why:
             raise Problem(403, "not_independent", f"{why} Nothing was changed.")
         record(actor, Action.NOTICE_ACKNOWLEDGE, ObjectKind.AUDIT, notice.event, "", reason=notice.text)

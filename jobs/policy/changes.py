@@ -5,6 +5,8 @@ A command on the machine needs no second admin. `services` checks who may change
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import BooleanField, F, Func, QuerySet, Value
@@ -15,10 +17,12 @@ from console.accounts.authority import Scope
 from console.accounts.models import Person
 from console.accounts.notices import tell
 from console.accounts.roles import Role
-from console.audit.actions import Action, ObjectKind
+from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
+from console.audit.models import Event
 from console.audit.services import record
 from console.base.errors import Problem
+from console.base.machine import machine_command
 from jobs.models import PolicyChange, PolicyRule
 
 Terms = dict[str, Any]
@@ -52,7 +56,7 @@ def ask(actor: Actor, rule: PolicyRule, before: Terms, after: Terms, *, removes:
         actor, Action.POLICY_ASK, ObjectKind.POLICY, rule.pk, rule.name,
         before=before, after={"removed": True} if removes else after,
     )  # fmt: skip
-    text = f"{actor.name} asks to lower the rule “{rule.name}”; it waits for a second admin under Policies."
+    text = f"{actor.name} asked to lower the rule “{rule.name}”."
     tell(actor, event, text, scope=scope_of_rule(rule))
     return _asked(actor, rule, before, after, removes)
 
@@ -81,6 +85,34 @@ def apply(actor: Actor, change: PolicyChange) -> None:
 def drop(rule: PolicyRule) -> int:
     """Ends the change that waits for the rule, which has changed meanwhile or stays as it is."""
     return waiting().filter(rule=rule).update(dropped_at=Now())
+
+
+def outcomes(events: Iterable[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """What has become by now of the requests to lower a rule among these events, in a sentence each. One query if there is none."""
+    asked = list(Event.objects.filter(pk__in=list(events), action=Action.POLICY_ASK))
+    return {event.pk: _outcome(event) for event in asked}
+
+
+def _outcome(event: Event) -> str:
+    """The event and the change that it is about were written in one transaction, the event first."""
+    known = PolicyChange.objects.filter(rule=uuid.UUID(event.object_id), asked_at__gte=event.at).select_related(
+        "confirmed_by"
+    )
+    change = known.order_by("asked_at").first()
+    if change is None:
+        return ""
+    if change.applied_at is not None:
+        who = change.confirmed_by.name if change.confirmed_by else "a command on the machine"
+        return f"It is in force: {who} confirmed it."
+    if change.dropped_at is None:
+        return "It waits for a second admin under Policies."
+    declined = Event.objects.filter(
+        action=Action.POLICY_DECLINE, outcome=Outcome.ALLOWED, object_id=event.object_id, at__gte=change.asked_at
+    )
+    by = declined.filter(at__lte=change.dropped_at).order_by("at").first()
+    if by is None:
+        return "It no longer waits: another change of the rule has overtaken it."
+    return f"It no longer waits: {by.actor_name} {'took it back' if by.actor_id == event.actor_id else 'declined it'}."
 
 
 def require_second(actor: Actor, change: PolicyChange) -> None:
@@ -115,7 +147,8 @@ def doubt_of(person: Person, change: PolicyChange) -> Doubt | None:
 
 
 def command(change: PolicyChange) -> str:
-    return f"manage.py policy confirm {change.rule_id}"
+    """What confirms the change on the machine, without a second admin."""
+    return machine_command(f"policy confirm {change.rule_id}")
 
 
 def scope_of_rule(rule: PolicyRule) -> Scope:

@@ -9,7 +9,7 @@ from console.accounts.models import Notice, Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from jobs.models import PolicyRule
+from jobs.models import PolicyChange, PolicyRule
 from jobs.policy import services as policy_services
 from tests import factories
 from tests.clients import Caller, caller
@@ -104,7 +104,7 @@ def test_rules_that_are_lowered_and_words_on_the_machine_are_shown(olga):
     ben, other = factories.person_with("admin"), factories.person_with("auditor")
     rule = PolicyRule.objects.get(command="delete", enabled=True)
     policy_services.change(Actor.acting_for(olga), rule, enabled=False)
-    assert f"{olga.name} asks to lower the rule" in home(other)
+    assert f"{olga.name} asked to lower the rule" in home(other)
     policy_services.confirm(Actor.acting_for(ben), rule, rule.changes.get().pk)
     assert f"{ben.name}, asked by {olga.name}, lowered the rule" in home(other)
     assert "This is about you" in home(olga)
@@ -113,3 +113,39 @@ def test_rules_that_are_lowered_and_words_on_the_machine_are_shown(olga):
     page = home(other)
     assert "A command on the machine vouched for" in page
     assert "A command on the machine lowered the rule" in page
+
+
+def test_a_request_to_lower_a_rule_tells_what_has_become_of_it(olga):
+    ben, other = factories.person_with("admin"), factories.person_with("auditor")
+    rule = PolicyRule.objects.get(command="delete", enabled=True)
+
+    def ask() -> PolicyChange:
+        policy_services.change(Actor.acting_for(olga), rule, enabled=False)
+        rule.refresh_from_db()
+        return rule.changes.get(applied_at=None, dropped_at=None)
+
+    change = ask()
+    assert "It waits for a second admin under Policies." in home(other)
+    policy_services.decline(Actor.acting_for(olga), rule, change.pk)
+    assert "waits for a second admin" not in home(other)
+    assert f"It no longer waits: {olga.name} took it back." in home(other)
+    policy_services.decline(Actor.acting_for(ben), rule, ask().pk)
+    assert f"It no longer waits: {ben.name} declined it." in home(other)
+    ask()
+    policy_services.change(Actor.acting_for(ben), rule, required_approvals=5)
+    assert "It no longer waits: another change of the rule has overtaken it." in home(other)
+    rule.refresh_from_db()
+    policy_services.confirm(Actor.acting_for(ben), rule, ask().pk)
+    assert f"It is in force: {ben.name} confirmed it." in home(other)
+
+
+def test_why_another_one_has_to_acknowledge_it_names_the_appointments_that_are_on_record(olga):
+    anna = factories.PersonFactory(name="anna", created_by=olga)
+    factories.GrantFactory(person=anna, role="auditor")
+    give(olga, Role.APPROVER)
+    assert f"{olga.name} added anna. So another admin or auditor has to acknowledge it." in home(anna)
+    assert "The same person appointed" not in home(anna)
+    ben = factories.PersonFactory(name="ben", created_by=olga)
+    factories.GrantFactory(person=ben, role="admin")
+    give(ben, Role.APPROVER)
+    assert f"{olga.name} added ben, and {olga.name} added anna. So another admin or auditor" in home(anna)

@@ -20,6 +20,7 @@ from tests.journeys import (
     samples_lists,
     samples_metastore,
     samples_properties,
+    samples_questions,
     samples_review,
     samples_schedules,
     samples_schema,
@@ -435,7 +436,7 @@ UNDECIDED = RUNNING | {"state": "awaiting_approval", "table_state_text": "Nothin
 HOME = {
     "waiting": [],
     "running": [RUNNING, UNKNOWN],
-    "running_count": 2,
+    "heading": "One job ended without a known outcome",
     "undecided": [UNDECIDED],
     "recent": [SUCCEEDED, FAILED, QUEUED],
     "catalog": CATALOG,
@@ -444,6 +445,7 @@ HOME = {
     "spark_state": "ready",
 }
 FIRST_HOME = {
+    "heading": "No tables yet",
     "waiting": [],
     "running": [],
     "recent": [],
@@ -556,6 +558,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home-disk": ("home/home.html", HOME | {"banners": DISK_FULL}),
     **samples_accounts.PAGES,
     **samples_audit.PAGES,
+    **samples_questions.PAGES,
     **samples_delete.PAGES,
     **samples_lists.PAGES,
     **samples_metastore.PAGES,

@@ -139,7 +139,7 @@ STORIES = {
     "approver-asked": Story([ASKED_AN_APPROVER], None, may_add_people=False),
 }  # fmt: skip
 MOVED = {
-    "waiting": samples_review.CARDS, "waiting_count": len(samples_review.CARDS), "lake": LAKE, "largest": LARGEST,
+    "waiting": samples_review.CARDS, "heading": "Three decisions wait for you", "lake": LAKE, "largest": LARGEST,
     "failed_streams": 1, "unexplained_count": 3,
 }  # fmt: skip
 

@@ -23,10 +23,11 @@ from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.pages.home import frame, lake, story
+from console.pages.home import frame, heading, lake, story
 from console.pages.home.colleagues import ASKER
 from console.pages.home.forms import ColleaguesForm
 from console.pages.people.people_views import link_with
+from jobs.policy import changes
 from jobs.schedules import queries as schedule_queries
 from jobs.streams import queries as stream_queries
 from jobs.web.approvals import queries as approval_queries
@@ -51,13 +52,20 @@ def _home_page(request: HttpRequest, told: story.Story | None, status: int = 200
         "story": told,
         "recent": queries.ended_lately(person),
         "commits": queries.destructive_lately(person),
-        "notices": notices.rows_for(person),
+        "notices": _notices(person),
         "unexplained": unexplained,
         "lake": lake.lake_of(person, seen),
         "largest": lake.largest_of(person),
         "only_person": SimpleLazyObject(lambda: not Person.objects.exclude(pk=person.pk).exists()),
     }
     return render(request, "home/home.html", context, status=status)
+
+
+def _notices(person: Person) -> list[dict[str, Any]]:
+    """The notices, each with what has become since of a request that it tells of."""
+    rows = notices.rows_for(person)
+    since = changes.outcomes(row["notice"].event for row in rows) if rows else {}
+    return [row | {"since": since.get(row["notice"].event, "")} for row in rows]
 
 
 @requires(Open.SIGNED_IN)
@@ -83,7 +91,7 @@ def _now(request: HttpRequest, seen: int, unexplained: int | None = None) -> dic
         "waiting": waiting,
         "waiting_count": approval_queries.count_waiting(person, len(waiting)),  # of the navigation too
         "running": running,
-        "running_count": queries.count_running(person, len(running)),
+        "running_by_state": queries.count_running(person, running),
         "undecided": queries.awaiting_others(person, approval_queries.waiting_for(person)),
         "streams": streams,
         "failed_streams": stream_queries.count_failed(person, streams),
@@ -93,7 +101,23 @@ def _now(request: HttpRequest, seen: int, unexplained: int | None = None) -> dic
         "catalog": facets.totals_for(person, seen),
         "spark_state": frame.spark_state(request),
     }
-    return {**shown, "seen": _seen(shown)}
+    return {**shown, "heading": _heading(person, shown), "seen": _seen(shown)}
+
+
+def _heading(person: Person, shown: dict[str, Any]) -> str:
+    catalog = shown["catalog"]
+    counts = heading.Counts(
+        failed_streams=shown["failed_streams"],
+        stopped_schedules=shown["stopped_schedules"],
+        unexplained=shown["unexplained_count"],
+        waiting=shown["waiting_count"],
+        stale=catalog.stale,
+        warnings=catalog.warnings,
+        tables=catalog.tables,
+        has_role=not person.has_no_role,
+        jobs=shown["running_by_state"],
+    )
+    return heading.heading_of(counts)
 
 
 def _seen(shown: dict[str, Any]) -> str:

@@ -1,0 +1,58 @@
+"""The heading of home says the worst that is open, else the next thing, else what runs."""
+
+import pytest
+
+from console.pages.home.heading import Counts, heading_of
+from tests import factories
+from tests.clients import browser
+
+EVERYTHING = Counts(
+    failed_streams=1, stopped_schedules=2, unexplained=3, waiting=4, stale=5, warnings=6, tables=7,
+    jobs={"reconciling": 1, "running": 1, "queued": 2},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counts", "heading"),
+    [
+        (EVERYTHING, "One job ended without a known outcome"),
+        (Counts(failed_streams=1, waiting=2, jobs={"running": 1}, tables=9), "One stream failed"),
+        (Counts(stopped_schedules=2, waiting=1), "Two schedules stopped"),
+        (Counts(has_role=False), "You have no role yet"),
+        (Counts(unexplained=12, waiting=1), "12 commits to acknowledge"),
+        (Counts(waiting=1, jobs={"running": 3}), "One decision waits for you"),
+        (Counts(waiting=2), "Two decisions wait for you"),
+        (Counts(stale=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
+        (Counts(stale=1, warnings=3, tables=2), "One table is not in sync"),
+        (Counts(jobs={"queued": 2}, tables=1), "Two jobs are queued"),
+        (Counts(jobs={"previewing": 1}, tables=1), "One job is queued"),
+        (Counts(jobs={"running": 1, "queued": 2}, tables=1), "One job is running, two are queued"),
+        (Counts(jobs={"running": 1, "cancelling": 1, "queued": 1}), "Two jobs are running, one is queued"),
+        (Counts(warnings=3, tables=4), "Three tables have warnings"),
+        (Counts(tables=4), "Nothing needs you"),
+        (Counts(), "No tables yet"),
+    ],
+)
+def test_what_leads(counts, heading):
+    assert heading_of(counts) == heading
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("states", "heading"),
+    [(("queued", "queued"), "Two jobs are queued"), (("running", "queued"), "One job is running, one is queued")],
+)
+def test_a_queued_job_does_not_run(states, heading, redis_server):
+    table = factories.TableFactory(name="orders", version=3)
+    for number, state in enumerate(states):
+        factories.job(state, table=table, parameters={"n": number})
+    page = browser(factories.person_with("viewer")).get("/").content.decode()
+    assert f"<h1>{heading}</h1>" in page
+
+
+@pytest.mark.django_db
+def test_a_failed_stream_comes_before_all_that_goes_well(redis_server):
+    table = factories.TableFactory(name="orders", version=3)
+    factories.job("running", table=table)
+    factories.stream(table, state="failed", error={"code": "engine_failed"})
+    assert "<h1>One stream failed</h1>" in browser(factories.person_with("viewer")).get("/").content.decode()
