@@ -44,7 +44,7 @@ from jobs.commands.reorg.rules import Reorg
 from jobs.commands.restore import comparison as restore_comparison
 from jobs.commands.restore import rules as restore_rules
 from jobs.commands.restore import wording as restore_wording
-from jobs.commands.restore.handling import RestoreHandling
+from jobs.commands.restore.handling import RestoreHandling, preview_by_log
 from jobs.commands.restore.rules import Restore
 from jobs.commands.set_properties import comparison as set_properties_comparison
 from jobs.commands.set_properties import rules as set_properties_rules
@@ -60,7 +60,7 @@ from jobs.commands.vacuum import rules as vacuum_rules
 from jobs.commands.vacuum import wording as vacuum_wording
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
-from jobs.domain.commands import Command
+from jobs.domain.commands import Command, command_to_json
 from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
 from jobs.domain.feature_support import Cells
 from jobs.domain.results import Result, affected_rows
@@ -237,9 +237,22 @@ def back_to(job: Job, version: int, accepted: Sequence[int]) -> Command:
     return Restore(str(job.table_id), version, undoes=str(job.pk), accepted_commits=accepted)
 
 
+def undoing(job: Job, version: int) -> Job:
+    """The request that would undo a job's commit, not stored: back to `version`, with its preview by the log. Raises CommandRefused."""
+    command = back_to(job, version, ())
+    preview = preview_by_log(job.table_id, version)
+    return Job(command=command.kind, table=job.table, parameters=command_to_json(command), preview=preview)
+
+
 def always_reviewed() -> frozenset[str]:
     """The commands that have a review even if the policy requires no approval."""
     return frozenset(kind for kind, row in ROWS.items() if row.is_always_reviewed)
+
+
+def has_outcome(kind: str) -> bool:
+    """Whether the page of an ended job shows its result beside its prediction: where there is a review, or a comparison."""
+    row = ROWS.get(kind)
+    return row is not None and (row.is_always_reviewed or row.compare is not no_lines)
 
 
 def tree_takers() -> list[str]:
@@ -268,17 +281,22 @@ def kinds_of(queue: str) -> list[str]:
 
 
 def title_of(job: Job) -> str:
-    """A job's title, the same on every page."""
+    """A job's title, the same on every page: with its number of rows, once that is counted.
+
+    Lists read what it takes of the preview as `title_preview`.
+    """
     row = ROWS.get(job.command)
     if row is None:
         return f"{job.command.capitalize()} {job.table.name}"
-    return row.wording.title(job.table.name, job.parameters or {})
+    shown = getattr(job, "title_preview", None)
+    preview = job.preview or {} if shown is None else shown
+    known = {name: preview[name] for name in row.wording.TITLED_BY if preview.get(name) is not None}
+    return row.wording.title(job.table.name, job.parameters or {}, known)
 
 
-def heading_of(job: Job) -> str:
-    """The title with its number of rows, once Spark has counted them."""
-    row = ROWS.get(job.command)
-    return row.wording.heading(job.table.name, job.parameters or {}, job.preview or {}) if row else title_of(job)
+def title_fields() -> frozenset[str]:
+    """The fields of previews that titles need: a preview also lists files, and lists of jobs don't read those."""
+    return frozenset(name for row in ROWS.values() for name in row.wording.TITLED_BY)
 
 
 def figures_of(job: Job, preview: Mapping[str, Any] | None = None) -> Sequence[Figure]:

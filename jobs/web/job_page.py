@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from jobs.commands.registry import always_reviewed
+from jobs.commands.registry import has_outcome
 from jobs.targets.access import job_for
 from jobs.web.approvals import review_queries, views
 from jobs.web.approvals.figures import rehearsed_of
@@ -46,6 +46,6 @@ def job_live(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     person = person_of(request)
     job = job_for(person, job_id)
-    outcome = outcome_of(person, job) if job.command in always_reviewed() else None
+    outcome = outcome_of(person, job) if has_outcome(job.command) else None
     rehearsed = None if outcome else rehearsed_of(job)
     return {"job": queries.details(person, job), "outcome": outcome, "parts": parts_of(job), "rehearsed": rehearsed}

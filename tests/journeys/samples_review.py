@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from console.accounts.models import Person
-from jobs.commands.registry import compared, facts_of, heading_of
+from jobs.commands.registry import compared, facts_of, title_of
 from jobs.domain import comparison
 from jobs.domain.results import Result
 from jobs.models import Decision, Job
@@ -136,7 +136,7 @@ def asked(of: Job, undo: Undo | None = UNDO) -> dict[str, Any]:
     return {
         "job": of,
         "preview": of.preview or {},
-        "heading": heading_of(of),
+        "heading": title_of(of),
         "figures": figures_of(of, undo),
         "rehearsed": rehearsed_of(of),
         "undo": undo,
@@ -215,7 +215,7 @@ NO_TREE = {"predicate": None, "tree": None}
 
 def card(of: Job, weight: dict[str, Any], **more: Any) -> dict[str, Any]:
     usual = {
-        "id": of.pk, "job": of, "title": heading_of(of), "state": of.state, "reason": of.reason, "requested_by": "ana",
+        "id": of.pk, "job": of, "title": title_of(of), "state": of.state, "reason": of.reason, "requested_by": "ana",
         "requested_at": of.requested_at, "expires_at": of.expires_at, "finished_at": None, "approvals": 1, "required": 2,
         "weight": weight, "is_strict": (of.preview or {}).get("class") == "whole_table",
         "table_state_text": "Nothing was committed.",
@@ -258,7 +258,7 @@ METRICS = {
 def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> tuple[str, dict[str, Any]]:
     lines = compared(of, result) if result else []
     details = {
-        "id": of.pk, "short_id": str(of.pk)[:8], "command": of.command, "state": of.state, "title": heading_of(of),
+        "id": of.pk, "short_id": str(of.pk)[:8], "command": of.command, "state": of.state, "title": title_of(of),
         "state_text": "DELETE finished.", "table_state_text": "Committed as version 1,483.",
         "table": {"id": TABLE.pk, "name": TABLE.name, "url": "/tables/"}, "reason": of.reason, "digest": DIGEST,
         "requested_by": "ana", "requested_at": of.requested_at, "finished_at": before(minutes=3), "base_version": 1_478,
@@ -269,6 +269,7 @@ def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> t
         "approvers": ["marc", "ines"],
         "figures": figures_of(of, None),
         "counted": outcome_of(of, result) if result else [],
+        "is_reviewed": True,
         "lines": [review_outcome.shown(line) for line in lines if line.why != comparison.OUT_OF_LOG],
         "kept_out": [line.label.lower() for line in lines if line.why == comparison.OUT_OF_LOG],
         "differing": len(comparison.differ(lines)),
@@ -295,7 +296,7 @@ def undoing(later: list[int], form: UndoForm, undo: Undo = UNDO, **more: Any) ->
         "job": of,
         "form": form,
         "asked": asked(of, undo),
-        "heading": heading_of(of),
+        "heading": title_of(of),
         "later": rows,
         "later_count": len(later),
     }

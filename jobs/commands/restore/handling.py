@@ -67,6 +67,12 @@ class RestoreHandling(Handling[Restore]):
             return Drift(Verdict.MOVED, None, str(refused))
 
 
+def preview_by_log(table_id: uuid.UUID, version: int) -> dict[str, Any]:
+    """What a restore of the table to the version would do, by its log as it is now. Raises CommandRefused."""
+    subject = subject_to_change(table_id)
+    return seen_by_streams(from_log(subject, version), subject, version)
+
+
 def seen_by_streams(log: Mapping[str, Any], subject: Subject, version: int) -> dict[str, Any]:
     """A preview with what the restore does to the streams that read the table and write it."""
     change = _change(log)

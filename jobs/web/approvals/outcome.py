@@ -17,7 +17,7 @@ from jobs.models import Job
 from jobs.targets.lineage import undoing
 from jobs.web.approvals import figures
 from jobs.web.approvals.figures import figures_of
-from jobs.web.approvals.review_queries import decisions_of, request_of
+from jobs.web.approvals.review_queries import decisions_of, is_reviewed, request_of
 from jobs.web.parts import parts_of
 
 
@@ -58,6 +58,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),
         "again_url": _again_url(person, job),
+        "is_reviewed": is_reviewed(job),
     }
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from console.accounts.models import Person
 from jobs.approvals.decisions import later_commits
-from jobs.commands.registry import heading_of, not_undone
+from jobs.commands.registry import back_to, not_undone, title_of, undoing
+from jobs.domain.errors import CommandRefused
 from jobs.models import Job
-from jobs.targets.lineage import undoing
+from jobs.policy.needs import needs_of
+from jobs.targets import lineage
+from jobs.targets.undo_window import version_before
+from jobs.web.approvals.figures import figures_at
 from jobs.web.approvals.review_queries import request_of
 from tables.models import Commit
 
@@ -27,14 +32,32 @@ def choices(later: list[int]) -> dict[str, str]:
     return {f"{later[0]}-{later[-1]}": f"all {len(later):,} of them, versions {later[0]:,} to {later[-1]:,}"}
 
 
-def page_of(job: Job, later: list[int]) -> dict[str, Any]:
-    """The undo of a job: the request, how long it is possible, and the later commits in the catalog, newest first."""
+def _meaning(person: Person, job: Job) -> dict[str, Any]:
+    """What going back to the version before the job's commit would do, by the log alone, and the approvals that it would need.
+
+    `unmeasured` says why the log can't tell; empty for a job that can't be undone.
+    """
+    before = version_before(job)
+    if job.version is None or before is None or not_undone(job):
+        return {}
+    kind = back_to(job, before, ()).kind
+    try:
+        request = undoing(job, before)
+    except CommandRefused as refused:
+        return {"unmeasured": str(refused), "needs": needs_of(person, kind, job.table, {})}
+    preview = request.preview or {}
+    return {"figures": figures_at(request, preview), "needs": needs_of(person, kind, job.table, preview)}
+
+
+def page_of(person: Person, job: Job, later: list[int]) -> dict[str, Any]:
+    """The undo of a job: the request, what going back means, and the later commits in the catalog, newest first."""
     known = Commit.objects.filter(table=job.table, incarnation=job.table.incarnation, version__in=later[-NAMED:])
     commits = {commit.version: commit for commit in known}
     return {
+        **_meaning(person, job),
         "asked": request_of(job),
-        "undone": undoing(job),
-        "heading": heading_of(job),
+        "undone": lineage.undoing(job),
+        "heading": title_of(job),
         "later": [{"version": version, "commit": commits.get(version)} for version in reversed(later[-NAMED:])],
         "later_count": len(later),
         "together": len(later) > NAMED,

@@ -16,11 +16,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from console.accounts.drafts import entered
 from console.accounts.lists import listing_of
+from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.accounts.step_up import Purpose, confirm_url, is_recent, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
+from console.base.questions import Question, ask, is_answered
 from jobs.approvals import decisions
 from jobs.commands.registry import sample_of
 from jobs.domain.states import IN_REVIEW
@@ -34,6 +36,7 @@ from jobs.web.approvals import queries as approval_queries
 from jobs.web.approvals import review_queries
 from jobs.web.approvals import undo as undo_queries
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm, require_valid
+from jobs.web.jobs import questions
 from jobs.web.kinds import APPROVALS
 from jobs.web.parts import parts_of
 from jobs.web.prefilled import reason_in
@@ -110,7 +113,7 @@ def undo(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
             if refused.status >= 500:
                 raise
             problem = refused
-    context = {"job": job, "form": form, "problem": problem, **undo_queries.page_of(job, later)}
+    context = {"job": job, "form": form, "problem": problem, **undo_queries.page_of(person_of(request), job, later)}
     return render(request, "jobs/approvals/undo.html", context, status=problem.status if problem else 200)
 
 
@@ -160,7 +163,10 @@ def _forms(request: HttpRequest, job: Job) -> dict[str, forms.Form]:
 
 
 def _act(request: HttpRequest, job: Job) -> HttpResponse:
-    act = ACTS.get(request.POST.get("act", ""))
+    asked = request.POST.get("act", "")
+    act, question = ACTS.get(asked), QUESTIONS.get(asked)
+    if question is not None and not is_answered(request):
+        return ask(request, question(job, person_of(request)))
     try:
         if act is None:
             raise Problem(400, "invalid", "This action isn’t possible here. Nothing was changed.")
@@ -203,4 +209,8 @@ ACTS: dict[str, Callable[[HttpRequest, Job], None]] = {
     "comment": _comment,
     "edit": _edit,
     "withdraw": _withdraw,
+}
+QUESTIONS: dict[str, Callable[[Job, Person], Question]] = {
+    "reject": questions.of_rejection,
+    "withdraw": lambda job, _: questions.of_withdrawal(job),
 }

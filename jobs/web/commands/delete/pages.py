@@ -38,6 +38,8 @@ from tables.catalog import listing
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.models import Table
 
+NOTHING = "No row matches this condition, so there is nothing to request."
+
 
 @requires(Permission.JOB_REQUEST)
 @require_http_methods(["GET", "POST"])
@@ -116,10 +118,20 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         "branch_title": branch_title(preview) if preview else "",
         "preview_problem": problem,
         "needs": needs_of(person_of(request), Delete.kind, subject.table, preview) if preview else None,
+        "why_not": _why_not(asked, condition, preview, problem),
         "retention": deleted_file_retention(subject.configuration),
         "undo": undo_to(subject.table, subject.version),
         **_fresh(asked, condition),
     }
+
+
+def _why_not(asked: Asked, condition: Condition, preview: dict[str, Any] | None, problem: Problem | None) -> str:
+    """Why this can't be requested as it is filled in; empty if it can. Who may not read rows has no preview, and may request."""
+    if not asked.whole and condition.node is None:
+        return condition.unfilled or (condition.refused.detail if condition.refused else NOT_BEGUN)
+    if problem is not None and problem.status != 403:
+        return problem.detail
+    return NOTHING if preview is not None and preview["branch"] == "nothing" else ""
 
 
 def _fresh(asked: Asked, condition: Condition) -> dict[str, bool]:
@@ -167,6 +179,7 @@ def _read_context(read: Read, table: Table) -> dict[str, Any]:
         "poll_url": reverse("jobs:delete_counted", args=[read.pk]) if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "needs": needs_of(read.person, Delete.kind, table, counted or log),
+        "why_not": NOTHING if (counted or log)["branch"] == "nothing" else "",
     }
 
 
@@ -189,11 +202,12 @@ def _requested(request: HttpRequest, subject: Subject, asked: Asked, context: di
 def _faults(asked: Asked, context: dict[str, Any]) -> dict[str, str]:
     """What is missing, by field."""
     faults = {}
-    condition: Condition = context["condition"]
     if asked.whole and asked.name != context["table_name"]:
         faults["name"] = f"This deletes every row: type {context['table_name']} to confirm it."
-    if not asked.whole and condition.node is None:
-        faults["condition"] = condition.unfilled or (condition.refused.detail if condition.refused else NOT_BEGUN)
+    if (
+        context["why_not"] and context["preview_problem"] is None
+    ):  # what the table refuses is said in the engine's words
+        faults["condition"] = context["why_not"]
     if not asked.reason.strip():
         faults["reason"] = "Enter a reason: approvers read it."
     return faults

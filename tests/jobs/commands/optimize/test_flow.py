@@ -1,5 +1,6 @@
 """An optimize from its request to its result: what makes it stale and what doesn't."""
 
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tests import factories
+from tests.clients import browser
 from tests.factories import lakes
 from tests.jobs import small_delta
 from tests.jobs.small_delta import SmallEngine
@@ -87,3 +89,29 @@ def test_another_schema_does(olga, sales):
     small_delta.reshape(Path(sales.path), {"type": "struct", "fields": [*small_delta.FIELDS, wider]})
     assert worked(claim_run).state == State.STALE
     assert small_delta.head(Path(sales.path)) == 2
+
+
+def test_its_page_has_what_was_predicted_beside_what_was_done(olga, sales):
+    done = asked(olga, sales)
+    worked(claim_run)
+    page = browser(olga).get(f"/jobs/{done.pk}/").content.decode()
+    assert "Result beside the prediction" in page
+    for label in ("Files removed", "Files added", "Bytes removed", "Bytes added", "Measured before the run"):
+        assert label in page
+    assert "View the review" not in page  # it had none
+
+
+def test_a_page_says_nothing_of_ones_own_approval_where_none_is_needed(olga, sales):
+    page = browser(olga).get(f"/tables/{sales.pk}/optimize/").content.decode()
+    assert "Needs no approval" in page
+    assert "approve your own" not in page
+    factories.PolicyRuleFactory(name="optimizing", command="optimize")
+    assert "approve your own" in browser(olga).get(f"/tables/{sales.pk}/optimize/").content.decode()
+
+
+def test_what_would_join_nothing_cannot_be_requested(olga, sales):
+    for query, disabled in (("", False), ("?predicate=p+%3D+%27DE%27", True), ("?predicate=nonsense+%3D+1", True)):
+        page = browser(olga).get(f"/tables/{sales.pk}/optimize/{query}").content.decode()
+        button = re.search(r'<button[^>]*id="request"[^>]*>', page)
+        assert button is not None
+        assert ("disabled" in button[0]) == disabled, query

@@ -15,6 +15,7 @@ from console.accounts import services
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.audit.models import Event
+from jobs.domain.errors import CommandRefused, Refusal
 from jobs.models import Decision, Job, Read
 from jobs.web.jobs import queries
 from jobs.worker.claims import claim_preview, claim_run
@@ -22,7 +23,7 @@ from jobs.worker.execution import Execution, work
 from tables.models import Commit
 from tables.sync import table as syncing
 from tests import factories
-from tests.clients import Caller, browser, confirmed_browser
+from tests.clients import SURE, Caller, browser, confirmed_browser
 from tests.factories import lakes
 from tests.jobs import small_delta
 from tests.jobs.asking import request_delete, request_restore
@@ -87,7 +88,7 @@ def page(who, job, confirmed=True) -> Any:
 
 def act(who, job, name, confirmed=True, **values) -> Any:
     client = (confirmed_browser if confirmed else browser)(who)
-    return client.post(f"/jobs/{job.pk}/review/", {"act": name, "digest": job.digest or ""} | values)
+    return client.post(f"/jobs/{job.pk}/review/", {"act": name, "digest": job.digest or ""} | SURE | values)
 
 
 # --- what it shows ----------------------------------------------------------------------------------------------------
@@ -377,7 +378,7 @@ def test_approvals_hold_what_waits_for_me_and_why_the_others_dont(olga, anna, sa
     text = text_of(confirmed_browser(anna).get("/approvals/"))
     assert "One request waits for you" in text
     assert (
-        text.index("Delete 2 rows from sales") < text.index("You can’t decide these") < text.index("Delete 1 row from")
+        text.index("Delete 2 rows from sales") < text.index("You can’t approve these") < text.index("Delete 1 row from")
     )
     assert "You requested this" in text
     act(anna, theirs, "approve")
@@ -403,10 +404,10 @@ def test_home_counts_more_than_it_lists(olga, anna, sales, monkeypatch):
     home = browser(anna).get("/")
     assert "Two decisions wait for you" in text_of(home)
     assert 'aria-label="2 waiting for you"' in home.content.decode()
-    assert "Delete rows from sales" in text_of(home).partition("Waiting for others")[2]
+    assert "Delete 1 row from sales" in text_of(home).partition("Waiting for others")[2]
     for job in theirs:
         act(anna, job, "approve")
-    assert "Two jobs are running" in text_of(browser(olga).get("/home/now/"))
+    assert "Two jobs are queued" in text_of(browser(olga).get("/home/now/"))
 
 
 def test_an_approver_of_another_root_is_asked_for_nothing(olga, sales):
@@ -424,7 +425,7 @@ def test_the_page_of_approvals_asks_the_database_as_often_for_many_as_for_few(ol
         with CaptureQueriesContext(connection) as seen:
             client.get("/approvals/")
         counts.append(len(seen))
-    assert counts[0] == counts[1] <= 16
+    assert counts[0] == counts[1] <= 17
 
 
 # --- after the run, and back again --------------------------------------------------------------------------------------
@@ -651,3 +652,54 @@ def test_an_approval_says_who_appointed_its_giver_and_why_it_counts_no_more(olga
     assert "0 of 2 approvals" in text
     Person.objects.filter(pk=anna.pk).update(is_active=False)
     assert "account is closed" in text_of(page(ben, job))
+
+
+# --- what an undo means -----------------------------------------------------------------------------------------------
+
+
+def test_the_form_of_an_undo_tells_rows_files_and_approvals(olga, anna, sales):
+    job = done(olga, anna, sales)
+    text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    for label in ("Rows to restore", "Rows to remove", "Commits to undo", "Files to restore", "Files to remove"):
+        assert label in text
+    assert "Needs 1 approval" in text
+    assert f"It can be approved by {anna.name}." in text
+
+
+def test_later_commits_count_in_what_it_tells(olga, anna, sales, tmp_path):
+    job = done(olga, anna, sales)
+    small_delta.append(tmp_path / "sales", [{"id": 50, "p": "DE"}])
+    text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    assert re.search(r"Commits to undo 2\b", text)
+
+
+def test_a_log_that_cannot_tell_is_said_and_the_undo_can_still_be_asked_for(olga, anna, sales, monkeypatch):
+    job = done(olga, anna, sales)
+
+    def refused(*_):
+        raise CommandRefused(Refusal("version_gone", "The log no longer reaches version 0"))
+
+    monkeypatch.setattr("jobs.web.approvals.undo.undoing", refused)
+    text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
+    assert "The log can’t tell what this would do." in text
+    assert "Request undo" in text
+
+
+# --- a decision that ends a request -----------------------------------------------------------------------------------
+
+
+def test_a_rejection_is_signed_and_asked_once_more_with_its_comment(olga, anna, sales):
+    job = asked(olga, sales)
+    shown = page(anna, job).content.decode()
+    assert f'data-reject-as="Reject as {anna.name}"' in shown
+    assert f'signed as <span class="lv-who">{anna.name}</span>' in shown
+    question = act(anna, job, "reject", comment="not these <b>", sure="")
+    text = text_of(question)
+    assert f"Signed as {anna.name}" in text
+    assert "Nothing" not in text.partition("What happens")[0]
+    assert f"Reject as {anna.name}</button>" in question.content.decode()
+    assert "btn btn-danger" in question.content.decode()
+    assert "not these &lt;b&gt;</textarea>" in question.content.decode()
+    assert not job.decisions.exists()
+    assert act(anna, job, "reject", comment="not these").status_code == 302
+    assert job.decisions.get().comment == "not these"

@@ -111,7 +111,7 @@ def test_wider_types_are_those_after_the_changes_so_far(client, mapped):
 
 def test_the_wider_types_follow_the_typing_and_say_which_property_is_missing(client, sales):
     answer = client.post(url(sales), {"kind": "widen", "path": "id"})
-    assert 'hx-select-oob="#definition-needs,#widening"' in shown(answer)
+    assert 'hx-select-oob="#definition-needs,#request-part,#widening"' in shown(answer)
     assert 'id="widening"' in shown(answer)
     assert 'list="wider"' in shown(answer)
     assert "The table needs delta.enableTypeWidening first." in shown(answer)

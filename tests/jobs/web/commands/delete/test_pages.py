@@ -498,3 +498,37 @@ def test_a_sync_that_finds_nothing_new_writes_one_small_row(table):
     (locked,) = [sql for sql in statements if "for update" in sql]
     assert locked.startswith("select 1 from tables_synctimes ")  # the row that is written, and not the table's
     assert not [sql for sql in statements if sql.startswith("insert")]
+
+
+# --- what can't be requested ------------------------------------------------------------------------------------------
+
+
+def request_button(page):
+    button = re.search(r'<button[^>]*id="request"[^>]*>', page)
+    assert button is not None
+    why = re.search(r'id="request-why">(.*?)</p>', page)
+    return "disabled" in button[0], why[1] if why else ""
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ({}, "Enter a condition, or choose every row."),
+        ({"text": "n >"}, "Levee can’t accept this predicate"),
+        ({"text": "nonsense = 1"}, "Levee can’t accept this predicate"),
+        ({"text": "n > 1000000"}, "No row matches this condition, so there is nothing to request."),
+        ({"text": "n > 15"}, ""),
+        ({"whole": "on"}, ""),
+    ],
+)
+def test_the_button_is_there_for_what_can_be_requested_alone(client, table, form, why):
+    for page in (ask(client, table, **form), part(client, table, **form)):
+        disabled, said = request_button(page)
+        assert disabled == bool(why)
+        assert why in said
+
+
+def test_what_hits_nothing_is_not_requested_by_a_script_that_presses_it_all_the_same(client, table):
+    page = ask(client, table, 400, text="n > 1000000", reason="old", do="request")
+    assert "No row matches this condition" in page
+    assert not Job.objects.exists()

@@ -84,7 +84,7 @@ def test_after_the_first_step_pages_say_when_the_second_can_be_taken(client, sal
     assert f'href="{again}">Ask for the second step' in shown(client.get(f"/jobs/{job.pk}/"))
     text = shown(client.get(again))
     assert "The first step is done. Earliest time for the second:" in text
-    assert ">in 20 h</time>" in text
+    assert ">in 21 h</time>" in text
     assert "It is too early for the second step" in text
 
 
