@@ -21,7 +21,7 @@ from jobs.models import Read, Worker
 from jobs.reads import queue
 from jobs.reads.delta_table import ask_deltatable
 from jobs.web.jobs.forms import TravelForm
-from jobs.web.reads import delta_table_text, newest_version
+from jobs.web.reads import delta_table_text, readable_versions
 from jobs.web.reads.row_views import gone, refusal
 from tables.catalog import listing
 from tables.models import Table
@@ -100,7 +100,7 @@ def _context(read: Read, shown_as: str = "") -> dict[str, Any]:
         "properties": delta_table_text.properties(answer) if answer else [],
         "capabilities": delta_table_text.capabilities(answer) if answer else [],
         "expected": len(delta_table_text.CAPABILITIES),
-        "error": newest_version.beside(queue.as_error(read), read.table_id, "jobs:capabilities"),
+        "error": readable_versions.beside(queue.as_error(read), read, read.table_id, "jobs:capabilities"),
         "poll_url": poll_url if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
     }

@@ -20,7 +20,7 @@ from jobs.models import Read, Worker
 from jobs.reads import queue
 from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, table_with_rows
 from jobs.targets.predicates import PredicateRefused
-from jobs.web.reads import newest_version, row_cells
+from jobs.web.reads import readable_versions, row_cells
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
 from tables.history.reachability import Reach
@@ -94,11 +94,13 @@ def asked_now(table_id: uuid.UUID | None, ask: Callable[[], Read]) -> dict[str, 
     except Problem as problem:
         if problem.status >= 500 or isinstance(problem, PredicateRefused):
             raise
-        return {"error": newest_version.beside(refusal(problem), table_id, "jobs:rows")}
+        return {"error": readable_versions.beside(refusal(problem), None, table_id, "jobs:rows")}
 
 
 def _asked_of(form: RowsForm, table: Table, ask: Callable[[], Read]) -> dict[str, Any]:
     """As `asked_now`; shows a refused predicate at its field."""
+    if form.is_valid():
+        readable_versions.check(form, table)
     if not form.is_valid():
         return {}
     try:
@@ -128,7 +130,7 @@ def _context(read: Read) -> dict[str, Any]:
         "headings": row_cells.headings(shown) if shown else [],
         "lines": row_cells.lines(shown) if shown else [],
         "hidden": len(result["columns"]) - len(shown["columns"]) if result and shown else 0,
-        "error": newest_version.beside(queue.as_error(read), read.table_id, "jobs:rows"),
+        "error": readable_versions.beside(queue.as_error(read), read, read.table_id, "jobs:rows"),
         "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
     }

@@ -491,3 +491,76 @@ def test_a_long_value_unfolds_and_a_long_type_is_short():
     assert long.short == long.text[:80] + "…"
     assert (number.text, number.short, number.is_number, second.is_number) == ("1.10", None, True, True)
     assert (len(first.type), first.is_number) == (61, False)
+
+
+# --- versions that can't be read --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cleaned(table):
+    """The table with its log from version 4 on: older versions can't be read any more."""
+    type(table).objects.filter(pk=table.pk).update(first_version=4, first_readable=4, rebuildable=[[4, 7]])
+    for version in range(8):
+        factories_commit(table, version)
+    table.refresh_from_db()
+    return table
+
+
+def factories_commit(table, version):
+    Commit.objects.update_or_create(
+        table=table, incarnation=table.incarnation, version=version,
+        defaults={"committed_at": timezone.now() - timedelta(minutes=10 - version), "operation": "WRITE"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("version=2", "Version 2 can’t be read. Readable are 4–7."),
+        ("version=100", "The newest version is 7. Readable are 4–7."),
+        ("version=5&timestamp=2026-11-20+12:00", "Enter a version or a time, not both."),
+    ],
+)
+def test_a_version_that_cannot_be_read_is_refused_with_those_that_can(cleaned, query, said, monkeypatch):
+    monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 7)
+    shown = page(browser(factories.person_with("viewer")), f"/tables/{cleaned.pk}/rows/?{query}", 400)
+    assert said in markup.unescape(shown)
+    assert not Read.objects.exists()
+
+
+def test_one_that_can_be_read_is_asked_for(cleaned, monkeypatch):
+    monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 7)
+    page(browser(factories.person_with("viewer")), f"/tables/{cleaned.pk}/rows/?version=5")
+    assert Read.objects.get().question["version"] == 5
+
+
+def test_nothing_is_said_while_the_log_is_ahead_of_the_catalog(cleaned, monkeypatch):
+    monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 9)
+    page(browser(factories.person_with("viewer")), f"/tables/{cleaned.pk}/rows/?version=9")
+    assert Read.objects.get().question["version"] == 9
+
+
+@pytest.mark.parametrize(
+    ("asked", "condition", "said"),
+    [
+        ("version=2", "DELTA_VERSION_NOT_FOUND", "Readable are the versions 4–7: enter one of them."),
+        (
+            "timestamp=2020-01-01+12:00",
+            "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
+            "Readable are the versions 4–7: enter one of them.",
+        ),
+        ("version=5", "FAILED_READ_FILE", "Fix what the message names, then try again."),
+        ("timestamp=2020-01-01+12:00", "FAILED_READ_FILE", "Fix what the message names, then try again."),
+    ],
+)
+def test_delta_s_own_refusal_has_them_beside_it(cleaned, asked, condition, said, monkeypatch):
+    monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 9)
+    client = browser(factories.person_with("viewer"))
+    page(client, f"/tables/{cleaned.pk}/rows/?{asked}")
+    engine = {"condition": condition, "sqlstate": None, "message": "no"}
+    Read.objects.update(
+        state="failed",
+        problem={"status": 422, "code": "engine_failed", "detail": "no", "engine": engine},
+        answered_at=timezone.now(),
+    )
+    assert said in markup.unescape(page(client, f"/reads/{Read.objects.get().pk}/rows/"))
