@@ -21,10 +21,11 @@ from jobs.streams import failures, lag
 from jobs.streams.batches import batches_of, detail_of
 from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.streams.prediction.values import Prediction
-from jobs.streams.rounds import MOST, WHO, interval_of
+from jobs.streams.rounds import MOST, WHO, interval_of, measure_again
 from tables.models import Commit, SyncTimes
 from tables.sync import log_access
 
+OUTDATED = "The last round has read since Levee looked at the source. Levee looks again before the next one."
 CATALOG_PATIENCE = timedelta(minutes=15)  # for the commits of a round that the catalog hasn't read yet
 
 
@@ -38,6 +39,8 @@ def look_ahead(ids: Iterable[int]) -> None:
     """Begins to read the checkpoints of these rounds, all at once, as `book` then does one by one; of failed ones the tables too."""
     ids = list(ids)
     lag.begin_positions(Stream.objects.filter(round_set__in=ids))
+    measured = Stream.objects.filter(round_set__in=ids, round_set__job__state=State.SUCCEEDED, lag__isnull=False)
+    lag.begin(measured.select_related("source_table"))
     failures.begin(ids)
 
 
@@ -83,6 +86,8 @@ def book(pk: int, *, waits: bool = False) -> bool:
             _record_failure(stream, round_.job)
             if round_.job.error:  # its page and its stream's say the same: what to do is about the stream
                 Job.objects.filter(pk=round_.job_id).update(error=changes["error"])
+    if not waits and changes.get("lag_text") == OUTDATED:
+        measure_again(stream.pk)  # after the commit: whatever becomes of it, the round is booked
     return True
 
 
@@ -124,7 +129,7 @@ def _after(
     job = round_.job
     changes = _identity(stream, round_, batches, position) | _approval(stream, round_)
     if job.state == State.SUCCEEDED:
-        return changes | _next(stream, round_)
+        return _outdated_lag(stream) | changes | _next(stream, round_)
     if job.state in {State.FAILED, State.STALE}:
         error = job.error or {"code": "stale", "message": "The round’s outcome is unknown."}
         text = str(error.get("message") or "")
@@ -133,6 +138,11 @@ def _after(
         }  # fmt: skip
     text = stream.state_text or f"Its round was {job.state}."
     return changes | {"state": Stream.State.STOPPED, "state_at": Now(), "state_text": text, "next_round_at": None}
+
+
+def _outdated_lag(stream: Stream) -> dict[str, Any]:
+    """What was measured before a round has been read since, by its batches: a file never waits beside the batch that has it."""
+    return {} if stream.lag is None else {"lag": None, "lag_at": Now(), "lag_text": OUTDATED}
 
 
 def _next(stream: Stream, round_: StreamRound) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -229,6 +229,13 @@ def _has_work(stream: Stream) -> bool | None:
         or last is None
         or timezone.now() - last > UNASKED
     )
+
+
+def measure_again(pk: Any) -> None:
+    """The lag after a round, as it is now; what the row says stays while the source doesn't answer."""
+    stream = Stream.objects.select_related("source_table").get(pk=pk)
+    with suppress(NoAnswer, NoPlace):
+        _tell_lag(stream, lag.measured(stream))
 
 
 def _tell_lag(stream: Stream, measured: lag.Lag | None, text: str = "") -> None:

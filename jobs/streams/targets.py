@@ -23,7 +23,7 @@ from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
-from tables.catalog.additions import enter, refuse_inside_table
+from tables.catalog.additions import enter, enter_empty, refuse_inside_table
 from tables.models import Root, Table
 from tables.rules import discovery, folders
 from tables.rules.discovery import Kind
@@ -144,9 +144,10 @@ def entry_of(actor: Actor, place: places.Place) -> Table:
         return place.table
     if place.location is None:
         return Table.objects.get(path=place.path)
-    is_delta = places.is_delta(place.path)
-    table, is_new = enter(actor, place.location, Kind.DELTA if is_delta else Kind.PARQUET)
-    return log_access.sync(table.pk) if is_new and is_delta else table
+    if not places.is_delta(place.path):
+        return enter_empty(actor, place.location)
+    table, is_new = enter(actor, place.location, Kind.DELTA)
+    return log_access.sync(table.pk) if is_new else table
 
 
 def checkpoint_of_query(

@@ -16,7 +16,7 @@ from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
 from jobs.targets import access
 from jobs.targets.places import Place, by_path, is_delta
-from tables.catalog.additions import enter, refuse_inside_table
+from tables.catalog.additions import enter_empty, refuse_inside_table
 from tables.deltalog.read import places
 from tables.models import Root, Table
 from tables.rules import folders
@@ -53,7 +53,7 @@ def new_entry(actor: Actor, place: Place) -> Table:
         return Table.objects.get(path=place.path)
     if place.location.is_local:
         transaction.on_commit(partial(_make, place.path), robust=True)
-    return place.table or enter(actor, place.location, Kind.PARQUET)[0]
+    return place.table or enter_empty(actor, place.location)
 
 
 def _place(actor: Actor, path: str) -> tuple[Place, bool]:

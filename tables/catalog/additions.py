@@ -189,6 +189,15 @@ def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bo
     return entry, fresh
 
 
+def enter_empty(actor: Actor, location: Location[Root]) -> Table:
+    """As `enter` for a place that is empty or not there yet: whoever asks for this makes a table there with the first commit."""
+    table, fresh = enter(actor, location, Kind.PARQUET)
+    if fresh and not table.is_delta:
+        table.num_files = table.size_bytes = 0
+        table.save(update_fields=["num_files", "size_bytes"])
+    return table
+
+
 def _keep_root(root: Root) -> None:
     """Lets nobody remove the root until the transaction ends. Raises Problem 404 `not_found` once somebody has."""
     with connection.cursor() as cursor:

@@ -139,6 +139,11 @@ class Table(models.Model):
         return self.format == self.Format.DELTA
 
     @property
+    def is_not_there_yet(self) -> bool:
+        """Whether its place held neither a log nor a parquet file: a stream or a clone makes the table with its first commit."""
+        return not self.is_delta and self.num_files == 0
+
+    @property
     def synced_at(self) -> datetime | None:
         """When a sync last read the table, None for never. A query of its own without `select_related("times")`."""
         return self.times.synced_at

@@ -22,7 +22,7 @@ NAMED = 50
 
 def later_of(job: Job) -> list[int]:
     """The versions after the job's own in its table's log, read now; none for a job that can't be undone, or is undone already."""
-    return later_commits(job) if job.version is not None and not not_undone(job) and not undoing(job) else []
+    return later_commits(job) if job.version is not None and not not_undone(job) and not lineage.undoing(job) else []
 
 
 def choices(later: list[int]) -> dict[str, str]:

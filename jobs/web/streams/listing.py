@@ -24,7 +24,7 @@ from jobs.streams import queries
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import LATELY, Spark, spark
 from jobs.web.streams.lags import lag_cell, lag_of
-from jobs.web.streams.states import BEHIND, LOOKS, condition_of
+from jobs.web.streams.states import BEHIND, condition_of, look_of
 from tables.models import Table
 
 BY_NAME = (Key("name"), Key("id"))
@@ -151,7 +151,7 @@ def _version_of(table: Table) -> str:
 
 def _state_of(stream: Stream, behind: bool) -> tuple[StateLook, str]:
     """Look and second line."""
-    look = LOOKS[stream.state]
+    look = look_of(stream, behind=False)
     if stream.waits:  # type: ignore[attr-defined]  # annotated by `listed`
         return WAITS, "its round, or the reset of its checkpoint"
     if behind:
@@ -165,4 +165,4 @@ def _state_of(stream: Stream, behind: bool) -> tuple[StateLook, str]:
         return look, ""
     if stream.state_text.startswith(STOPPED_BY):
         return look._replace(word=stream.state_text.rstrip(".")), ""
-    return look, stream.state_text or ("never started" if not stream.rounds else "")
+    return look, stream.state_text

@@ -16,10 +16,23 @@ LOOKS: Mapping[str, StateLook] = {
     Stream.State.STOPPED: StateLook("idle", "player-stop", "Stopped"),
     Stream.State.FAILED: StateLook("bad", "circle-x", "Failed"),
 }
+NEVER_STARTED = StateLook("idle", "player-stop", "Never started")
 BEHIND = StateLook("wait", "alert-triangle", "Falls behind")
 
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]{2,80}(?:\.[A-Z][A-Z0-9_]{2,80})*)\]")
 WRAPPER = "STREAM_FAILED"
+
+
+def look_of(stream: Stream, *, behind: bool) -> StateLook:
+    """How its state looks; a stream that has run no round was never started, however long it is there."""
+    if behind:
+        return BEHIND
+    return LOOKS[stream.state] if was_started(stream) else NEVER_STARTED
+
+
+def was_started(stream: Stream) -> bool:
+    """Whether it runs, or has run a round."""
+    return stream.state != Stream.State.STOPPED or stream.rounds > 0
 
 
 def condition_of(error: Mapping[str, Any] | None) -> str:
@@ -46,5 +59,5 @@ def heading(stream: Stream, behind: bool) -> str:
         case Stream.State.FAILED:
             said = "failed"
         case _:
-            said = "is stopped" if stream.rounds else "was never started"
+            said = "is stopped" if was_started(stream) else "was never started"
     return f"{stream.name} {said}"

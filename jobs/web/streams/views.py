@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,17 +20,19 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Page, pager
+from console.base.questions import ask, is_answered
 from jobs.commands.stream_round.rules import APPEND, Definition, consequences_of
 from jobs.domain.states import State
 from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
+from jobs.requests.asking import check_reason
 from jobs.streams import acts, rounds, runs
 from jobs.streams.queries import may_run, source_of, stream_for
 from jobs.streams.schema_ahead import ahead_of
 from jobs.streams.sources import uuid_of
 from jobs.targets.restored_streams import undone_batches
 from jobs.web.kinds import STREAMS
-from jobs.web.streams import batch_rows, listing, rates, round_lines, states
+from jobs.web.streams import batch_rows, listing, rates, removal, round_lines, states
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.forms import EditForm, StreamForm, values_of
@@ -108,7 +111,8 @@ def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dic
         "source": source_of(found),
         "source_url": _source_url(person, found),
         "heading": states.heading(found, behind),
-        "look": states.BEHIND if behind else states.LOOKS[found.state],
+        "look": states.look_of(found, behind=behind),
+        "was_started": states.was_started(found),
         "lag": lag_of(found),
         "ahead": ahead_of([found]).get(found.pk),
         "undone": undone_batches(found) if found.definition["output_mode"] == APPEND else None,
@@ -188,13 +192,27 @@ def stream_edit(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """The same form with the stream's definition; posted, the definition from its next round on."""
     found = stream_for(person_of(request), stream_id)
     _require_may_run(request, found)
-    initial = values_of(found.asked) | {"name": found.name}
+    initial = values_of(found.asked) | {"name": found.name, "reason": found.reason}
     form = EditForm(entered(request), initial=initial)
     if request.method == "GET":
         return _form_page(request, form, 200, found)
     if not form.is_valid():
         return _form_page(request, form, 400, found)
-    return _saved(request, form, lambda: acts.change(Actor.of(request), found, form.changes()), found)
+    answer = _saved(request, form, lambda: acts.change(Actor.of(request), found, form.changes()), found)
+    if answer.status_code == 302:
+        messages.success(
+            request, _changed_text(Stream.objects.select_related("table", "approved_by_job").get(pk=found.pk))
+        )
+    return answer
+
+
+def _changed_text(changed: Stream) -> str:
+    """That it is changed, and what is left to do."""
+    if rounds.replaces_rows(changed, Definition.from_json(changed.definition)) and not rounds.is_approved(changed):
+        return f"{changed.name} is changed. Start it, or run it once: that round needs an approval first."
+    if changed.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
+        return f"{changed.name} is changed. The change holds from its next round on."
+    return f"{changed.name} is changed. It doesn’t run now: start it, or run it once."
 
 
 def _require_may_run(request: HttpRequest, found: Stream) -> None:
@@ -253,15 +271,28 @@ def stream_run_once(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
 
 
 @requires(Permission.JOB_REQUEST)
-@require_POST
+@require_http_methods(["GET", "POST"])
 def stream_remove(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
-    """Removes the stream from the lists."""
-    return _acted(request, stream_id, acts.remove, to_list=True)
+    """What a removal of the stream means; answered with a reason, the removal from the lists."""
+    found = stream_for(person_of(request), stream_id)
+    _require_may_run(request, found)
+    question = removal.question_of(found)
+    try:
+        acts.require_still(found)
+        if not is_answered(request):
+            return ask(request, question)
+        reason = request.POST.get("reason", "")
+        check_reason(reason)
+        acts.remove(Actor.of(request), found, reason)
+    except Problem as problem:
+        if problem.status not in SAID_ON_THE_PAGE:
+            raise
+        return ask(request, question, problem) if problem.fields else _detail(request, found, problem)
+    messages.success(request, f"{found.name} is removed. Its table, its checkpoint, its jobs and the audit stay.")
+    return redirect("jobs:streams")
 
 
-def _acted(
-    request: HttpRequest, stream_id: uuid.UUID, act: Callable[[Actor, Stream], object], *, to_list: bool = False
-) -> HttpResponse:
+def _acted(request: HttpRequest, stream_id: uuid.UUID, act: Callable[[Actor, Stream], object]) -> HttpResponse:
     """Back to the page after the act; the page with the refusal where there is one."""
     found = stream_for(person_of(request), stream_id)
     try:
@@ -270,7 +301,7 @@ def _acted(
         if problem.status not in SAID_ON_THE_PAGE:
             raise
         return _detail(request, stream_for(person_of(request), stream_id), problem)
-    return redirect("jobs:streams") if to_list else redirect("jobs:stream", stream_id)
+    return redirect("jobs:stream", stream_id)
 
 
 @requires(Permission.JOB_REQUEST)

@@ -20,6 +20,7 @@ CELL = '<td role="cell">{}</td>'
 NO_VERSION = unknown(word="none")
 NO_STATISTICS = unknown("Some files have no statistics, so the log doesn't say")
 NOT_COUNTED = unknown("Not counted yet. An inspection reads the footers.", word="not counted")
+NOT_THERE_YET = format_html('<span class="lv-quiet">{}</span>', "no table there yet")
 ONLY_PARQUET = format_html('<span class="lv-quiet">{}</span>', "parquet only")
 
 
@@ -82,6 +83,8 @@ NUMBERS: dict[str, tuple[str, Callable[[Table], str]]] = {
 def _health(table: Table, convert_url: str) -> SafeString:
     if table.is_delta or table.missing_since or table.sync_error:
         return format_html(CELL, state_line(state_of(table)))
+    if table.is_not_there_yet:
+        return format_html(CELL, NOT_THERE_YET)
     if not convert_url:
         return format_html(CELL, ONLY_PARQUET)
     link = format_html('<a href="{}?path={}">Convert…</a>', convert_url, quote(table.path, safe=""))

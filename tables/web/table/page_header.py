@@ -114,7 +114,8 @@ def _job_tabs(table: Table) -> list[dict[str, Any]]:
 
 def _convert_url(person: Person, table: Table) -> str | None:
     """The page to convert this directory, for people who may request it."""
-    if table.is_delta or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
+    is_convertible = not (table.is_delta or table.is_not_there_yet or table.missing_since)
+    if not is_convertible or not may(person, table, Permission.JOB_REQUEST):
         return None
     return _reversed("jobs:convert")
 

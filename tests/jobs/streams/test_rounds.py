@@ -20,7 +20,8 @@ from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Job, PolicyRule, Stream, StreamBatch, StreamRound
-from jobs.streams import acts, lag, rounds, runs
+from jobs.streams import acts, booking, lag, rounds, runs
+from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.web.catalog_port import KnownJobs
 from tables.models import Commit, Explanation, SyncTimes
 from tables.sync import log_access
@@ -487,3 +488,52 @@ def test_one_streams_trouble_holds_up_no_other(actor, stream, asked, root, monke
     make_due(stream)
     streams.look()
     assert (fresh(stream).rounds, fresh(stream).lag_text) == (2, "")
+
+
+# --- the lag after a round --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured_before(actor, stream):
+    """A stream whose round has ended, with the lag that was measured before it."""
+    runs.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    told = {"waiting": 3, "unit": "file", "oldest": None, "exact": True, "too_old": 0}
+    Stream.objects.filter(pk=stream.pk).update(lag=told, lag_at=timezone.now(), lag_text="")
+    return stream
+
+
+def test_a_file_never_waits_beside_the_batch_that_has_it(measured_before, monkeypatch):
+    monkeypatch.setattr(lag, "measure", lambda stream: lag.Lag(1, "file", None))
+    assert book_ended() == 1
+    assert fresh(measured_before).lag["waiting"] == 1  # one that came while the round ran
+
+
+@pytest.mark.parametrize("silence", [NoAnswer, NoPlace])
+def test_while_the_source_does_not_answer_its_lag_is_unknown_and_said_so(measured_before, monkeypatch, silence):
+    def silent(stream):
+        raise silence
+
+    monkeypatch.setattr(lag, "measured", silent)
+    assert book_ended() == 1
+    now = fresh(measured_before)
+    assert (now.lag, now.lag_text) == (None, booking.OUTDATED)
+
+
+def test_a_person_who_acts_waits_for_no_source(actor, measured_before, monkeypatch):
+    def never(stream):
+        raise AssertionError("the source was looked at")
+
+    monkeypatch.setattr(lag, "measured", never)
+    runs.stop(actor, measured_before)
+    booking.booked(fresh(measured_before))
+    assert fresh(measured_before).lag is None
+
+
+def test_a_failed_round_has_read_nothing_and_leaves_its_lag(actor, stream):
+    runs.start(actor, stream)
+    run_round(SmallStream(fails="DELTA_FAILED_TO_MERGE_FIELDS"))
+    told = {"waiting": 3, "unit": "file", "oldest": None, "exact": True, "too_old": 0}
+    Stream.objects.filter(pk=stream.pk).update(lag=told, lag_at=timezone.now())
+    assert book_ended() == 1
+    assert fresh(stream).lag == told

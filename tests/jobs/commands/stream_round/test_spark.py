@@ -235,6 +235,25 @@ def test_a_definition_may_say_what_a_damaged_line_does(stream, run, mode, rows):
     assert [row["id"] for row in stream.rows()] == rows
 
 
+@pytest.mark.parametrize(("form", "text"), [("json", '{"id": 1}\n{"id": \n'), ("csv", "1,a\nnine,b\n")])
+def test_lines_that_are_left_out_are_counted_nowhere_and_permissive_keeps_their_text(stream, run, form, text):
+    """What the stream's page says of DROPMALFORMED, and what to use instead: Spark tells the rows that its parser let through alone."""
+    stream.put(text)
+    left_out = run(stream.definition(stream.files(form, mode="DROPMALFORMED")))
+    assert [batch["input_rows"] for batch in left_out.details["batches"]] == [1]
+    other = Stream.__new__(Stream)
+    other.source, other.target, other.checkpoint = (
+        stream.source,
+        stream.target.parent / "kept",
+        stream.target.parent / "other",
+    )
+    other.target.mkdir()
+    fields = FIELDS | {"_corrupt_record": "string"}
+    kept = run(other.definition(FileSource(str(stream.source), form, struct(fields), {"mode": "PERMISSIVE"})))
+    assert [batch["input_rows"] for batch in kept.details["batches"]] == [2]
+    assert sorted(str(row["_corrupt_record"]) for row in other.rows()) == sorted(["None", text.splitlines()[1]])
+
+
 def test_a_damaged_parquet_file_fails_the_round_and_commits_nothing_of_its_batch(stream, run):
     pq.write_table(pa.table({"id": [1], "name": ["a"]}), stream.source / "a.parquet")
     source = stream.files("parquet")

@@ -12,19 +12,21 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.audit.models import Event
 from jobs.commands.stream_round.rules import Definition, FileSource, Steps, StreamRound
 from jobs.domain.digest import sha256_of
 from jobs.domain.states import State
 from jobs.models import Job, PolicyRule, Stream, StreamBatch
 from jobs.models import StreamRound as Round
-from jobs.streams import acts
+from jobs.streams import acts, runs
 from jobs.streams import queries as stream_queries
+from jobs.web.streams import views as stream_views
 from jobs.web.streams.forms import EditForm, StreamForm, asked_of, values_of
 from jobs.web.streams.listing import row
 from jobs.web.streams.states import condition_of
 from tables.models import Table
 from tests import factories
-from tests.clients import browser
+from tests.clients import SURE, browser
 from tests.jobs.streams.conftest import actor, asked, counted, landing, olga, root, sales
 
 __all__ = ["actor", "asked", "counted", "landing", "olga", "root", "sales"]
@@ -546,7 +548,7 @@ def test_an_operator_of_another_table_is_refused(db):
 
 def test_acts_take_a_post(operator):
     stream = made()
-    for act in ("start", "stop", "run-once", "remove"):
+    for act in ("start", "stop", "run-once"):
         assert operator.get(f"/streams/{stream.pk}/{act}/").status_code == 405
 
 
@@ -580,16 +582,48 @@ def test_run_once_opens_a_round_and_a_second_one_is_refused_on_the_page(operator
     assert f"/jobs/{job.pk}/" in answer.content.decode()
 
 
-def test_remove(operator, clicks):
-    answer = operator.post(f"/streams/{clicks.pk}/remove/")
-    assert (answer.status_code, answer.url) == (302, "/streams/")
+def test_a_removal_says_first_what_becomes_of_what_the_stream_touches(operator, clicks):
+    Stream.objects.filter(pk=clicks.pk).update(rounds=2)
+    for number in (1, 2):
+        batch(clicks, number)
+    page = operator.get(f"/streams/{clicks.pk}/").content.decode()
+    assert f'href="/streams/{clicks.pk}/remove/">Remove…' in page
+    text = text_of(operator.get(f"/streams/{clicks.pk}/remove/"))
+    assert "keeps the rows of 2 batches" in text
+    assert f"stays at {clicks.checkpoint}; no other stream can continue from it" in text
+    assert "loads rows again that this one has loaded" in text
+    assert "you can’t undo this" in text
+    assert Stream.objects.get(pk=clicks.pk).removed_at is None
+
+
+@pytest.mark.parametrize("given", [{}, {"reason": "  "}, {"reason": "x" * 2001}], ids=["none", "blank", "too long"])
+def test_it_takes_a_reason(operator, clicks, given):
+    answer = operator.post(f"/streams/{clicks.pk}/remove/", given | SURE)
+    assert answer.status_code == 400
+    assert 'id="question-fault"' in answer.content.decode()
+    assert Stream.objects.get(pk=clicks.pk).removed_at is None
+
+
+def test_the_reason_is_on_record_and_the_list_says_that_it_is_removed(operator, clicks):
+    reason = "clicks come by Kafka now"
+    answer = operator.post(f"/streams/{clicks.pk}/remove/", {"reason": reason} | SURE, follow=True)
+    assert answer.redirect_chain == [("/streams/", 302)]
+    assert "clicks is removed. Its table, its checkpoint, its jobs and the audit stay." in text_of(answer)
     assert "clicks" not in text_of(operator.get("/streams/"))
     assert operator.get(f"/streams/{clicks.pk}/").status_code == 404
+    assert Event.objects.get(action="stream.delete").reason == reason
+
+
+def test_a_stream_that_replaces_rows_says_so_of_another_one(operator, clicks):
+    Stream.objects.filter(pk=clicks.pk).update(rounds=1, definition=clicks.definition | {"output_mode": "complete"})
+    text = text_of(operator.get(f"/streams/{clicks.pk}/remove/"))
+    assert "its first batch replaces the rows of" in text
 
 
 def test_remove_of_a_running_stream_is_refused_on_the_page(operator):
     stream = made(state="running")
-    assert "Stop the stream first" in text_of(operator.post(f"/streams/{stream.pk}/remove/"), 409)
+    for answer in (operator.get(f"/streams/{stream.pk}/remove/"), operator.post(f"/streams/{stream.pk}/remove/", SURE)):
+        assert "Stop the stream first" in text_of(answer, 409)
 
 
 def test_reset_says_what_follows_and_asks_for_a_reason(operator, clicks):
@@ -853,3 +887,71 @@ def test_what_is_no_delta_table_has_no_streams():
     page = browser(factories.person_with("viewer")).get(f"/tables/{table.pk}/").content.decode()
     assert f"/jobs/?table={table.pk}" in page
     assert "/streams/?table=" not in page
+
+
+# --- lines that are left out, targets that aren't there yet, changes, streams never started ---------------------------
+
+
+@pytest.mark.parametrize("mode", ["DROPMALFORMED", "dropmalformed"])
+def test_lines_that_are_left_out_are_said_to_be_counted_nowhere_with_what_counts_them(viewer, mode):
+    source = FileSource("/lake/landing/x", "json", SCHEMA, {"mode": mode})
+    stream = made()
+    Stream.objects.filter(pk=stream.pk).update(
+        definition=stream.definition | {"source": Definition(source, "/t", "/c").as_json()["source"]}
+    )
+    batch(stream, 1)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "are left out and counted nowhere" in text
+    assert "_corrupt_record STRING" in text
+    assert "Rows in don’t include the damaged lines" in text
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
+def test_other_modes_lose_none(viewer, mode):
+    stream = made()
+    source = stream.definition["source"] | {"options": {"mode": mode}}
+    Stream.objects.filter(pk=stream.pk).update(definition=stream.definition | {"source": source})
+    batch(stream, 1)
+    assert "left out" not in text_of(viewer.get(f"/streams/{stream.pk}/"))
+
+
+def test_a_target_that_is_not_there_yet_is_no_parquet_directory(operator, clicks):
+    for page in (operator.get("/tables/?q=clicks"), operator.get(f"/tables/{clicks.table_id}/")):
+        text = text_of(page)
+        assert "o table there yet" in text
+        assert "arquet" not in text.partition("Format")[0].replace("neither a Delta log nor a parquet file", "")
+        assert "/convert/" not in page.content.decode().partition("<main")[2]
+
+
+def test_an_edit_begins_with_the_reason_and_keeps_the_new_one(operator, clicks):
+    page = operator.get(f"/streams/{clicks.pk}/edit/").content.decode()
+    assert "clicks of the shop</textarea>" in page
+    form = values_of(clicks.asked) | {"name": "clicks", "reason": "faster, for the campaign", "interval": "20"}
+    sent = {name: "\n".join(value) if isinstance(value, list) else value or "" for name, value in form.items()}
+    sent |= dict.fromkeys(("rename", "cast", "source_options", "other_options"), "")
+    answer = operator.post(
+        f"/streams/{clicks.pk}/edit/", {n: v for n, v in sent.items() if v is not False}, follow=True
+    )
+    text = text_of(answer)
+    assert "clicks is changed. It doesn’t run now: start it, or run it once." in text
+    clicks.refresh_from_db()
+    assert (clicks.reason, clicks.interval_seconds) == ("faster, for the campaign", 20)
+    assert "faster, for the campaign" in text
+
+
+def test_a_running_stream_takes_its_change_with_the_next_round(operator, actor, clicks):
+    runs.start(actor, clicks)
+    acts.change(actor, clicks, {"reason": "another one"})
+    clicks.refresh_from_db()
+    assert clicks.reason == "another one"
+    assert stream_views._changed_text(clicks).endswith("holds from its next round on.")
+
+
+def test_a_stream_that_was_never_started_has_been_stopped_for_no_time(viewer):
+    stream = made(state_at=timezone.now() - timedelta(minutes=10))
+    for page in (f"/streams/{stream.pk}/", "/streams/", "/"):
+        text = text_of(viewer.get(page))
+        assert "Never started" in text, page
+        assert "for 10 min" not in text
+    Stream.objects.filter(pk=stream.pk).update(rounds=1)
+    assert "for 10 min" in text_of(viewer.get(f"/streams/{stream.pk}/"))
