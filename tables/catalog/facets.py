@@ -7,7 +7,7 @@ refreshed by the light worker once a minute; tables that a person sees one by on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,8 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables.catalog import freshness
 from tables.catalog.listing import roots_of, visible_to
+from tables.deltalog.read.actions import Protocol
+from tables.deltalog.rules.features import implied_features
 from tables.models import Root, Table
 from tables.rules import health
 
@@ -35,6 +37,8 @@ LEGENDS = {
     "feature": "Feature",
     "tag": "Tag",
 }
+# What the protocol that Delta gives a table without any feature stands for: nearly every table has these, so they narrow nothing.
+USUAL_FEATURES = frozenset(implied_features(Protocol(1, 2, None, None)))
 SINGLE = {"format": "format", "root": "root_id", "owner": "owner"}
 MANY = {"health": "health_codes", "feature": "features", "tag": "tags"}
 
@@ -165,10 +169,18 @@ def groups(
     """
     facets = []
     for name, legend in LEGENDS.items():
-        options = _options(counts[name], chosen.get(name, []), _texts(name, counts, texts))
+        shown = telling(name, counts[name], chosen.get(name, []))
+        options = _options(shown, chosen.get(name, []), _texts(name, counts, texts))
         if options:
-            facets.append({"name": name, "legend": legend, "options": options, "values": len(+counts[name])})
+            facets.append({"name": name, "legend": legend, "options": options, "values": len(+shown)})
     return facets + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+
+
+def telling(name: str, counts: Counter[str], chosen: Sequence[str]) -> Counter[str]:
+    """A facet's values without those that nearly every table has; chosen ones stay."""
+    if name != "feature":
+        return counts
+    return Counter({value: n for value, n in counts.items() if value not in USUAL_FEATURES or value in chosen})
 
 
 def _texts(name: str, counts: Counts, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -182,7 +194,7 @@ def values_of(
 ) -> tuple[list[dict[str, Any]], int]:
     """All values of one facet whose text holds `part`, by text, MOST_VALUES at most, chosen ones always; and how many there are."""
     named, wanted = _texts(name, counts, texts), part.casefold()
-    matching = [value for value in +counts[name] if wanted in named.get(value, value).casefold()]
+    matching = [value for value in +telling(name, counts[name], chosen) if wanted in named.get(value, value).casefold()]
     shown = sorted(matching, key=lambda value: named.get(value, value).casefold())[:MOST_VALUES]
     shown += [value for value in chosen if value not in shown and value in counts[name]]
     return _described(shown, counts[name], chosen, named), len(matching)

@@ -19,6 +19,7 @@ from tables.catalog import additions, entries, facets, light_turns, listing, roo
 from tables.models import Root, SyncTimes, Table
 from tables.sync import table as syncing
 from tables.web.table_state import state_of
+from tests import factories
 from tests.clients import API, Caller, browser
 
 Write = Callable[..., Path]
@@ -207,3 +208,19 @@ def test_the_list_says_how_many_tables_there_are(
     assert ">3 tables</p>" in web.get("/tables/").content.decode()
     monkeypatch.setattr(listing, "MOST_COUNTED", 2)
     assert "More than 2 tables</p>" in web.get("/tables/").content.decode()
+
+
+@pytest.mark.django_db
+def test_what_nearly_every_table_has_narrows_nothing_and_is_left_out():
+    for name, features in (("a", ["appendOnly", "invariants"]), ("b", ["appendOnly", "deletionVectors", "invariants"])):
+        factories.TableFactory(name=name, features=features)
+    counts = facets.count(Table.objects.all())
+
+    def shown(chosen):
+        group = next(g for g in facets.groups(counts, {"feature": chosen}, {}) if g["name"] == "feature")
+        return [(option["value"], option["count"]) for option in group["options"]], group["values"]
+
+    assert shown([]) == ([("deletionVectors", 1)], 1)
+    assert shown(["invariants"]) == ([("invariants", 2), ("deletionVectors", 1)], 2)
+    assert facets.values_of("feature", "", counts, [], {})[1] == 1
+    assert facets.as_json(counts, None)["facets"]["feature"][0]["count"] == 2  # programs get all
