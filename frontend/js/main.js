@@ -13,3 +13,4 @@ import "./press.js";
 import "./session.js";
 import "./statement.js";
 import "./scroll.js";
+import "./times.js";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import ceil
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -23,25 +24,34 @@ def _moment(value: datetime | str) -> datetime:
 
 
 def _relative(moment: datetime, now: datetime) -> str:
+    """Times that have passed are rounded down, those to come up: `7 days` from now is still `in 7 days` a second later.
+
+    frontend/js/times.js tells the same of a page that stays open.
+    """
     seconds = (now - moment).total_seconds()
-    distance = _distance(abs(seconds), moment, now)
-    if distance in ("now", "yesterday", "tomorrow") or distance[0] == "@":
-        return distance.lstrip("@")
-    return f"{distance} ago" if seconds >= 0 else f"in {distance}"
-
-
-def _distance(seconds: float, moment: datetime, now: datetime) -> str:
-    """The rough distance in one unit; a date (marked by @) from a month on."""
-    if seconds < 1:
+    if abs(seconds) < 1:
         return "now"
-    for unit, length, until in (("s", 1, MINUTE), ("min", MINUTE, HOUR), ("h", HOUR, DAY)):
+    if abs(seconds) >= 30 * DAY:
+        return _date(moment, now)
+    return _passed(seconds) if seconds > 0 else _to_come(-seconds)
+
+
+UNITS = (("s", 1, MINUTE), ("min", MINUTE, HOUR), ("h", HOUR, DAY))
+
+
+def _passed(seconds: float) -> str:
+    for unit, length, until in UNITS:
         if seconds < until:
-            return f"{int(seconds // length)} {unit}"
-    if seconds < 2 * DAY:
-        return "yesterday" if moment < now else "tomorrow"
-    if seconds < 30 * DAY:
-        return f"{int(seconds // DAY)} days"
-    return "@" + _date(moment, now)
+            return f"{int(seconds // length)} {unit} ago"
+    return "yesterday" if seconds < 2 * DAY else f"{int(seconds // DAY)} days ago"
+
+
+def _to_come(seconds: float) -> str:
+    for unit, length, until in UNITS:
+        count = ceil(seconds / length)
+        if count * length < until:
+            return f"in {count} {unit}"
+    return "tomorrow" if seconds <= 1.5 * DAY else f"in {ceil(seconds / DAY)} days"
 
 
 def _date(moment: datetime, now: datetime) -> str:
@@ -50,11 +60,14 @@ def _date(moment: datetime, now: datetime) -> str:
     return day if here.year == zones.local(now).year else f"{day} {here.year}"
 
 
-def _time_element(moment: datetime, text: str) -> SafeString:
+def _time_element(moment: datetime, text: str, relative: str = "") -> SafeString:
+    """`relative` says how the text grows old: a script tells it anew while the page is open."""
+    grows = format_html(' data-relative="{}"', relative) if relative else ""
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
+        '<time datetime="{}" title="{}"{}>{}</time>',
         moment.isoformat(timespec="seconds").replace("+00:00", "Z"),
         zones.in_full(moment),
+        grows,
         text,
     )
 
@@ -64,7 +77,7 @@ def ago(value: datetime | str | None) -> str:
     if value is None or value == "":
         return unknown()
     moment = _moment(value)
-    return _time_element(moment, _relative(moment, timezone.now()))
+    return _time_element(moment, _relative(moment, timezone.now()), "ago")
 
 
 def ago_between(first: datetime | str | None, last: datetime | str | None) -> str:
@@ -82,7 +95,7 @@ def since(value: datetime | str | None) -> str:
     if value is None or value == "":
         return unknown()
     moment = _moment(value)
-    return _time_element(moment, str(duration(max((timezone.now() - moment).total_seconds(), 0))))
+    return _time_element(moment, str(duration(max((timezone.now() - moment).total_seconds(), 0))), "since")
 
 
 def clock(value: datetime | str | None) -> str:

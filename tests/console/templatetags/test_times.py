@@ -37,7 +37,10 @@ def test_a_time_is_relative_in_the_text(distance, text):
 @pytest.mark.usefixtures("_frozen")
 def test_a_time_is_exact_in_utc_on_hover_and_in_data():
     element = times.ago(datetime.fromisoformat("2026-11-20T23:06:02.123456+01:00"))
-    assert element == '<time datetime="2026-11-20T22:06:02Z" title="2026-11-20 22:06:02 UTC">2 min ago</time>'
+    assert (
+        element
+        == '<time datetime="2026-11-20T22:06:02Z" title="2026-11-20 22:06:02 UTC" data-relative="ago">2 min ago</time>'
+    )
 
 
 @pytest.mark.usefixtures("_frozen")
@@ -62,3 +65,30 @@ def test_a_span_of_times_says_what_reads_alike_once(first, last, said):
     found = times.ago_between(*ends)
     assert found.count("<time") == said
     assert found.count(" – ") == said - 1
+
+
+@pytest.mark.usefixtures("_frozen")
+@pytest.mark.parametrize(
+    ("ahead", "text"),
+    [
+        (timedelta(days=7) - timedelta(seconds=1), "in 7 days"),
+        (timedelta(days=6, seconds=1), "in 7 days"),
+        (timedelta(days=2), "in 2 days"),
+        (timedelta(hours=40), "in 2 days"),
+        (timedelta(hours=23, minutes=30), "tomorrow"),
+        (timedelta(hours=1, seconds=1), "in 2 h"),
+        (timedelta(minutes=59, seconds=30), "in 1 h"),
+        (timedelta(seconds=59.5), "in 1 min"),
+        (timedelta(seconds=13.2), "in 14 s"),
+        (timedelta(days=31), "21 Dec"),
+    ],
+)
+def test_a_time_to_come_is_rounded_up(ahead, text):
+    assert times.ago(NOW + ahead).endswith(f">{text}</time>")
+
+
+def test_what_grows_old_is_marked_for_the_script_that_tells_it_anew():
+    assert ' data-relative="ago">' in times.ago(NOW)
+    assert ' data-relative="since">' in times.since(NOW)
+    for fixed in (times.exact, times.clock, times.day_and_clock):
+        assert "data-relative" not in fixed(NOW)
