@@ -18,7 +18,7 @@ from console.accounts.models import Person
 from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
 from jobs.commands.registry import queue_of, title_fields, title_of
-from jobs.domain.results import affected_rows, Result
+from jobs.domain.results import Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
 from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
