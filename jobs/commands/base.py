@@ -70,6 +70,16 @@ class Found:
     base_version: int | None
     nothing_to_do: str | None = None
     refusals: tuple[Refusal, ...] = ()
+    further: Further | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """A read by the engine that goes further than the preview's measure: its kind, its question, and what is found with its answer."""
+
+    kind: str
+    question: Mapping[str, Any]
+    found: Callable[[Mapping[str, Any]], Found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,9 @@ class Engine(Protocol):
         ...
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
-        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes` or `matched`.
+        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes`, `matched` or `passed_over`.
 
-        `question` always names the `path`; `rows` and `matched` also a `version`, `changes` the versions from and to.
+        `question` always names the `path`; `rows`, `matched` and `passed_over` also a `version`, `changes` the versions from and to.
         """
         ...
 

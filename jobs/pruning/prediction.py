@@ -17,7 +17,7 @@ from jobs.domain.predicates import typenames
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.tree import Node, columns
 from jobs.pruning.matching import DataColumn, Files, Matcher, everything, match
-from jobs.pruning.outcomes import Outcome
+from jobs.pruning.outcomes import Outcome, filled
 from jobs.pruning.partitions import PartitionColumn
 from jobs.pruning.skipping import NONE, Missed, missed
 from jobs.pruning.spread import Spread, spread_of
@@ -69,24 +69,29 @@ class Prediction:
         return {**value, "notes": list(self.notes), "speed": "log"}
 
 
-def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Prediction, pa.Table]:
-    """The prediction for a predicate (None: the whole table) at the snapshot's version, and the live files that may hold matching rows.
+def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Prediction, pa.Table, pa.Table]:
+    """The prediction for a predicate (None: the whole table) at the snapshot's version, the live files that may hold matching rows, and
+    those of them that Delta's data skipping passes over.
 
     `struct` is the snapshot's schema and `schema` the same for predicates, against which `node` was resolved. The snapshot must have
     its files. Raises CommandRefused (`append_only`).
     """
     refuse_append_only(snapshot)
     files = files_of(snapshot, struct, schema)
-    outcome, skipping = _judged(files, node)
-    return _summed(snapshot, files, outcome, node, skipping), files.table.filter(outcome.true)
+    outcome, skipping, passed = _judged(files, node)
+    return (
+        _summed(snapshot, files, outcome, node, skipping),
+        files.table.filter(outcome.true),
+        files.table.filter(passed),
+    )
 
 
-def _judged(files: Files, node: Node | None) -> tuple[Outcome, Missed]:
+def _judged(files: Files, node: Node | None) -> tuple[Outcome, Missed, pa.Array]:
     if node is None:
-        return everything(files), NONE
+        return everything(files), NONE, filled(files.count, False)
     matcher = Matcher.of(node, files)
     outcome = matcher.outcome(node)
-    return outcome, missed(node, matcher, outcome)
+    return outcome, *missed(node, matcher, outcome)
 
 
 def matched(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Files, Outcome]:

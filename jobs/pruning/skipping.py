@@ -19,9 +19,10 @@ from jobs.domain.predicates import typenames
 from jobs.domain.predicates.tree import Node
 from jobs.pruning.bounds import DOUBLE_DIGITS, Bounds
 from jobs.pruning.matching import DataColumn, Matcher
-from jobs.pruning.outcomes import Outcome
+from jobs.pruning.outcomes import Outcome, filled
 from jobs.pruning.statistics import Path
 
+MOST_FILES, MOST_BYTES = 20, 256 << 20  # read without skipping, for a preview
 _MOST_DIGITS = 17  # that a double is written with, unless as the whole number that it is
 
 Data = Mapping[Path, Bounds]
@@ -60,16 +61,37 @@ def _files(count: int) -> str:
     return f"{count:,} file{'' if count == 1 else 's'}"
 
 
-def missed(node: Node, matcher: Matcher, outcome: Outcome) -> Missed:
-    """Files that may match by `outcome`, which is the matcher's, and that Delta skips."""
-    return Missed(_by_bounds(node, matcher, outcome), _by_nan(node, matcher, outcome))
+def missed(node: Node, matcher: Matcher, outcome: Outcome) -> tuple[Missed, pa.Array]:
+    """Files that may match by `outcome`, which is the matcher's, and that Delta skips: how many, and a mask of them."""
+    bounds, nan = _by_bounds(node, matcher, outcome), _by_nan(node, matcher, outcome)
+    return Missed(_count(bounds), _count(nan)), pc.or_(bounds, nan)
 
 
-def _by_bounds(node: Node, matcher: Matcher, outcome: Outcome) -> int:
+def sampled(files: pa.Table) -> list[str]:
+    """Of the files that Delta skips those to read without skipping, by their paths in the log: the smallest, never too many to wait for."""
+    in_order = files.select(["path", "size"]).sort_by("size")
+    sums = pc.cumulative_sum(in_order.column("size")).to_pylist()
+    most = sum(1 for read in sums[:MOST_FILES] if read <= MOST_BYTES)
+    paths: list[str] = in_order.column("path").slice(0, max(1, most)).to_pylist()
+    return paths
+
+
+def note_of(files: int, rows: int, of: int) -> str:
+    """What was found in `files` out of those `of` them that Delta skips, read without skipping: `rows` that match."""
+    some = f"{files:,} of these {of:,} files" if files < of else "these files" if files > 1 else "this file"
+    held = "no matching row"
+    if rows:
+        held = (
+            f"{rows:,} matching row{'' if rows == 1 else 's'}: the delete would leave {'it' if rows == 1 else 'them'}"
+        )
+    return f"Read without data skipping, {some} hold{'' if files > 1 else 's'} {held}."
+
+
+def _by_bounds(node: Node, matcher: Matcher, outcome: Outcome) -> pa.Array:
     """A float's bounds are known for Delta alone, so they make no difference here."""
     data = {path: found.as_read for path, found in matcher.data.items() if found.as_read and found.type != "float"}
     if not data:
-        return 0
+        return filled(matcher.files.count, False)
     passed = _passed(node, matcher, data, outcome)
     rounded = {path: found for path, found in data.items() if found.rounded is not None}
     if rounded and pc.any(passed).as_py():
@@ -78,16 +100,16 @@ def _by_bounds(node: Node, matcher: Matcher, outcome: Outcome) -> int:
         told = {path: _where_rounded(passed, texts, columns[path]) for path in rounded}
         data = data | {path: replace(found, rounded=told[path]) for path, found in rounded.items()}
         passed = _passed(node, matcher, data, outcome)
-    return _count(passed)
+    return passed
 
 
-def _by_nan(node: Node, matcher: Matcher, outcome: Outcome) -> int:
+def _by_nan(node: Node, matcher: Matcher, outcome: Outcome) -> pa.Array:
     data = {path: found.as_read or found for path, found in matcher.data.items()}
     doubles = {path: replace(found, counts_nan=True) for path, found in data.items() if found.may_nan}
     if not doubles:
-        return 0
+        return filled(matcher.files.count, False)
     may = matcher.by(data).outcome(node)
-    return _count(_passed(node, matcher, data | doubles, replace(outcome, true=pc.and_(may.true, outcome.true))))
+    return _passed(node, matcher, data | doubles, replace(outcome, true=pc.and_(may.true, outcome.true)))
 
 
 def _passed(node: Node, matcher: Matcher, data: Data, outcome: Outcome) -> pa.Array:

@@ -37,7 +37,7 @@ class PreviewWork(ClaimedJob):
                 places.check_claimed(self.job.location)
                 with watch.engine_runs():
                     self._look_at_files()
-                    outcome = self._rehearsed(self.handling.preview(self.job, self._measured))
+                    outcome = self._rehearsed(self._further(self.handling.preview(self.job, self._measured)))
             except CommandRefused as refused:
                 self._end(State.FAILED, error=endings.refused(refused.refusals))
             except EngineLost:
@@ -53,6 +53,19 @@ class PreviewWork(ClaimedJob):
 
     def broken(self, error: Exception) -> None:
         self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
+
+    def _further(self, found: Found) -> Found:
+        """With the answer of the read that goes further than the measure. The command needs none, so its failure fails nothing."""
+        if found.further is None:
+            return found
+        try:
+            answer = self.engine.read(found.further.kind, dict(found.further.question), self.marks, self.report)
+        except EngineLost:
+            raise
+        except EngineFailed as failed:
+            self.report.log(f"What goes further than the preview couldn’t be read: {failed}")
+            return found
+        return found.further.found(answer)
 
     def _rehearsed(self, found: Found) -> Found:
         """The preview with the rehearsal that was asked for; as it is where nothing would run."""

@@ -46,7 +46,7 @@ def predict_once(files: Path, text: str | None) -> tuple[float, int]:
     start = time.perf_counter()
     struct = parse_schema(snapshot.metadata.schema_json)
     schema = schema_of(struct)
-    found, _ = see(snapshot, struct, schema, None if text is None else parse(text, schema))
+    found, _, _ = see(snapshot, struct, schema, None if text is None else parse(text, schema))
     return (time.perf_counter() - start) * 1000, found.files_matched
 
 

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jobs.commands.delete.rules import Delete
+from jobs.commands.delete.rules import PASSED_OVER, Delete
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked, Marks, Report
 from jobs.domain.errors import EngineFailed, EngineFailure
@@ -260,6 +260,9 @@ class SmallEngine:
         return {"operation_metrics": dict(result.operation_metrics), "rows_after": rows, "seconds": 0.1}
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
+        if kind == PASSED_OVER:
+            rows = [row for name in question[kind] for row in _read(Path(question["path"]), name)]
+            return {"files": len(question[kind]), "rows": sum(matches(question["tree"], row) for row in rows)}
         return {"kind": kind, **question}
 
     def cancel(self, tag: str) -> None: ...

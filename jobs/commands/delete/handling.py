@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from console.audit.actor import Actor
-from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Handling, Measured, Prepared, Verdict, stored
-from jobs.commands.delete.log import LogPreview, from_log, uncounted, with_count
-from jobs.commands.delete.rules import Delete
+from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Further, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
+from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused
 from jobs.domain.measures import Matched
@@ -57,8 +57,16 @@ class DeleteHandling(Handling[Delete]):
             return Found(exact, subject.version, nothing_to_do=NOTHING)
         matched = _matched(measured, subject.version)
         values = _with_readers(with_count(log, subject, matched), subject)
-        nothing = None if matched.rows or values["files_matched"] else " ".join((NOTHING, *values["notes"]))
-        return Found(values, subject.version, nothing_to_do=nothing)
+        found = _found(values, subject.version)
+        question = further_question(log, subject, stored(Delete, job).tree)
+        if question is None:
+            return found
+        files = log.passed_over.num_rows
+
+        def told(answer: Mapping[str, Any]) -> Found:
+            return _found(with_passed_over(values, answer, files), subject.version)
+
+        return replace(found, further=Further(PASSED_OVER, question, told))
 
     def unmeasured(self, job: Job, seconds: float) -> Found | None:
         """Rule 5 of approvals: a delete whose rows Spark can't count belongs to the whole-table class, whatever its predicate."""
@@ -95,6 +103,13 @@ class DeleteHandling(Handling[Delete]):
         command, preview = _written(job.table, change["predicate"], None)
         before, after = {"predicate": job.parameters.get("predicate")}, {"predicate": command.predicate}
         return Edited(command, preview, before, after)
+
+
+def _found(values: Mapping[str, Any], version: int) -> Found:
+    if values["rows_matched"] or values["files_matched"]:
+        return Found(values, version)
+    left = [found["text"] for found in values["consequences"] if found["code"] == ROWS_LEFT]
+    return Found(values, version, nothing_to_do=" ".join((NOTHING, *values["notes"], *left)))
 
 
 def _written(table: Table, predicate: str | None, seen: Subject | None) -> tuple[Delete, dict[str, Any]]:

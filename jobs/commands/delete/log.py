@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.commands.delete.rules import consequences_of, of_rows
-from jobs.domain.consequences import Consequence
+from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, consequences_of, of_rows
+from jobs.domain.consequences import Consequence, said
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
 from jobs.domain.readers import unseen_by
 from jobs.pruning.prediction import empty_files_notes, see
-from jobs.pruning.skipping import Missed
+from jobs.pruning.skipping import Missed, note_of, sampled
 from jobs.pruning.spread import counted
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
@@ -28,15 +28,16 @@ FOR_DRIFT = frozenset(["shape_sha256", "files_sha256", "target_sha256"])
 
 @dataclass(frozen=True, slots=True)
 class LogPreview:
-    """A preview from the log: its JSON, and the files that may hold matching rows."""
+    """A preview from the log: its JSON, the files that may hold matching rows, and those of them that Delta's skipping passes over."""
 
     values: dict[str, Any]
     files: pa.Table
+    passed_over: pa.Table
 
 
 def from_log(subject: Subject, node: Node | None) -> LogPreview:
     """The log's preview of a predicate (None: the whole table) at the subject's version. Raises CommandRefused (`append_only`)."""
-    prediction, files = see(subject.snapshot, subject.struct, subject.schema, node)
+    prediction, files, passed_over = see(subject.snapshot, subject.struct, subject.schema, node)
     values = prediction.as_json() | {
         "table_id": subject.metadata.id,
         "shape_sha256": subject.shape_sha256,
@@ -46,7 +47,27 @@ def from_log(subject: Subject, node: Node | None) -> LogPreview:
         "rows_hash": None,
         "consequences": of_rows(prediction.rows_matched, _consequences(subject, prediction.branch)),
     }
-    return LogPreview(values, files)
+    return LogPreview(values, files, passed_over)
+
+
+def further_question(log: LogPreview, subject: Subject, tree: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What Spark is asked of files that Delta's skipping passes over, beside its count; None where there are none."""
+    if not log.passed_over.num_rows:
+        return None
+    named = sampled(log.passed_over)
+    return {"path": subject.table.path, "version": subject.version, "tree": tree, PASSED_OVER: named}
+
+
+def with_passed_over(values: Mapping[str, Any], answer: Mapping[str, Any], files: int) -> dict[str, Any]:
+    """A preview with what Spark found in a sample of the `files` that Delta's skipping passes over, read without it.
+
+    Matching rows there are a consequence, since the delete leaves them; without one it is a note.
+    """
+    found = {**answer, "of": files}
+    told = {**values, PASSED_OVER: found}
+    if answer["rows"]:
+        return told | {"consequences": [said(ROWS_LEFT, note_of(**found)), *values["consequences"]]}
+    return told | {"notes": [*values["notes"], note_of(**found)]}
 
 
 def _consequences(subject: Subject, branch: str) -> list[Consequence]:

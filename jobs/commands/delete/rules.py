@@ -11,6 +11,9 @@ from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.feature_support import Cells, Refused
 
 Branch = Literal["metadata_only", "deletion_vectors", "rewrite"]
+# The files that Delta's data skipping passes over: the read of them by Spark, and its answer in a preview.
+PASSED_OVER = "passed_over"
+ROWS_LEFT = "rows_left"  # the consequence of matching rows in them
 
 
 REFUSED: Cells = {

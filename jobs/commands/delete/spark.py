@@ -8,7 +8,7 @@ from typing import Any
 from delta.tables import DeltaTable
 from pyspark.sql import Column, SparkSession
 
-from jobs.commands.delete.rules import Delete, branch_of, files_without_rows
+from jobs.commands.delete.rules import PASSED_OVER, Delete, branch_of, files_without_rows
 from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.stored import from_json
@@ -20,6 +20,7 @@ from jobs.engine.predicates import column_of
 from jobs.engine.runner import Question, Rehearsal, Runner
 from jobs.engine.session import TXN_APP_ID
 from jobs.engine.table_v2 import loaded_table
+from jobs.engine.unskipped import rows_of_files, without_pushdown
 from jobs.engine.versions import rows_of, started, table_at, version_of
 
 NOTHING = "No row matched: Delta deleted nothing and committed nothing."
@@ -114,10 +115,12 @@ def _text(rows: int | None, empty: int) -> str:
 
 
 def _read_matched(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
-    """Counts the rows that a delete would remove. The question holds `path`, `tree` (None: all rows) and `version`."""
+    """Counts the rows that a delete would remove. The question holds `path`, `tree` (None: all rows) and `version`; `passed_over`
+    as in `_read_passed_over`, whose answer is in this one under the same name."""
     command = Delete(table="", predicate=None, path=str(question["path"]), tree=question["tree"])
     matched = preview_delete(session, command, int(question["version"]), report)
-    return {
+    passed_over = {PASSED_OVER: _read_passed_over(session, question, report)} if question.get(PASSED_OVER) else {}
+    return passed_over | {
         "rows": matched.rows,
         "rows_total": matched.rows_total,
         "rows_hash": matched.rows_hash,
@@ -126,4 +129,22 @@ def _read_matched(session: SparkSession, question: Question, report: Report) -> 
     }
 
 
-RUNNER = Runner(preview_delete, run_delete, reads={"matched": _read_matched}, rehearsal=Rehearsal())
+def _read_passed_over(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    """Counts the matching rows of files that Delta's skipping passes over: `files` that were read, and `rows` in them.
+
+    The question holds `path`, `tree`, `version`, and in `passed_over` the files by their paths in the log.
+    """
+    report.stage("reading skipped files")
+    condition = column_of(from_json(question["tree"]), session)
+    with kept(str(question["path"])) as directory, without_pushdown(session):
+        table = table_at(session, directory, int(question["version"]))
+        files, rows = rows_of_files(session, table, question[PASSED_OVER])
+        return {"files": files, "rows": rows.filter(condition).count()}
+
+
+RUNNER = Runner(
+    preview_delete,
+    run_delete,
+    reads={"matched": _read_matched, PASSED_OVER: _read_passed_over},
+    rehearsal=Rehearsal(),
+)

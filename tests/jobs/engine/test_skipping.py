@@ -10,13 +10,17 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from jobs.domain.engine import UNCHECKED
+from jobs.domain.predicates.stored import to_json
 from jobs.engine.predicates import column_of
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.pruning.prediction import see
-from jobs.pruning.skipping import Missed
+from jobs.pruning.skipping import Missed, sampled
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
+from tests.jobs.engine.deltas import NAMES, VECTORS, deletion, make
+from tests.jobs.engine.lake import actions
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -43,7 +47,7 @@ def judged(session, path: Path, text: str) -> tuple[int, int, Missed]:
     struct = parse_schema(snapshot.metadata.schema_json)
     schema = schema_of(struct)
     tree = parse(text, schema)
-    found, _ = see(snapshot, struct, schema, tree)
+    found, _, _ = see(snapshot, struct, schema, tree)
 
     def count() -> int:
         # cached plans and listings keep what an earlier setting chose
@@ -92,3 +96,48 @@ def test_nan_that_deltalake_leaves_out(runtime, tmp_path, kind, text, missed):
 def test_decimals_that_deltalake_rounds(runtime, tmp_path, value, kind, text, missed):
     write_deltalake(tmp_path / "t", pa.table({"v": pa.array([value], kind)}))
     assert judged(runtime.new_session(), tmp_path / "t", text) == (int(not missed), 1, Missed(bounds=int(missed)))
+
+
+def skipped(engine, marks, report, path: Path, text: str, version: int) -> dict:
+    """What Spark finds in a sample of the files that are missed, as a delete's preview asks for it."""
+    snapshot = open_log(str(path)).snapshot(None, path.parent / "sampled.arrow")
+    assert snapshot.metadata
+    struct = parse_schema(snapshot.metadata.schema_json)
+    schema = schema_of(struct)
+    tree = parse(text, schema)
+    names = sampled(see(snapshot, struct, schema, tree)[2])
+    return asked(engine, marks, report, path, to_json(tree), version, names)
+
+
+def asked(engine, marks, report, path, tree, version, names, kind="passed_over") -> dict:
+    question = {"path": str(path), "version": version, "tree": tree, "passed_over": names}
+    answer: dict = engine.read(kind, question, marks, report)
+    return answer
+
+
+def test_rows_of_skipped_files_are_found_past_the_statistics(engine, marks, report, tmp_path):
+    path = tmp_path / "t"
+    for p, number in ((1, 1.0), (2, 2.0)):
+        rows = pa.table({"p": [p, p], "v": [number, math.nan]})
+        write_deltalake(path, rows, partition_by=["p"], mode="append")
+    write_deltalake(path, pa.table({"p": [3], "v": [10.0]}), partition_by=["p"], mode="append")
+    assert skipped(engine, marks, report, path, "v > 9", 2) == {"files": 2, "rows": 2}
+    assert skipped(engine, marks, report, path, "v > 9 AND p = 2", 2) == {"files": 1, "rows": 1}
+
+
+def test_deleted_rows_are_none_and_files_of_other_versions_are_left_out(runtime, engine, marks, report, tmp_path):
+    path = make(runtime.new_session(), tmp_path / "t", VECTORS | NAMES)
+    engine.run(deletion(path, "id = 3"), {}, UNCHECKED, marks, report)
+    tree = deletion(path, "id IN (3, 5)").tree
+    with_five = actions(path, "add")[-1]["path"]
+    names = [with_five, "p=1/gone.parquet"]
+    assert asked(engine, marks, report, path, tree, 0, names) == {"files": 1, "rows": 2}
+    assert asked(engine, marks, report, path, tree, 1, names) == {"files": 1, "rows": 1}
+
+
+def test_a_count_answers_of_skipped_files_too(engine, marks, report, tmp_path):
+    path = tmp_path / "t"
+    write_deltalake(path, pa.table({"v": [1.0, math.nan]}))
+    name = next(path.glob("*.parquet")).name
+    answer = asked(engine, marks, report, path, deletion(path, "v > 9").tree, 0, [name], "matched")
+    assert (answer["rows"], answer["passed_over"]) == (0, {"files": 1, "rows": 1})

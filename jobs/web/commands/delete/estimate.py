@@ -11,7 +11,8 @@ from django.db import transaction
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from jobs.commands.delete.log import from_log, shown
+from jobs.commands.delete.log import LogPreview, from_log, further_question, shown
+from jobs.commands.delete.rules import PASSED_OVER
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import to_json
@@ -19,7 +20,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Read, Worker
 from jobs.pruning.prediction import empty_files_notes
-from jobs.pruning.skipping import Missed
+from jobs.pruning.skipping import Missed, note_of
 from jobs.reads import queue
 from jobs.reads.rows import table_with_rows
 from jobs.targets.problems import problem_of_refused
@@ -28,6 +29,7 @@ from jobs.targets.writable import subject_to_change
 from tables.models import Table
 
 MATCHED = "matched"
+SKIPPED = "skipped_files"  # in a read's question: how many files Delta's skipping passes over
 BY_PARTITION = "by_partition"  # for pages alone
 
 
@@ -59,10 +61,13 @@ def ask_exact(actor: Actor, table_id: uuid.UUID, text: str | None) -> Read:
 def ask_exact_of(actor: Actor, subject: Subject, node: Node | None) -> Read:
     """As `ask_exact`, at the version that a page shows."""
     table = table_with_rows(actor, subject.table.pk)
-    log = _previewed(subject, node)
+    log = _from_log(subject, node)
+    preview = _named(table, node) | shown(log.values)
     tree = None if node is None else to_json(node)
-    question = {"path": table.path, "tree": tree, "version": subject.version, "preview": log}
-    after = {"read": MATCHED, "predicate": log["predicate"]}
+    question = {"path": table.path, "tree": tree, "version": subject.version, "preview": preview}
+    if further := further_question(log, subject, tree):
+        question |= further | {SKIPPED: log.passed_over.num_rows}
+    after = {"read": MATCHED, "predicate": preview["predicate"]}
     with transaction.atomic():
         record(
             actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, table.pk, table.name,
@@ -79,7 +84,7 @@ def answered(read: Read) -> dict[str, Any]:
     whole = log["class"] == "whole_table" or answer["rows"] >= answer["rows_total"]
     rewrites = log["branch"] == "rewrite"
     files, size = _touched(log, answer)
-    return {
+    counted = {
         **log,
         "table": read.table_id,
         "class": "whole_table" if whole else "ordinary",
@@ -95,6 +100,10 @@ def answered(read: Read) -> dict[str, Any]:
         "notes": [*empty_files_notes(files - answer["files"]), *Missed(**log.get("skipping", {})).notes],
         "speed": "spark",
     }
+    if PASSED_OVER not in answer:
+        return counted
+    skipped = {**answer[PASSED_OVER], "of": read.question[SKIPPED]}
+    return counted | {PASSED_OVER: skipped, "notes": [*counted["notes"], note_of(**skipped)]}
 
 
 def _touched(log: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int | None]:
@@ -112,15 +121,15 @@ def _asked(table: Table, text: str | None) -> tuple[Subject, Node | None]:
         raise problem_of_refused(refused) from None
 
 
-def _from_log(subject: Subject, node: Node | None) -> dict[str, Any]:
+def _from_log(subject: Subject, node: Node | None) -> LogPreview:
     try:
-        return shown(from_log(subject, node).values)
+        return from_log(subject, node)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
 
 
 def _previewed(subject: Subject, node: Node | None) -> dict[str, Any]:
-    return _named(subject.table, node) | _from_log(subject, node)
+    return _named(subject.table, node) | shown(_from_log(subject, node).values)
 
 
 def _named(table: Table, node: Node | None) -> dict[str, Any]:

@@ -43,6 +43,14 @@ class SkippingSerializer(serializers.Serializer[Any]):
     nan = serializers.IntegerField(help_text="They may hold NaN, which some writers leave out of bounds.")
 
 
+class PassedOverSerializer(serializers.Serializer[Any]):
+    """What Spark found in a sample of the files that Delta's data skipping passes over, read without skipping."""
+
+    files = serializers.IntegerField(help_text="Files that were read: the smallest, up to 20 of 256 MiB together.")
+    of = serializers.IntegerField(help_text="Files that Delta passes over though rows in them may match.")
+    rows = serializers.IntegerField(help_text="Matching rows in them, which the delete leaves.")
+
+
 class DeletePreviewSerializer(serializers.Serializer[Any]):
     """What a delete would do. Rows are an upper bound unless `rows_matched_exact`."""
 
@@ -69,6 +77,7 @@ class DeletePreviewSerializer(serializers.Serializer[Any]):
     rehearsal = RehearsalSerializer(required=False)
     notes = serializers.ListField(child=serializers.CharField())
     skipping = SkippingSerializer(required=False)
+    passed_over = PassedOverSerializer(required=False)
 
     def get_fields(self) -> dict[str, Any]:
         """`class` is no name that Python lets a field have."""

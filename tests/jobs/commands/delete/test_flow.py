@@ -18,7 +18,7 @@ from console.base.errors import Problem
 from jobs.approvals import decisions
 from jobs.commands import registry
 from jobs.dispatcher import lost_quorum
-from jobs.domain.errors import EngineCancelled
+from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure
 from jobs.domain.states import State
 from jobs.models import Decision, Job, PolicyRule
 from jobs.targets.subject import subject_of
@@ -235,6 +235,58 @@ def test_files_that_delta_skips_though_rows_may_match_are_named_before_and_after
         assert "may miss rows of 1 file" in " ".join(job.preview["notes"])
     assert (after.state, after.no_op) == ("succeeded", True)
     assert "may miss rows of 1 file" in after.result["details"]["text"]
+
+
+class Skipping(SmallEngine):
+    """Counts and deletes as Delta does, which skips the files of `p=XX` by their statistics."""
+
+    def _matching(self, command, path, name):
+        return [] if name.startswith("p=XX") else super()._matching(command, path, name)
+
+
+SKIPPED = {"numRecords": 1, "minValues": {"id": 9}, "maxValues": {"id": 7}, "nullCount": {"id": 0}}
+
+
+def test_matching_rows_in_skipped_files_are_a_consequence_of_what_is_approved(olga, sales, place):
+    contradict(place, SKIPPED)
+    request_delete(actor(olga), sales.pk, "id = 1", "why")
+    job = worked(Skipping(), claim_preview)
+    assert job.state == State.AWAITING_APPROVAL
+    assert job.preview["rows_matched"] == 1
+    assert job.preview["passed_over"] == {"files": 1, "of": 1, "rows": 1}
+    left = job.preview["consequences"][0]
+    assert left["code"] == "rows_left"
+    assert "this file holds 1 matching row: the delete would leave it" in left["text"]
+
+
+def test_without_a_row_in_them_it_is_a_note(olga, sales, place):
+    contradict(place, SKIPPED)
+    request_delete(actor(olga), sales.pk, "id = 2", "why")
+    job = worked(Skipping(), claim_preview)
+    assert job.preview["passed_over"] == {"files": 1, "of": 1, "rows": 0}
+    assert "rows_left" not in {found["code"] for found in job.preview["consequences"]}
+    assert "this file holds no matching row" in job.preview["notes"][-1]
+
+
+def test_a_delete_that_finds_nothing_says_what_it_leaves(olga, sales, place):
+    contradict(place, SKIPPED)
+    request_delete(actor(olga), sales.pk, "p = 'XX' AND id = 1", "why")
+    job = worked(Skipping(), claim_preview)
+    assert (job.state, job.no_op) == ("succeeded", True)
+    assert "1 matching row: the delete would leave it" in job.result["details"]["text"]
+
+
+def test_skipped_files_that_cannot_be_read_fail_no_preview(olga, sales, place):
+    class Torn(Skipping):
+        def read(self, kind, question, marks, report):
+            raise EngineFailed(EngineFailure("FAILED_READ_FILE", "KD001", "the footer is torn"))
+
+    contradict(place, SKIPPED)
+    request_delete(actor(olga), sales.pk, "id = 1", "why")
+    job = worked(Torn(), claim_preview)
+    assert (job.state, job.preview["rows_matched"]) == (State.AWAITING_APPROVAL, 1)
+    assert "passed_over" not in job.preview
+    assert "may miss rows of 1 file" in " ".join(job.preview["notes"])
 
 
 def contradict(place, stats):

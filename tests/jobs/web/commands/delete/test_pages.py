@@ -391,6 +391,13 @@ def test_a_count_is_asked_polled_and_shown_with_what_it_needs(client, table):
     assert "Counted by Spark" in page
 
 
+def test_a_count_asks_of_the_files_that_delta_skips_and_says_what_it_found(client, make):
+    table = make(files=[add(number, stats(30, {"n": 9}, {"n": 1}, {"n": 0}), {"country": "DE"}) for number in (1, 0)])
+    found = counted(client, table, "n = 3", passed_over={"files": 2, "rows": 4})
+    assert Read.objects.get().question["passed_over"] == ["part-0.parquet", "part-1.parquet"]
+    assert "these files hold 4 matching rows: the delete would leave them" in found
+
+
 def counted(client, table, text, **answer):
     """What the page shows when Spark has counted."""
     client.post(f"/tables/{table.pk}/delete/count/", {"text": text})
