@@ -154,7 +154,11 @@ def test_it_is_the_person_s_own(admin):
     assert drafts.unseal(answer.context["draft"], other) is None
 
 
-@pytest.mark.parametrize("sealed", ["", "x", signing.dumps(["ada", {}]), signing.dumps([], salt="levee.device")])
+@pytest.mark.parametrize(
+    "sealed",
+    ["", "x", signing.dumps(["ada", {}]), signing.dumps([], salt="levee.device")],
+    ids=["none", "bare", "unsalted", "of another"],
+)
 def test_a_forged_one_is_none(admin, sealed):
     client = Client()
     given = {"username": admin.name, "password": PASSWORD, "draft": sealed}
