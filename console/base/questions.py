@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from console.base.errors import Problem
@@ -47,15 +47,20 @@ def is_answered(request: HttpRequest) -> bool:
     return request.method == "POST" and request.POST.get(SURE) == "yes"
 
 
-def ask(request: HttpRequest, question: Question, problem: Problem | None = None) -> HttpResponse:
-    """The page of the question; it sends on what was posted. With a problem, what was refused, and what was typed."""
+def ask(
+    request: HttpRequest, question: Question, problem: Problem | None = None, entered: QueryDict | None = None
+) -> HttpResponse:
+    """The page of the question; it sends on what was posted. With a problem, what was refused, and what was typed.
+
+    `entered` is what the person had typed on this page before a sign-in, if anything.
+    """
     written = question.text.name if question.text else ""
-    kept = [(name, value) for name in request.POST for value in request.POST.getlist(name)]
+    posted = [(name, value) for name in request.POST for value in request.POST.getlist(name)]
     left_out = {*_OWN, written, *question.fields}
     context = {
         "question": question,
-        "kept": [*question.fields.items(), *((name, value) for name, value in kept if name not in left_out)],
-        "written": request.POST.get(written, ""),
+        "sent_on": [*question.fields.items(), *((name, value) for name, value in posted if name not in left_out)],
+        "written": (entered or request.POST).get(written, ""),
         "fault": (problem.fields or {}).get(written) if problem else None,
         "problem": problem,
     }

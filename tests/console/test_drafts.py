@@ -289,9 +289,15 @@ def test_a_form_that_its_page_can_t_fill_in_is_shown_whole_to_be_sent_or_discard
 
 def test_a_form_takes_nothing_that_was_sent_to_another(admin):
     """The page of a person has several: a refused act of one leaves the others fresh."""
-    answer = confirmed_browser(admin).post(f"/people/{admin.pk}/access/", {"active": "false"})
+    answer = confirmed_browser(admin).post(f"/people/{admin.pk}/access/", {"active": "false", "sure": "yes"})
     assert answer.status_code == 409
     assert "lv-field-error" not in answer.content.decode()
+
+
+def test_what_a_question_sends_on_is_no_draft(admin):
+    answer = confirmed_browser(admin).post(f"/people/{admin.pk}/access/", {"active": "false"})
+    assert answer.context["sent_on"] == [("active", "false")]
+    assert "What you entered" not in answer.content.decode()
 
 
 def test_a_swap_keeps_the_page_and_needs_no_draft(admin):

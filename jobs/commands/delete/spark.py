@@ -19,8 +19,8 @@ from jobs.engine.measuring import measure
 from jobs.engine.predicates import column_of
 from jobs.engine.runner import Question, Rehearsal, Runner
 from jobs.engine.session import TXN_APP_ID
+from jobs.engine.table_files.unskipped import rows_of_files, without_pushdown
 from jobs.engine.table_v2 import loaded_table
-from jobs.engine.unskipped import rows_of_files, without_pushdown
 from jobs.engine.versions import rows_of, started, table_at, version_of
 
 NOTHING = "No row matched: Delta deleted nothing and committed nothing."
@@ -142,9 +142,5 @@ def _read_passed_over(session: SparkSession, question: Question, report: Report)
         return {"files": files, "rows": rows.filter(condition).count()}
 
 
-RUNNER = Runner(
-    preview_delete,
-    run_delete,
-    reads={"matched": _read_matched, PASSED_OVER: _read_passed_over},
-    rehearsal=Rehearsal(),
-)
+READS = {"matched": _read_matched, PASSED_OVER: _read_passed_over}
+RUNNER = Runner(preview_delete, run_delete, reads=READS, rehearsal=Rehearsal())

@@ -220,7 +220,7 @@ def schedule_remove(request: HttpRequest, schedule_id: uuid.UUID) -> HttpRespons
     _require_may_run(request, found)
     question = questions.of_removal(found)
     if not is_answered(request):
-        return ask(request, question)
+        return ask(request, question, entered=entered(request))
     reason = request.POST.get("reason", "")
     try:
         check_reason(reason)

@@ -280,7 +280,7 @@ def stream_remove(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     try:
         acts.require_still(found)
         if not is_answered(request):
-            return ask(request, question)
+            return ask(request, question, entered=entered(request))
         reason = request.POST.get("reason", "")
         check_reason(reason)
         acts.remove(Actor.of(request), found, reason)
