@@ -121,7 +121,6 @@ def test_an_open_review_follows_what_happens_and_keeps_what_is_typed(
     expect(comment).to_be_focused()
 
     his.get_by_role("link", name="Edit the request").click()
-    his.locator("#edit summary").click()
     his.get_by_role("textbox", name="Rows where").fill("id = 3")
     his.get_by_role("button", name="Save and measure again").click()
     expect(hers.get_by_text("The request has changed since you opened this page.")).to_be_visible()

@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
+from console.base.machine import machine_command
+
 pytestmark = pytest.mark.browser
 
 
@@ -77,7 +79,7 @@ def test_a_command_is_copied(page: Page, context: BrowserContext, sample_pages: 
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == ".venv/bin/python manage.py person add NAME --role operator --on everything --password-stdin"
+    assert copied == machine_command("person add NAME --role operator --on everything --password-stdin")
 
 
 def test_the_statement_shows_the_chosen_types_and_statistics(page: Page, sample_pages: str) -> None:
