@@ -145,13 +145,13 @@ def test_all_values_of_a_facet_are_reached_from_the_list_as_it_is_narrowed_now(
     page.goto(f"{server}/tables/")
     page.get_by_role("checkbox", name="Delta").check()
     page.wait_for_url("**/tables/?*format=delta*")
-    page.get_by_role("link", name="Feature").click()
+    page.get_by_role("link", name="Tag").click()
     page.wait_for_url("**/tables/values/?*format=delta*")
-    page.get_by_role("checkbox", name="invariants").check()
+    page.get_by_role("checkbox", name="pii").check()
     page.get_by_role("button", name="Show tables").click()
-    page.wait_for_url("**/tables/?*format=delta*feature=invariants*")
+    page.wait_for_url("**/tables/?*format=delta*tag=pii*")
     page.get_by_role("link", name="Size").click()
-    page.wait_for_url("**/tables/?*feature=invariants*order=-size*")
+    page.wait_for_url("**/tables/?*tag=pii*order=-size*")
     assert page.get_by_role("columnheader", name="Size").get_attribute("aria-sort") == "descending"
     assert faults == []
 
