@@ -47,6 +47,7 @@ def test_a_queued_job_does_not_run(states, heading, redis_server):
     for number, state in enumerate(states):
         factories.job(state, table=table, parameters={"n": number})
     page = browser(factories.person_with("viewer")).get("/").content.decode()
+    assert page.count(heading) == 1, "it heads the page, and no list on it"
     assert f"<h1>{heading}</h1>" in page
 
 
