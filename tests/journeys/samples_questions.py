@@ -27,14 +27,14 @@ REMOVE = Question(
     text=Text("reason", "Reason", "Recorded in the audit log.", is_required=True),
 )
 REFUSED = Problem(400, "invalid", "A reason is needed.", fields={"reason": "Enter a reason."})
-BASE: dict[str, Any] = {"kept": [], "written": "", "fault": None, "problem": None}
+BASE: dict[str, Any] = {"sent_on": [], "written": "", "fault": None, "problem": None}
 
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "question": (
         "questions/page.html",
         BASE | {"question": REVOKE, "confirm_first": "/confirm/?next=/account/tokens/"},
     ),
-    "question-text": ("questions/page.html", BASE | {"question": REMOVE, "kept": [("digest", "a1b2")]}),
+    "question-text": ("questions/page.html", BASE | {"question": REMOVE, "sent_on": [("digest", "a1b2")]}),
     "question-refused": (
         "questions/page.html",
         BASE | {"question": REMOVE, "fault": "Enter a reason.", "problem": REFUSED},
