@@ -237,7 +237,7 @@ def back_to(job: Job, version: int, accepted: Sequence[int]) -> Command:
     return Restore(str(job.table_id), version, undoes=str(job.pk), accepted_commits=accepted)
 
 
-def undoing(job: Job, version: int) -> Job:
+def undo_request(job: Job, version: int) -> Job:
     """The request that would undo a job's commit, not stored: back to `version`, with its preview by the log. Raises CommandRefused."""
     command = back_to(job, version, ())
     preview = preview_by_log(job.table_id, version)

@@ -40,6 +40,17 @@ def job_session(runtime: Runtime, marks: Marks, *, note: str | None = None) -> I
                 _undo(active, context, marks.tag)
 
 
+@contextmanager
+def setting(session: SparkSession, key: str, value: str) -> Iterator[None]:
+    """Within it the session has this setting; afterwards what it had before."""
+    before = session.conf.get(key)
+    session.conf.set(key, value)
+    try:
+        yield
+    finally:
+        session.conf.set(key, str(before))
+
+
 def commit_marks(marks: Marks, note: str | None = None) -> Mapping[str, str]:
     """The settings that tie a commit to its request; the reconciliation finds the commit by them."""
     metadata: dict[str, Any] = {"job": marks.job, "attempt": marks.attempt, "digest": marks.digest}

@@ -23,6 +23,7 @@ from jobs.engine.history import commits_after, is_own, recorded
 from jobs.engine.inside import clone_at
 from jobs.engine.measuring import difference, measure
 from jobs.engine.runner import Rehearsal, Runner
+from jobs.engine.session import setting
 from jobs.engine.stored_files import missing_files
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at
@@ -145,12 +146,8 @@ def _looked_for(session: SparkSession, path: str) -> Iterator[None]:
     if clone is None or clone.source.startswith("/"):
         yield
         return
-    before = session.conf.get(IGNORE_MISSING)
-    session.conf.set(IGNORE_MISSING, "true")
-    try:
+    with setting(session, IGNORE_MISSING, "true"):
         yield
-    finally:
-        session.conf.set(IGNORE_MISSING, str(before))
 
 
 def _proof(

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.engine.runs.rewriting import option, seq
+from jobs.engine.session import setting
 
 PUSHDOWN = "spark.sql.parquet.filterPushdown"
 
@@ -30,9 +31,5 @@ def rows_of_files(session: SparkSession, table: Any, paths: Sequence[str]) -> tu
 @contextmanager
 def without_pushdown(session: SparkSession) -> Iterator[None]:
     """Inside, Spark reads row groups of parquet files whatever their footers' statistics say."""
-    before = session.conf.get(PUSHDOWN)
-    session.conf.set(PUSHDOWN, "false")
-    try:
+    with setting(session, PUSHDOWN, "false"):
         yield
-    finally:
-        session.conf.set(PUSHDOWN, str(before))

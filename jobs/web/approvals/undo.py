@@ -6,7 +6,7 @@ from typing import Any
 
 from console.accounts.models import Person
 from jobs.approvals.decisions import later_commits
-from jobs.commands.registry import back_to, not_undone, title_of, undoing
+from jobs.commands.registry import back_to, not_undone, title_of, undo_request
 from jobs.domain.errors import CommandRefused
 from jobs.models import Job
 from jobs.policy.needs import needs_of
@@ -42,7 +42,7 @@ def _meaning(person: Person, job: Job) -> dict[str, Any]:
         return {}
     kind = back_to(job, before, ()).kind
     try:
-        request = undoing(job, before)
+        request = undo_request(job, before)
     except CommandRefused as refused:
         return {"unmeasured": str(refused), "needs": needs_of(person, kind, job.table, {})}
     preview = request.preview or {}

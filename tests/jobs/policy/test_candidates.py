@@ -8,8 +8,9 @@ from django.conf import settings
 
 from console.accounts import services
 from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.models import Person
 from console.audit.actor import Actor
-from jobs.policy.candidates import approvers_of, candidates_for, uncounted_for
+from jobs.policy.candidates import approvers_of, candidates_for, uncounted_among, uncounted_for
 from tests import factories
 from tests.clients import confirmed_browser
 from tests.factories import lakes
@@ -86,6 +87,24 @@ def test_the_approver_reads_whose_requests_would_not_count(bea, puppet):
     text = text_of(confirmed_browser(puppet).get("/approvals/"))
     assert "Your approval doesn’t count for requests of bea" in text
     assert "manage.py person vouch puppet" in text
+
+
+def test_a_list_leaves_out_the_requesters_that_the_page_names(bea, puppet):
+    admin = factories.person_named("ada", "admin")
+    ines, marc = factories.person_named("ines", "operator"), factories.person_named("marc", "approver")
+    factories.GrantFactory(person=marc, role="operator")  # asks and approves
+    hired = factories.PersonFactory(name="hired", created_by=admin)
+    factories.GrantFactory(person=hired, role="approver", granted_by=admin)
+    everybody = Person.objects.filter(pk__in=[bea.pk, ines.pk, marc.pk])
+    left_out = {
+        judge.name: {each.name for each in uncounted_among(judge, everybody)} for judge in (puppet, marc, hired)
+    }
+    named = {
+        judge.name: {name for place in uncounted_for(judge) for name in place.names} for judge in (puppet, marc, hired)
+    }
+    assert left_out == {**named, "marc": {"marc"}}  # nobody approves an own request, and no page has to say so
+    assert left_out["puppet"] == {"bea"}
+    assert left_out["hired"] == set()
 
 
 def test_the_page_of_either_person_says_it(bea, puppet):

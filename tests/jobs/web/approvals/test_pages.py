@@ -679,7 +679,7 @@ def test_a_log_that_cannot_tell_is_said_and_the_undo_can_still_be_asked_for(olga
     def refused(*_):
         raise CommandRefused(Refusal("version_gone", "The log no longer reaches version 0"))
 
-    monkeypatch.setattr("jobs.web.approvals.undo.undoing", refused)
+    monkeypatch.setattr("jobs.web.approvals.undo.undo_request", refused)
     text = text_of(browser(olga).get(f"/jobs/{job.pk}/undo/"))
     assert "The log can’t tell what this would do." in text
     assert "Request undo" in text
