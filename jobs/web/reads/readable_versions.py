@@ -17,6 +17,7 @@ from tables.record import log_extent
 from tables.sync import log_access
 
 LATER = "Read the newest version, or enter a time that isn’t after its commit."
+EXPIRED = "Version {version:,} can’t be read: it is older than delta.deletedFileRetentionDuration, so Delta refuses it."
 BOTH = "Enter a version or a time, not both."
 SPANS = 3  # the newest ones that are named
 
@@ -37,11 +38,17 @@ def _fault(table: Table, version: int) -> str:
         return ""
     if version > table.version:
         return f"The newest version is {table.version:,}. {_choose(table)}".strip()
-    return (
-        ""
-        if log_extent.can_be_rebuilt(table, version)
-        else f"Version {version:,} can’t be read. {_choose(table)}".strip()
-    )
+    if not log_extent.can_be_rebuilt(table, version):
+        return f"Version {version:,} can’t be read. {_choose(table)}".strip()
+    return f"{EXPIRED.format(version=version)} {_choose(table)}".strip() if _expired(table, version) else ""
+
+
+def _expired(table: Table, version: int) -> bool:
+    """Whether Delta refuses to read the version by its age, whatever is left of its files."""
+    commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
+    reach = Reach(table)
+    until = reach.of(commit).until if commit else None
+    return until is not None and until < reach.now
 
 
 def _choose(table: Table) -> str:

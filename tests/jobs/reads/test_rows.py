@@ -528,6 +528,19 @@ def test_a_version_that_cannot_be_read_is_refused_with_those_that_can(cleaned, q
     assert not Read.objects.exists()
 
 
+def test_a_version_that_delta_refuses_by_its_age_is_told_before_spark_is_asked(cleaned, monkeypatch):
+    monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 7)
+    Commit.objects.filter(table=cleaned, version__lte=5).update(committed_at=timezone.now() - timedelta(days=8))
+    viewer = browser(factories.person_with("viewer"))
+    shown = markup.unescape(page(viewer, f"/tables/{cleaned.pk}/rows/?version=5", 400))
+    assert "Version 5 can’t be read: it is older than delta.deletedFileRetentionDuration" in shown
+    assert "Readable are 6–7." in shown
+    assert not Read.objects.exists()
+    Commit.objects.filter(table=cleaned, version=7).update(committed_at=timezone.now() - timedelta(days=8))
+    page(viewer, f"/tables/{cleaned.pk}/rows/?version=7")  # the newest one never grows too old
+    assert Read.objects.get().question["version"] == 7
+
+
 def test_one_that_can_be_read_is_asked_for(cleaned, monkeypatch):
     monkeypatch.setattr("tables.sync.log_access.head_version", lambda path, known=None: 7)
     page(browser(factories.person_with("viewer")), f"/tables/{cleaned.pk}/rows/?version=5")
