@@ -29,7 +29,6 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/undo/", review_views.undo, name="undo"),
     path("approvals/", review_views.approvals, name="approvals"),
     path("audit/verification/", audit_views.verify, name="verify"),
-    path("tables/<uuid:table_id>/live/", delta_table_views.live, name="live_table"),
     path("tables/<uuid:table_id>/capabilities/", delta_table_views.capabilities, name="capabilities"),
     path("tables/<uuid:table_id>/rows/", row_views.rows, name="rows"),
     path("tables/<uuid:table_id>/changes/", row_views.changes, name="changes"),

@@ -75,6 +75,18 @@ def fields_of(
     return [_field(path, column, places, clustered, known.get(path)) for path, column in walk(tree)]
 
 
+def first_columns(
+    schema: Schema | None, most: int, partitions: Sequence[str] = (), clustering: Sequence[str] | None = ()
+) -> list[Field]:
+    """The first columns, without what lies in them, however wide the schema is; their statistics aren't asked for."""
+    tree = tree_of(schema)
+    if tree is None:
+        return []
+    places = {name.lower(): place for place, name in enumerate(partitions, 1)}
+    clustered = None if clustering is None else frozenset(clustering)
+    return [_field((column.name,), column, places, clustered, None) for column in tree.columns[:most]]
+
+
 def _field(
     path: tuple[str, ...],
     column: Column,

@@ -101,7 +101,7 @@ def test_a_page_asks_again_when_too_many_wait(viewer, all_taken, nobody_sleeps, 
     factories.WorkerFactory(kind="interactive")
     (tmp_path / "orders").mkdir()
     table = factories.TableFactory(root=factories.RootFactory(uri=str(tmp_path)), name="orders", version=7)
-    page = browser(viewer.person).get(f"/tables/{table.pk}/live/").content.decode()
+    page = browser(viewer.person).get(f"/tables/{table.pk}/capabilities/").content.decode()
     assert 'hx-get="/reads/' in page
 
 

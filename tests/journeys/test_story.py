@@ -234,11 +234,13 @@ def look_at_the_live_table(page: Page, check: Callable[[Page], None]) -> None:
     """No step of the story: what Spark itself says about the table that was parquet a moment ago."""
     page.get_by_role("link", name="Open the table").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("orders")
-    live = page.locator("#live-table")
-    expect(live).to_contain_text("read live from Spark at version 0", timeout=limit_ms(WARM_S))
     check(page)
-    live.get_by_role("link", name="Properties, capabilities, any version").click()
-    expect(page.locator("#live-capabilities")).to_contain_text("ACCEPT_ANY_SCHEMA", timeout=limit_ms(WARM_S))
+    page.get_by_role("link", name="Read 20 rows").click()
+    expect(page.locator("#sample")).to_contain_text("read live at version 0", timeout=limit_ms(WARM_S))
+    check(page)
+    page.get_by_role("link", name="Capabilities").click()
+    expect(page.locator("#live-capabilities")).to_contain_text("read live at version 0", timeout=limit_ms(WARM_S))
+    expect(page.locator("#live-capabilities")).to_contain_text("ACCEPT_ANY_SCHEMA")
     expect(page.locator("#live-capabilities")).to_contain_text("delta.minReaderVersion")
     check(page)
 

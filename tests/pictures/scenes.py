@@ -50,7 +50,6 @@ SCENES = (
         "overview",
         "/tables/{table}/",
         "tables/table/overview.html",
-        ready="#live-table:not([hx-get])",
         code=(AXES, COMMITS, GROWTH),
         height=1100,
     ),

@@ -1,11 +1,10 @@
-"""Pages below a table that Spark answers: the live `DeltaTableV2` and its capabilities."""
+"""The page below a table that shows the live `DeltaTableV2`, read by Spark: its members, capabilities and properties."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -30,26 +29,15 @@ from tables.web.table import page_header
 A_MOMENT = 1.5  # seconds
 
 
-@requires(Permission.TABLE_READ)
-@require_GET
-def live(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
-    """The part of the overview that shows the live object; queues a read unless there is an answer for this version."""
-    table = listing.table_for(person_of(request), table_id)
-    asked = _asked(table, lambda: ask_deltatable(person_of(request), table, {}))
-    return render(request, "jobs/reads/_live_table.html", asked)
-
-
 @requires(Open.SIGNED_IN)  # the view asks for the permission: who has lost it gets the part that stops polling
 @require_GET
 def live_answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
-    """The same part while it polls, as long as the asker may see the answer."""
-    shown_as = request.GET.get("as", "")
-    template = "jobs/reads/_capabilities.html" if shown_as == "capabilities" else "jobs/reads/_live_table.html"
+    """The part of the page that polls for the answer, as long as the asker may see it."""
     try:
         read = _still_shown(person_of(request), read_id)
     except Http404 as error:
         return gone(request, error)
-    return render(request, template, _context(read, shown_as))
+    return render(request, "jobs/reads/_capabilities.html", _context(read))
 
 
 def _still_shown(person: Person, read_id: uuid.UUID) -> Read:
@@ -69,15 +57,15 @@ def capabilities(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     table = listing.table_for(person, table_id)
     form = TravelForm(request.GET or None)
     given = form.given() if form.is_bound and form.is_valid() else {}
-    asked = _asked(table, lambda: ask_deltatable(person, table, given), "capabilities")
+    asked = _asked(table, lambda: ask_deltatable(person, table, given))
     context = {**page_header.header(person, table, "capabilities"), "form": form, **asked}
     return render(request, "jobs/reads/capabilities.html", context, status=400 if form.errors else 200)
 
 
-def _asked(table: Table, ask: Callable[[], Read], shown_as: str = "") -> dict[str, Any]:
+def _asked(table: Table, ask: Callable[[], Read]) -> dict[str, Any]:
     """The context from the read so far; the page shows an unreadable location beside what the catalog has."""
     try:
-        return _context(_soon(ask()), shown_as)
+        return _context(_soon(ask()))
     except Problem as problem:
         if problem.status >= 500:
             raise
@@ -89,9 +77,8 @@ def _soon(read: Read) -> Read:
     return queue.wait_for(read, A_MOMENT) if queue.is_ready(Worker.Kind.INTERACTIVE) else read
 
 
-def _context(read: Read, shown_as: str = "") -> dict[str, Any]:
+def _context(read: Read) -> dict[str, Any]:
     answer = read.answer
-    poll_url = reverse("jobs:live_answer", args=[read.pk]) + (f"?{urlencode({'as': shown_as})}" if shown_as else "")
     return {
         "read": read,
         "table_pk": read.table_id,
@@ -101,6 +88,6 @@ def _context(read: Read, shown_as: str = "") -> dict[str, Any]:
         "capabilities": delta_table_text.capabilities(answer) if answer else [],
         "expected": len(delta_table_text.CAPABILITIES),
         "error": readable_versions.beside(queue.as_error(read), read, read.table_id, "jobs:capabilities"),
-        "poll_url": poll_url if read.is_open else None,
+        "poll_url": reverse("jobs:live_answer", args=[read.pk]) if read.is_open else None,
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
     }

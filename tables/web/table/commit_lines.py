@@ -7,9 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from console.accounts.models import Person
 from console.templatetags.levee import number, size
+from tables import ports
 from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.history import explained
 from tables.history.operations import UNNAMED
+from tables.history.reachability import Reach
 from tables.models import Commit, Explanation
 from tables.ports import Job
 from tables.rules.destruction import is_destructive
@@ -30,6 +34,12 @@ class CommitRow:
     explanation: Explanation | None
     job: Job | None
     predicate: str
+
+
+def lines_of(person: Person, reach: Reach, incarnation: int, commits: Sequence[Commit]) -> list[CommitRow]:
+    """The lines of some commits of one table; the jobs behind them as far as the person may see them."""
+    known = explained.of_commits(reach.table, incarnation, [commit.version for commit in commits])
+    return commit_rows(commits, reach.over(commits), known, ports.jobs_of(person, commits))
 
 
 def commit_rows(

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, time
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -21,9 +22,11 @@ from console.base.errors import Problem
 from console.base.pagination import Page, pager
 from tables import ports
 from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
+from tables.history.operations import UNNAMED
 from tables.history.reachability import Reach, joined
 from tables.models import Commit, Table
 from tables.rules import sample_lake
+from tables.rules.destruction import is_destructive
 from tables.web.charts.commits import commits_by_day
 from tables.web.charts.growth import rows_over_time, rows_over_versions, sizes_over_versions
 from tables.web.charts.strip import strip
@@ -90,9 +93,7 @@ def _lines(
 
     def read(limit: int) -> tuple[Page[Commit], list[commit_lines.CommitRow]]:
         page = queries.history_page(table, wanted, limit, cursor, incarnation, order)
-        known = explained.of_commits(table, incarnation, [commit.version for commit in page.rows])
-        jobs = ports.jobs_of(person, page.rows)
-        return page, commit_lines.commit_rows(page.rows, reach.over(page.rows), known, jobs)
+        return page, commit_lines.lines_of(person, reach, incarnation, page.rows)
 
     page, rows = read(commits)
     if "unfold" in request.GET:
@@ -169,7 +170,8 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     if "job" in request.GET and table.incarnation:
         incarnation = queries.incarnation_with(table, version, request.GET["job"], incarnation)
     row = queries.commit_at(table, version, incarnation)
-    reach = Reach(table).of(row)
+    reaches = Reach(table)
+    reach, job = reaches.of(row), ports.jobs_of(person_of(request), [row]).get(version)
     schema_changes, property_changes, protocol = payloads.commit_changes(table, row)
     return table_page(
         request,
@@ -179,7 +181,8 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         commit=row,
         incarnation=incarnation,
         explanation=explained.of_commits(table, incarnation, [version]).get(version),
-        job=ports.jobs_of(person_of(request), [row]).get(version),
+        job=job,
+        undo_query=None if job else _undo_query(reaches, row),
         title=commit_lines.title_of(row),
         rows_changed=commit_lines.signed(row.rows_changed),
         rows_reported=commit_lines.signed(reported := commit_lines.reported_otherwise(row)),
@@ -192,6 +195,17 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
         new_protocol=protocol,
         **_files(request, table, row),
     )
+
+
+def _undo_query(reach: Reach, row: Commit) -> str | None:
+    """What asks for a restore to before a commit that took rows away; None where that version can't be restored."""
+    if not is_destructive(row.operation, row.operation_parameters, row.version, row.removal):
+        return None
+    before = Commit.objects.filter(table=row.table, incarnation=row.incarnation, version=row.version - 1).first()
+    if before is None or not reach.of(before).restorable:
+        return None
+    reason = f"Undo version {row.version:,} ({row.operation or UNNAMED}), which no job of Levee made."
+    return urlencode({"version": before.version, "reason": reason})
 
 
 def _files(request: HttpRequest, table: Table, row: Commit) -> dict[str, Any]:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from tables import ports
-from tables.history import operations, payloads, queries, streams
+from tables.history import operations, payloads, queries, schemas, streams
+from tables.history.reachability import Reach
+from tables.models import Table
 from tables.record import transactions
 from tables.web.charts.growth import sizes_over_time
 from tables.web.list.views import shown
-from tables.web.table import health_findings, page_header, protocol_rows
+from tables.web.table import commit_lines, health_findings, page_header, protocol_rows
 from tables.web.table.shared import table_page, version_asked
 from tables.web.table_state import has_unguarded_writers
+
+COLUMNS = 12  # the first ones of the schema
+COMMITS = 5  # the newest ones
 
 
 @requires(Permission.TABLE_READ)
 @require_GET
 def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
-    """A table's overview: facts, health and growth."""
+    """A table's overview: its health, columns, last commits and growth, and what flows in and out."""
     table = shown(request, table_id)
     own, others = protocol_rows.properties(table)
     days = queries.days_of(table, timezone.now()) if table.version is not None else []
@@ -44,7 +51,17 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         flows=ports.streams_of(person_of(request), table),
         earlier=list(table.earlier.all()) if table.incarnation else [],
         columns=len(table.schema.struct["fields"]) if table.schema else None,
+        first_columns=schemas.first_columns(table.schema, COLUMNS, table.partition_columns, table.clustering_columns),
+        **_lately(person_of(request), table),
     )
+
+
+def _lately(person: Person, table: Table) -> dict[str, Any]:
+    """The newest commits, each with who made it and why."""
+    if table.version is None:
+        return {"lately": []}
+    commits = queries.history_page(table, queries.Filter(), COMMITS).rows
+    return {"lately": commit_lines.lines_of(person, Reach(table), table.incarnation, commits)}
 
 
 @requires(Permission.TABLE_READ)

@@ -321,8 +321,7 @@ def test_a_directory_that_is_gone_or_a_link_is_not_opened(table, lake, how, stat
     viewer = caller("viewer")
     answer = viewer.get(f"/tables/{table.pk}/deltatable")
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    for page in ("live", "capabilities"):
-        assert code in browser(viewer.person).get(f"/tables/{table.pk}/{page}/").content.decode()
+    assert code in browser(viewer.person).get(f"/tables/{table.pk}/capabilities/").content.decode()
     assert not Read.objects.exists()
 
 

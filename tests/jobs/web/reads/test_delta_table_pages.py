@@ -57,16 +57,15 @@ def person():
 def shown(table, person):
     """The text of a page of the table when its read is answered."""
 
-    def show(page="capabilities", found=None, **problem):
-        client, address = browser(person), f"/tables/{table.pk}/{page}/"
+    def show(found=None, **problem):
+        client, address = browser(person), f"/tables/{table.pk}/capabilities/"
         Read.objects.all().delete()
         client.get(address)
         values = (
             {"state": "failed", "problem": problem} if problem else {"state": "answered", "answer": found or answer()}
         )
         Read.objects.update(**values)
-        kind = "?as=capabilities" if page == "capabilities" else ""
-        return fragment(client, f"/reads/{Read.objects.get().pk}/{kind}")
+        return fragment(client, f"/reads/{Read.objects.get().pk}/")
 
     return show
 
@@ -79,24 +78,23 @@ def fragment(client, address, **headers):
 
 def test_the_part_polls_until_the_answer_is_there(table, person):
     client = browser(person)
-    first = client.get(f"/tables/{table.pk}/live/").content.decode()
+    first = client.get(f"/tables/{table.pk}/capabilities/").content.decode()
     read = Read.objects.get()
     assert f'hx-get="/reads/{read.pk}/"' in first
     assert "hx-get" in fragment(client, f"/reads/{read.pk}/")
     Read.objects.update(state="answered", answer=answer())
     last = fragment(client, f"/reads/{read.pk}/")
     assert "hx-get" not in last
-    assert "read live from Spark at version 7" in last
+    assert "read live at version 7" in last
 
 
-@pytest.mark.parametrize("page", ["live", "capabilities"])
-def test_a_warm_worker_is_waited_for(table, person, page, monkeypatch):
+def test_a_warm_worker_is_waited_for(table, person, monkeypatch):
     """The figure is two seconds for the first answer: a page that only looks every two can't keep it."""
     factories.WorkerFactory(kind="interactive")
     monkeypatch.setattr(
         "jobs.reads.queue.time.sleep", lambda _seconds: Read.objects.update(state="answered", answer=answer())
     )
-    got = browser(person).get(f"/tables/{table.pk}/{page}/").content.decode()
+    got = browser(person).get(f"/tables/{table.pk}/capabilities/").content.decode()
     assert "at version 7" in got
     assert "/reads/" not in got
 
@@ -106,7 +104,7 @@ def test_without_a_warm_worker_nobody_waits(table, person, monkeypatch):
         raise AssertionError("waited")
 
     clock.replace(monkeypatch, "jobs.reads.queue", sleep=fail)
-    assert "hx-get" in browser(person).get(f"/tables/{table.pk}/live/").content.decode()
+    assert "hx-get" in browser(person).get(f"/tables/{table.pk}/capabilities/").content.decode()
 
 
 @pytest.mark.parametrize("how", ["expired", "vanished", "forbidden", "without any role", "somebody else's"])
@@ -134,7 +132,7 @@ def test_an_answer_that_may_not_be_shown_any_more_is_asked_for_again_by_a_link(t
 
 
 def test_every_member_stands_there_and_what_is_not_set_in_words(shown):
-    text = markup.unescape(shown("live"))
+    text = markup.unescape(shown())
     for name in (
         "name()", "path", "rootPath", "tableIdentifier", "catalogTable", "timeTravelOpt", "timeTravelByPath",
         "timeTravelSpec", "options", "schema()", "partitioning()", "capabilities()", "v1Table",
@@ -146,7 +144,7 @@ def test_every_member_stands_there_and_what_is_not_set_in_words(shown):
 
 def test_a_named_table_says_its_catalog_entry(shown):
     found = answer(catalog_table=CATALOG_TABLE, v1_table=CATALOG_TABLE, table_identifier="spark_catalog.shop.orders")
-    text = shown("capabilities", found)
+    text = shown(found)
     assert "spark_catalog.shop.orders" in text
     assert "EXTERNAL" in text
     assert HOSTILE not in text
@@ -160,7 +158,7 @@ def test_the_catalogs_entry_and_the_schema_are_there_in_full(shown):
         ]}, "nullable": True, "metadata": {}},
     ]}  # fmt: skip
     found = answer(schema=struct, catalog_table=CATALOG_TABLE, v1_table=CATALOG_TABLE)
-    text = shown("capabilities", found)
+    text = shown(found)
     assert HOSTILE not in text
     text = markup.unescape(text)
     for line in (
@@ -215,7 +213,7 @@ def test_programs_get_what_the_page_says_of_properties_and_capabilities(table, p
 
 
 def test_each_capability_is_explained_and_an_unknown_one_named(shown):
-    text = markup.unescape(shown("capabilities", answer(capabilities=["BATCH_READ", "FROM_THE_FUTURE"])))
+    text = markup.unescape(shown(answer(capabilities=["BATCH_READ", "FROM_THE_FUTURE"])))
     assert "Read a version with a batch query." in text
     assert "FROM_THE_FUTURE" in text
     assert "Levee doesn't know this capability" in text
@@ -253,19 +251,19 @@ def test_a_property_of_deltas_own_has_its_default_and_its_meaning(shown):
 
 
 def test_the_note_of_a_member_that_older_descriptions_have_otherwise(shown):
-    assert "once cdcOptions" in shown("live")
-    assert "Older descriptions of Delta list five capabilities" in markup.unescape(shown("capabilities"))
+    assert "once cdcOptions" in shown()
+    assert "Older descriptions of Delta list five capabilities" in markup.unescape(shown())
 
 
 def test_what_delta_refuses_stands_in_the_part(shown):
     engine = {"condition": "DELTA_VERSION_NOT_FOUND", "sqlstate": "42000", "message": "no version 9"}
-    text = shown("capabilities", status=422, code="engine_failed", detail="no version 9", engine=engine)
+    text = shown(status=422, code="engine_failed", detail="no version 9", engine=engine)
     assert "DELTA_VERSION_NOT_FOUND" in text
     assert "hx-get" not in text
 
 
 def test_nothing_of_a_table_is_markup(shown):
-    text = shown("capabilities", answer(name=HOSTILE, path=HOSTILE, options={"a": HOSTILE}, partitioning=[HOSTILE]))
+    text = shown(answer(name=HOSTILE, path=HOSTILE, options={"a": HOSTILE}, partitioning=[HOSTILE]))
     assert HOSTILE not in text
     assert markup.escape(HOSTILE) in text or "&lt;img" in text
 

@@ -6,6 +6,7 @@ import shutil
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
+from jobs.models import Read
 from tables.catalog import additions, entries, light_turns, roots
 from tables.history import layout_at
 from tables.models import Commit, Explanation, Root, SyncTimes, Table
@@ -74,6 +76,58 @@ def test_the_overview_says_what_the_table_is(ines: Client, orders: Table) -> Non
     html = page(ines, f"/tables/{orders.pk}/")
     for text in (orders.path, "delta.minReaderVersion", str(orders.table_id), "country"):
         assert text in html
+
+
+def test_the_overview_begins_with_what_people_look_for(orders: Table) -> None:
+    client = browser(factories.person_with("operator"))
+    html = page(client, f"/tables/{orders.pk}/")
+    places = [html.index(f'id="{name}"') for name in ("h-health", "h-columns", "h-sample", "h-lately", "h-prop")]
+    assert places == sorted(places)
+    columns, lately = html[places[1] : places[2]], html[places[3] : places[4]]
+    assert re.findall(r'lv-mono lv-tiny lv-break">(\w+)</th>', columns) == ["id", "country"]
+    assert '<span class="lv-tag">partition</span>' in columns
+    assert [f"/tables/{orders.pk}/commits/{version}/" in lately for version in (1, 0)] == [True, True]
+    assert "WRITE" in lately
+    assert f'hx-get="/tables/{orders.pk}/rows/?limit=20"' in html
+    assert not Read.objects.exists()  # nobody has asked for rows
+
+
+def test_who_may_not_read_rows_is_offered_none(orders: Table) -> None:
+    assert "h-sample" not in page(browser(factories.person_with("admin")), f"/tables/{orders.pk}/")
+
+
+def test_a_wide_table_shows_its_first_columns_and_how_many_there_are(admin: Actor, root: Root, write: Write) -> None:
+    write(name="wide", table=pa.table({f"c{n:02}": [n] for n in range(30)}))
+    wide = additions.add_table(admin, f"{root.uri}/wide").table
+    html = page(browser(factories.person_with("viewer")), f"/tables/{wide.pk}/")
+    assert "30 columns" in html
+    assert "the first 12;" in html
+    assert "c11" in html
+    assert "c12" not in html
+
+
+def test_a_foreign_commit_that_took_rows_away_offers_the_version_before_it(orders: Table) -> None:
+    commits = Commit.objects.filter(table=orders)
+    commits.filter(version=1).update(operation="DELETE", removal="lost", committed_at=timezone.now())
+    client = browser(factories.person_with("operator"))
+    newest = unescape(page(client, f"/tables/{orders.pk}/commits/1/"))
+    assert f"/tables/{orders.pk}/restore/?version=0&reason=Undo+version+1+%28DELETE%29" in newest
+    assert "Undo this commit…" in newest
+    assert "Undo this commit" not in page(client, f"/tables/{orders.pk}/commits/0/")  # nothing lies before it
+    form = unescape(page(client, f"/tables/{orders.pk}/restore/?version=0&reason=Undo+version+1+%28DELETE%29"))
+    assert "Undo version 1 (DELETE)" in form
+    Table.objects.filter(pk=orders.pk).update(version=2)
+    later = page(client, f"/tables/{orders.pk}/commits/1/")
+    assert "Restore to before it…" in later
+    commits.filter(version=0).update(committed_at=timezone.now() - timedelta(days=60))
+    assert "Restore to before it" not in page(client, f"/tables/{orders.pk}/commits/1/")  # Delta would refuse it
+
+
+def test_a_job_s_commit_is_undone_on_its_job(orders: Table) -> None:
+    made = factories.job("succeeded", table=orders, version=1)
+    commits = Commit.objects.filter(table=orders, version=1)
+    commits.update(operation="DELETE", removal="lost", committed_at=timezone.now(), job=made.pk)
+    assert "Undo this commit" not in page(browser(factories.person_with("operator")), f"/tables/{orders.pk}/commits/1/")
 
 
 def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Client, orders: Table) -> None:
