@@ -8,7 +8,7 @@ JOBS = ListKind(
     name="jobs",
     title="Jobs",
     address="jobs:list",
-    filters=frozenset({"state", "by", "table"}),
+    filters=frozenset({"state", "command", "by", "on", "reason", "since", "until", "table"}),
     columns=(
         ("state", "State"),
         ("meaning", "What it means"),

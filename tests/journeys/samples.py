@@ -10,6 +10,7 @@ from django import forms
 
 from console.templatetags.formatting.looks import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
+from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.reads import row_cells
 from tests.hostile_texts import hostile, hostile_long, hostile_whole
 from tests.journeys import (
@@ -33,24 +34,11 @@ JOB_ID = uuid.UUID("7c41e0d2-55b8-4c0f-b1a7-93e0f2d6c418")
 TABLE_ID = uuid.UUID("0b7c2f7e-9d0e-4c53-8a8f-5b8d0f7d9a11")
 DIGEST = "9f2c41d7b80e4d6a91c3f7e2a05b8c4d1e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b"
 LONG_PATH = samples_accounts.LONG_PATH
+JOB_FILTERS = JobFilterForm().visible_fields()
 
 
 def before(**distance: float) -> datetime:
     return NOW - timedelta(**distance)
-
-
-class JobFilters(forms.Form):
-    state = forms.ChoiceField(
-        label="State",
-        choices=[("", "any"), ("running", "running")],
-        widget=forms.Select,
-    )
-    command = forms.ChoiceField(
-        label="Command",
-        choices=[("", "any"), ("convert", "convert")],
-        widget=forms.Select,
-    )
-    by = forms.CharField(label="Requested by")
 
 
 # -------------------------------------------------------------- inspection
@@ -577,13 +565,13 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
                 "previous_url": None,
                 "text": "the newest 7",
             },
-            "filters": JobFilters(),
+            "filters": JOB_FILTERS,
             "listing": samples_lists.JOBS,
             "turned_url": "?order=oldest",
         },
     ),
-    "jobs-none": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JobFilters()}),
-    "jobs-filtered": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": True}, "filters": JobFilters()}),
+    "jobs-none": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": False}, "filters": JOB_FILTERS}),
+    "jobs-filtered": ("jobs/jobs/list.html", {"page": {"jobs": [], "filtered": True}, "filters": JOB_FILTERS}),
     "job-measuring": ("jobs/jobs/job.html", {"job": MEASURING, "parts": CONVERT_PARTS}),
     "job-queued": ("jobs/jobs/job.html", {"job": QUEUED, "parts": CONVERT_PARTS}),
     "job-running": ("jobs/jobs/job.html", {"job": RUNNING, "parts": CONVERT_PARTS}),

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time, timedelta
 from typing import ClassVar
 
 from django import forms
 
+from jobs.commands.registry import ROWS
 from jobs.domain.states import State
+from jobs.web.jobs.queries import Filter
+
+
+def _commands() -> list[tuple[str, str]]:
+    return [("", "any"), *((kind, kind.replace("_", " ")) for kind in ROWS)]
+
+
+def _day(label: str) -> forms.DateField:
+    return forms.DateField(
+        required=False,
+        label=label,
+        error_messages={"invalid": "Enter a day as YYYY-MM-DD."},
+        widget=forms.DateInput(attrs={"class": "form-control", "placeholder": "YYYY-MM-DD"}),
+    )
 
 
 class JobFilterForm(forms.Form):
@@ -17,11 +33,43 @@ class JobFilterForm(forms.Form):
         choices=[("", "any"), ("open", "not ended"), *[(s.value, s.value.replace("_", " ")) for s in State]],
         widget=forms.Select(attrs={"class": "form-control lv-select"}),
     )
+    command = forms.ChoiceField(
+        required=False, choices=_commands, widget=forms.Select(attrs={"class": "form-control lv-select"})
+    )
     by = forms.CharField(
         required=False, max_length=64, label="Requested by", widget=forms.TextInput(attrs={"class": "form-control"})
     )
+    on = forms.CharField(
+        required=False, max_length=300, label="Table", widget=forms.TextInput(attrs={"class": "form-control"})
+    )
+    reason = forms.CharField(
+        required=False, max_length=300, label="Reason has", widget=forms.TextInput(attrs={"class": "form-control"})
+    )
+    since = _day("Requested since")
+    until = _day("until")
     table = forms.UUIDField(required=False, widget=forms.HiddenInput)
     id = forms.RegexField(r"^[0-9a-fA-F-]{8,36}$", required=False, widget=forms.HiddenInput)
+
+    def wanted(self) -> Filter:
+        """The filter; days are those of UTC, the last one whole. Of a form with faults, what is right in it."""
+        self.full_clean()
+        given = self.cleaned_data
+        last = given.get("until")
+        return Filter(
+            state=given.get("state", ""),
+            command=given.get("command", ""),
+            by=given.get("by", ""),
+            table=str(given.get("table") or ""),
+            on=given.get("on", ""),
+            reason=given.get("reason", ""),
+            since=_midnight(given.get("since")),
+            before=_midnight(last + timedelta(days=1)) if last and last < date.max else None,
+            id=given.get("id", ""),
+        )
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), UTC)
 
 
 class TravelForm(forms.Form):

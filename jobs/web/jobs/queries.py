@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import JSONObject, Now
 from django.urls import reverse
 from django.utils import timezone
@@ -53,9 +53,13 @@ class Filter:
     table: str = ""
     by: str = ""
     id: str = ""  # or how it begins
+    on: str = ""  # what a table's name or name in the catalog has in it
+    reason: str = ""  # what it has in it
+    since: datetime | None = None
+    before: datetime | None = None
 
     def __bool__(self) -> bool:
-        return any((self.state, self.command, self.table, self.by, self.id))
+        return any(getattr(self, each.name) for each in fields(self))
 
     def apply(self, jobs: QuerySet[Job]) -> QuerySet[Job]:
         if self.state == "open":
@@ -73,6 +77,17 @@ class Filter:
             jobs = jobs.filter(table_id=_uuid(self.table))
         if self.by:
             jobs = jobs.filter(requested_by__name__iexact=self.by)
+        return self._by_text_and_time(jobs)
+
+    def _by_text_and_time(self, jobs: QuerySet[Job]) -> QuerySet[Job]:
+        if self.on:
+            jobs = jobs.filter(Q(table__name__icontains=self.on) | Q(table__catalog_name__icontains=self.on))
+        if self.reason:
+            jobs = jobs.filter(reason__icontains=self.reason)
+        if self.since:
+            jobs = jobs.filter(requested_at__gte=self.since)
+        if self.before:
+            jobs = jobs.filter(requested_at__lt=self.before)
         return jobs
 
 

@@ -21,6 +21,7 @@ from jobs.targets.access import job_for, visible_to
 from jobs.web.jobs import queries, questions
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.kinds import JOBS
+from tables.web.table import page_header
 
 ORDERS = {"newest": queries.NEWEST, "oldest": queries.OLDEST}
 
@@ -30,13 +31,7 @@ ORDERS = {"newest": queries.NEWEST, "oldest": queries.OLDEST}
 def job_list(request: HttpRequest) -> HttpResponse:
     """Every job that you may see, newest first unless you have it otherwise."""
     person, form = person_of(request), JobFilterForm(request.GET)
-    given = form.cleaned_data if form.is_valid() else {}
-    wanted = queries.Filter(
-        state=given.get("state", ""),
-        by=given.get("by", ""),
-        table=str(given.get("table") or ""),
-        id=given.get("id", ""),
-    )
+    wanted = form.wanted()
     arranged = listing_of(person, JOBS, request.GET)
     order = request.GET.get("order") or arranged.order or "newest"
     is_oldest_first = order == "oldest"
@@ -47,12 +42,15 @@ def job_list(request: HttpRequest) -> HttpResponse:
     page = {**pager(in_order(request.GET, order), listed, **words), "jobs": jobs, "filtered": bool(wanted)}
     context = {
         "page": page,
-        "filters": [form["state"], form["by"]],
+        "filters": form.visible_fields(),
+        "kept": form.hidden_fields(),
         "listing": arranged,
         "is_oldest_first": is_oldest_first,
         "turned_url": _turned(request, "newest" if is_oldest_first else "oldest"),
     }
-    return render(request, "jobs/jobs/list.html", context)
+    around = page_header.around(person, wanted.table, "jobs")
+    template = "jobs/jobs/of_table.html" if around else "jobs/jobs/list.html"
+    return render(request, template, {**around, **context}, status=400 if form.errors else 200)
 
 
 @requires(Permission.TABLE_READ)

@@ -37,7 +37,7 @@ from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.forms import EditForm, StreamForm, values_of
 from jobs.web.streams.lags import lag_of
-from tables.catalog.listing import visible_to
+from tables.web.table import page_header
 
 PAGE = 50
 # Refusals that a person can mend on the page where they asked.
@@ -58,14 +58,14 @@ def streams(request: HttpRequest) -> HttpResponse:
     context = {
         "states": listing.states(state, table),
         "is_narrowed": bool(state or table),
-        "table": visible_to(person).only("name").filter(pk=table).first() if table else None,
         "listing": arranged,
         "rows": [listing.row(stream) for stream in found.rows],
         "page": pager(in_order(request.GET, order), found, "Next", previous_text="Previous"),
         "counted": listing.counted(person, table),  # by state, of all pages
         "may_create": person.may(Permission.JOB_REQUEST),
     }
-    return render(request, "jobs/streams/list.html", context)
+    around = page_header.around(person, str(table or ""), "streams")
+    return render(request, "jobs/streams/of_table.html" if around else "jobs/streams/list.html", {**around, **context})
 
 
 @requires(Permission.TABLE_READ)

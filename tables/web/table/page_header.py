@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables.catalog import attributions
-from tables.catalog.listing import moved_to
+from tables.catalog.listing import moved_to, table_for, visible_to
 from tables.history.reachability import CHANGE_FEED
 from tables.models import Table
 from tables.web.table_state import state_of
@@ -30,7 +30,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
             {"text": "Tables", "url": reverse("tables:list")},
             {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
         ],
-        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tabs(table),
+        "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tabs(table, tab),
         "may_sync": may(person, table, Permission.TABLE_ADD),
         "may_describe": may(person, table, Permission.TABLE_ADD),
         "may_tag": may(person, table, Permission.TAG_MANAGE),
@@ -47,6 +47,12 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "unexplained_in": next(iter(unexplained), table.incarnation),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
     }
+
+
+def around(person: Person, table_id: str, tab: str) -> dict[str, Any]:
+    """The header for a list that shows one table's part alone; nothing where that table isn't the person's to see."""
+    found = visible_to(person).filter(pk=table_id).first() if table_id else None
+    return header(person, table_for(person, found.pk), tab) if found else {}
 
 
 def mending(person: Person, table: Table) -> dict[str, str | None]:
@@ -105,11 +111,15 @@ def has_change_feed(table: Table) -> bool:
     return str(table.properties.get(CHANGE_FEED)).lower() == "true"
 
 
-def _job_tabs(table: Table) -> list[dict[str, Any]]:
+def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     """The lists of its jobs and, for a Delta table, of the streams that write or read it: whoever sees the table may open both."""
-    named = [("Jobs", "jobs:list"), *([("Streams", "jobs:streams")] if table.version is not None else [])]
-    tabs = [(text, _reversed(name)) for text, name in named]
-    return [{"text": text, "url": f"{url}?table={table.pk}", "current": False} for text, url in tabs if url]
+    named = [("Jobs", "list"), *([("Streams", "streams")] if table.version is not None else [])]
+    tabs = [(text, _reversed(f"jobs:{name}")) for text, name in named]
+    return [
+        {"text": text, "url": f"{url}?table={table.pk}", "current": text.lower() == current}
+        for text, url in tabs
+        if url
+    ]
 
 
 def _convert_url(person: Person, table: Table) -> str | None:
@@ -157,7 +167,7 @@ def places(person: Person, table: Table) -> list[tuple[str, str]]:
         ("Convert…", f"{convert}?{urlencode({'path': table.path})}" if convert else None),
         ("Describe…", reverse("tables:describe", args=[table.pk]) if may_describe(person, table) else None),
     ]
-    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table)
+    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table, "")
     return [(text, url) for text, url in acts if url] + [(tab["text"], tab["url"]) for tab in tabs]
 
 

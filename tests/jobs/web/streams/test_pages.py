@@ -873,7 +873,8 @@ def test_a_table_leads_to_the_streams_that_write_or_read_it():
     assert f'href="{address}"' in client.get(f"/tables/{table.pk}/").content.decode()
     page = client.get(address)
     assert [row.name for row in page.context["rows"]] == [into.name, out_of.name]
-    assert "Streams of sales</h1>" in page.content.decode()
+    assert "<title>Streams of sales" in page.content.decode()
+    assert f'href="{address}" aria-current="page"' in page.content.decode()  # a tab of the table, whose header is there
     assert f"?state=running&amp;table={table.pk}" in page.content.decode()
     assert other.name in client.get("/streams/?table=nonsense").content.decode()
     elsewhere = browser(factories.person_with("viewer", root=factories.RootFactory()))
