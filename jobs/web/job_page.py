@@ -11,9 +11,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRedirect
 
+from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from jobs.commands.registry import has_outcome
+from jobs.domain.states import State
+from jobs.models import Job
 from jobs.targets.access import job_for
 from jobs.web.approvals import review_queries, views
 from jobs.web.approvals.figures import rehearsed_of
@@ -48,4 +51,18 @@ def _job_context(request: HttpRequest, job_id: uuid.UUID) -> dict[str, Any]:
     job = job_for(person, job_id)
     outcome = outcome_of(person, job) if has_outcome(job.command) else None
     rehearsed = None if outcome else rehearsed_of(job)
-    return {"job": queries.details(person, job), "outcome": outcome, "parts": parts_of(job), "rehearsed": rehearsed}
+    return {
+        "job": queries.details(person, job),
+        "outcome": outcome,
+        "again_url": _again_url(person, job),
+        "parts": parts_of(job),
+        "rehearsed": rehearsed,
+    }
+
+
+def _again_url(person: Person, job: Job) -> str | None:
+    """The page to request the same again on the table as it is now, if the job didn't succeed."""
+    may_ask = person.scopes(Permission.JOB_REQUEST).covers_table(job.table.root_id, job.table_id)
+    if not job.is_ended or job.state == State.SUCCEEDED or not may_ask:
+        return None
+    return parts_of(job).ask_again(job) or None

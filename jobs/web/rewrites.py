@@ -11,12 +11,12 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.accounts.drafts import entered_or_linked
 from console.accounts.permissions import person_of
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.domain.commands import Command
 from jobs.domain.errors import CommandRefused
+from jobs.models import Job
 from jobs.policy.needs import needs_of
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.requests import asking, rehearsals
@@ -25,6 +25,7 @@ from jobs.targets.problems import problem_of_refused, problem_of_rewrite
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.prefilled import Values, filled_in
 from tables.models import Table
 
 
@@ -52,13 +53,17 @@ class RewriteForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class RewritePage:
-    """The page of one command. `previewed` is the log's preview (raises CommandRefused); `more` adds to the template's context."""
+    """The page of one command. `previewed` is the log's preview (raises CommandRefused); `more` adds to the template's context.
+
+    `again` gives what a job of the command entered, to request the same again.
+    """
 
     kind: str
     template: str
     form: type[RewriteForm]
     previewed: Callable[[Subject, Any], dict[str, Any]]
     more: Callable[[Subject, Mapping[str, Any] | None], dict[str, Any]]
+    again: Callable[[Job], Values]
 
     def answer(self, request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         """What Delta would rewrite; with the request's button, the job."""
@@ -70,7 +75,7 @@ class RewritePage:
             context = {"table": table, "table_name": name_of(table), "problem": problem}
             return render(request, self.template, context, status=problem.status)
         asks = request.method == "POST" and request.POST.get("do") == "request"
-        form = self.form(entered_or_linked(request), subject)
+        form = self.form(filled_in(request, self.kind, table.pk, self.again), subject)
         context = self._context(request, subject, form)
         return self._requested(request, subject, form, context) if asks else render(request, self.template, context)
 

@@ -276,7 +276,8 @@ def outcome(of: Job, result: Result | None, undo: Undo = UNDO, **more: Any) -> t
         "may_undo": True,
         "undone_by": [job("restore", id=uuid.uuid4())],
     }
-    return "jobs/jobs/job.html", {"job": details, "outcome": found | more, "parts": parts_of(of)}
+    again = more.pop("again_url", None)
+    return "jobs/jobs/job.html", {"job": details, "outcome": found | more, "again_url": again, "parts": parts_of(of)}
 
 
 RAN: dict[str, Any] = {"state": "succeeded", "version": 1_483, "finished_at": before(minutes=3)}

@@ -12,13 +12,11 @@ from jobs.commands.registry import compared, contradicted, not_undone
 from jobs.domain import comparison
 from jobs.domain.comparison import Line, Unit, Verdict
 from jobs.domain.results import Result
-from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.lineage import undoing
 from jobs.web.approvals import figures
 from jobs.web.approvals.figures import figures_of
 from jobs.web.approvals.review_queries import decisions_of, is_reviewed, request_of
-from jobs.web.parts import parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +55,8 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "undone": undone,
         "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),
-        "again_url": _again_url(person, job),
         "is_reviewed": is_reviewed(job),
     }
-
-
-def _again_url(person: Person, job: Job) -> str | None:
-    """The page to request the same again on the table as it is now, if the job didn't succeed."""
-    if not job.is_ended or job.state == State.SUCCEEDED or not _may_ask(person, job):
-        return None
-    return parts_of(job).ask_again(job) or None
 
 
 def _may_ask(person: Person, job: Job) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
@@ -23,16 +24,16 @@ from jobs.commands.alter_schema.rules import MAPPING_MODE, AlterSchema, Change, 
 from jobs.commands.alter_schema.wording import CLASSES
 from jobs.domain.data_types import OFFERED
 from jobs.domain.errors import CommandRefused
-from jobs.models import Job
 from jobs.policy.needs import needs_of
 from jobs.requests import asking
-from jobs.targets.access import job_for, table_to_change
+from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm, added, asked_in
 from jobs.web.parts import Parts
+from jobs.web.prefilled import again_at, as_entered, job_again
 from tables.deltalog.rules.schema import dotted, walk
 from tables.models import Table
 
@@ -62,16 +63,12 @@ def alter_schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 def _asked_again(request: HttpRequest, table: Table) -> Asked | None:
     """The changes that an earlier job on this table hasn't committed; None if the address names no job."""
-    if request.method != "GET" or "again" not in request.GET:
+    job = job_again(request, AlterSchema.kind, table.pk)
+    if job is None:
         return None
-    try:
-        job = job_for(person_of(request), uuid.UUID(request.GET["again"]))
-    except ValueError:
-        raise Http404 from None
-    if (job.table_id, job.command) != (table.pk, AlterSchema.kind):
-        raise Http404
     done = len((job.result or {}).get("details", {}).get("commits") or ())
-    return Asked(tuple(_as_asked(change) for change in job.parameters["changes"][done:]))
+    changes = tuple(_as_asked(change) for change in job.parameters["changes"][done:])
+    return Asked(changes, given=as_entered(job, {}))
 
 
 def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, Any]:
@@ -159,11 +156,6 @@ def _requested(request: HttpRequest, subject: Subject, context: dict[str, Any]) 
     return redirect("jobs:detail", made.job.pk)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the changes that aren't committed yet, by the job: the changes can be too long for an address."""
-    return f"{reverse('jobs:alter_schema', args=[job.table_id])}?{urlencode({'again': str(job.pk)})}"
-
-
 def _as_asked(change: Mapping[str, Any]) -> dict[str, Any]:
     """A stored change without what Levee filled in."""
     [(kind, value)] = change.items()
@@ -174,4 +166,4 @@ def _as_asked(change: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-PARTS = Parts(what="jobs/alter_schema/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/alter_schema/what.html", ask_again=partial(again_at, "jobs:alter_schema"))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from console.accounts.drafts import entered_or_linked
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -30,6 +28,7 @@ from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at, filled_in
 from tables.catalog import listing
 from tables.history.reachability import Reach, joined
 from tables.models import Table
@@ -75,17 +74,23 @@ def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         problem = problem_of_refused(refused)
         context = {"table": table, "table_name": name_of(table), "problem": problem}
         return render(request, "jobs/clone/page.html", context, status=problem.status)
-    form = _form(request)
+    form = _form(request, table)
     context = _context(request, subject, form)
     if request.method == "POST" and request.POST.get("do") == "request":
         return _requested(request, subject, form, context)
     return render(request, "jobs/clone/page.html", context)
 
 
-def _form(request: HttpRequest) -> CloneForm:
-    """Filled in by what was typed, or by an address that leads here; empty at first."""
-    given = entered_or_linked(request)
+def _form(request: HttpRequest, table: Table) -> CloneForm:
+    """Filled in by what was typed, by a job to make again, or by an address that leads here; empty at first."""
+    given = filled_in(request, Clone.kind, table.pk, _again)
     return CloneForm(given) if request.method == "POST" or "target" in given else CloneForm()
+
+
+def _again(job: Job) -> Values:
+    """The same target, kind and version."""
+    parameters: Mapping[str, Any] = job.parameters
+    return {"target": parameters["target"], "kind": parameters["depth"], "version": str(parameters["version"])}
 
 
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
@@ -139,11 +144,6 @@ def _requested(request: HttpRequest, subject: Subject, form: CloneForm, context:
     return redirect("jobs:detail", made.job.pk)
 
 
-def _ask_again(job: Job) -> str:
-    """The source's page with the same values."""
-    parameters: Mapping[str, Any] = job.parameters
-    given = {"target": parameters["target"], "kind": parameters["depth"], "version": parameters["version"]}
-    return f"{reverse('jobs:clone', args=[parameters['table']])}?{urlencode(given)}"
-
-
-PARTS = Parts(what="jobs/clone/what.html", measured="jobs/clone/measured.html", ask_again=_ask_again)
+PARTS = Parts(
+    what="jobs/clone/what.html", measured="jobs/clone/measured.html", ask_again=partial(again_at, "jobs:clone")
+)

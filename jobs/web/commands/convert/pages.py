@@ -19,16 +19,16 @@ from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.convert.rules import DECISIONS, Convert
-from jobs.domain.partitions import TYPE_NAMES
+from jobs.domain.partitions import TYPE_NAMES, parse_schema
 from jobs.lifecycle.worker_states import worker_state
-from jobs.models import Read, Worker
+from jobs.models import Job, Read, Worker
 from jobs.policy.needs import needs_at
 from jobs.reads import queue
 from jobs.requests import asking
 from jobs.targets import access, places
 from jobs.web.commands.convert.serializers import InspectionSerializer
 from jobs.web.parts import Answer, Parts
-from jobs.web.prefilled import reason_in
+from jobs.web.prefilled import AGAIN, as_entered, job_again, reason_in
 from jobs.web.reads.row_views import gone
 from tables.catalog.listing import roots_of, visible_to
 
@@ -79,7 +79,7 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
     state = {"waiting": "pending", "running": "pending"}.get(read.state, read.state)
     table_id = place.table.pk if place.table else None
     refusals = (read.answer or {}).get("refusals", [])
-    given = entered(request, reverse("jobs:convert")) or QueryDict()
+    given = _given(request, place)
     return {
         "decisions": _decisions(refusals, given),
         "decision_codes": list(DECISIONS),
@@ -89,12 +89,28 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
         "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},
         "inspection": _with_choices(read.answer, given),
         "poll_url": _poll_url(request, read) if state == "pending" else None,
-        "reason": given.get("reason", reason_in(request)),
+        "reason": given.get("reason", ""),
         "collect_stats": given.get("collect_stats") != "false",
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
         "may_request": access.may_request_at(person_of(request), place),
     }
+
+
+def _given(request: HttpRequest, place: places.Place) -> QueryDict:
+    """What was entered; before that what a job to make again had asked for, or the reason that a link brings along."""
+    given = entered(request, reverse("jobs:convert"))
+    if given is not None:
+        return given
+    job = job_again(request, Convert.kind, None)
+    if job is None:
+        return QueryDict(urlencode({"reason": reason_in(request)}))
+    if job.table.path != place.path:
+        raise Http404
+    columns = parse_schema(job.parameters.get("partition_schema"))
+    stats = "true" if job.parameters.get("collect_stats", True) else "false"
+    chosen = {"column": [each.name for each in columns], "type": [each.type for each in columns]}
+    return as_entered(job, {**chosen, "collect_stats": stats})
 
 
 def _decisions(refusals: list[dict[str, Any]], given: QueryDict) -> list[dict[str, Any]]:
@@ -106,9 +122,10 @@ def _decisions(refusals: list[dict[str, Any]], given: QueryDict) -> list[dict[st
 
 
 def _poll_url(request: HttpRequest, read: Read) -> str:
-    """The part with the request's form comes by this address: a reason that a link brought along goes with it."""
-    address, reason = reverse("jobs:inspection", args=[read.pk]), reason_in(request)
-    return f"{address}?{urlencode({'reason': reason})}" if reason else address
+    """The part with the request's form comes by this address: what a link brought along goes with it."""
+    address = reverse("jobs:inspection", args=[read.pk])
+    along = {name: request.GET[name] for name in ("reason", AGAIN) if request.GET.get(name)}
+    return f"{address}?{urlencode(along)}" if along else address
 
 
 @requires(Open.SIGNED_IN)  # the place asks for the permission: who has lost it gets the part that stops polling
@@ -178,8 +195,14 @@ def _check_place(actor: Actor, read: Read) -> None:
     places.by_path(actor, read.question["path"], Action.CONVERSION_INSPECT)
 
 
+def _ask_again(job: Job) -> str:
+    """The page of the directory, with the partition columns' types as they were and the reason."""
+    return f"{reverse('jobs:convert')}?{urlencode({'path': job.table.path, AGAIN: job.pk})}"
+
+
 PARTS = Parts(
     what="jobs/convert/what.html",
+    ask_again=_ask_again,
     result="jobs/convert/result.html",
     measured="jobs/convert/measured.html",
     answers={"inspect": Answer(_shown, check=_check_place)},

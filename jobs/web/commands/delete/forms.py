@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import HttpRequest, QueryDict
 
 from console.accounts.drafts import entered
+from jobs.commands.delete.rules import Delete
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import Node
+from jobs.models import Job
 from jobs.predicates.reading import parse
 from jobs.targets.predicates import PredicateRefused, refused_predicate
 from jobs.web.commands.delete.condition_builder import Choice, Row, Unfilled, choices, rows_of, text_of, tree_of
-from jobs.web.prefilled import reason_in
+from jobs.web.prefilled import job_again, reason_in
 
 MAX_ROWS = 50
 NOT_BEGUN = "Enter a condition, or choose every row."
@@ -44,11 +47,12 @@ class Asked:
         return "text" if self.text != self.said or not self.rows else "rows"
 
 
-def asked_in(request: HttpRequest) -> Asked:
-    """What was posted; a link may bring a condition along as `predicate`, and a `reason`."""
+def asked_in(request: HttpRequest, table_id: uuid.UUID) -> Asked:
+    """What was posted; before that what a job to make again asked for, or the `predicate` and `reason` that a link brings along."""
     given = entered(request)
     if given is None:
-        return Asked(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
+        job = job_again(request, Delete.kind, table_id)
+        return _again(job) if job else Asked(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
     act, _, index = given.get("do", "preview").partition(":")
     return Asked(
         rows=tuple(_rows(given)),
@@ -62,6 +66,12 @@ def asked_in(request: HttpRequest) -> Asked:
         rehearse=given.get("rehearse") == "on",
         dropped=int(index) if index.isascii() and index.isdecimal() and len(index) < 5 else None,
     )
+
+
+def _again(job: Job) -> Asked:
+    """The same condition; without one every row, which is agreed to anew."""
+    predicate = job.parameters.get("predicate")
+    return Asked(text=predicate or "", whole=predicate is None, reason=job.reason, rehearse=job.rehearse)
 
 
 def _lines(text: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,7 +20,7 @@ from jobs.commands.delete.wording import branch_title, ways_of
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.lifecycle.worker_states import worker_state
-from jobs.models import Job, Read, Worker
+from jobs.models import Read, Worker
 from jobs.policy.needs import needs_of
 from jobs.reads import queue
 from jobs.requests import asking, rehearsals
@@ -34,6 +34,7 @@ from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.edit import edit_form
 from jobs.web.commands.delete.forms import NOT_BEGUN, WHOLE, Asked, Condition, asked_in, condition_of
 from jobs.web.parts import Answer, Parts
+from jobs.web.prefilled import again_at
 from tables.catalog import listing
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.models import Table
@@ -50,7 +51,7 @@ def delete(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         return _impossible(request, table, problem_of_refused(refused))
-    asked = asked_in(request)
+    asked = asked_in(request, table.pk)
     context = _context(request, subject, asked)
     if asked.act != "request":
         return render(request, "jobs/delete/page.html", context | _counted(request, subject, asked, context))
@@ -63,7 +64,7 @@ def delete_preview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """The parts of the page that follow what is typed: the other side, the preview, what it will need."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        context = _context(request, subject_to_change(table.pk), asked_in(request))
+        context = _context(request, subject_to_change(table.pk), asked_in(request, table.pk))
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     return render(request, "jobs/delete/_answer.html", context)
@@ -75,7 +76,7 @@ def delete_count(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     """Spark's count beside the log's answer: asks for it."""
     table = table_to_change(Actor.of(request), table_id)
     try:
-        subject, asked = subject_to_change(table.pk), asked_in(request)
+        subject, asked = subject_to_change(table.pk), asked_in(request, table.pk)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     condition = condition_of(asked, subject.schema)
@@ -213,16 +214,10 @@ def _faults(asked: Asked, context: dict[str, Any]) -> dict[str, str]:
     return faults
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same predicate."""
-    predicate, address = job.parameters.get("predicate"), reverse("jobs:delete", args=[job.table_id])
-    return address if predicate is None else f"{address}?{urlencode({'predicate': predicate})}"
-
-
 PARTS = Parts(
     what="jobs/delete/what.html",
     edit="jobs/delete/edit.html",
     edit_form=edit_form,
-    ask_again=_ask_again,
+    ask_again=partial(again_at, "jobs:delete"),
     answers={estimate.MATCHED: Answer(estimate.answered, Permission.TABLE_ROWS)},
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -19,6 +18,7 @@ from jobs.commands.drop_feature.rules import PROTECTION, DropFeature
 from jobs.models import Job
 from jobs.targets.subject import Subject
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
 
@@ -59,7 +59,13 @@ def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]
     return {"kept": kept(subject), "wait": wait_of(subject)}
 
 
-_PAGE = RewritePage(DropFeature.kind, "jobs/drop_feature/page.html", DropFeatureForm, _previewed, _more)
+def _again(job: Job) -> Values:
+    """The same feature."""
+    given = {"feature": job.parameters.get("feature", "")}
+    return given | ({"truncate_history": "on"} if job.parameters.get("truncate_history") else {})
+
+
+_PAGE = RewritePage(DropFeature.kind, "jobs/drop_feature/page.html", DropFeatureForm, _previewed, _more, _again)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -69,12 +75,4 @@ def drop_feature(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same feature."""
-    given = {"feature": job.parameters.get("feature", "")}
-    if job.parameters.get("truncate_history"):
-        given["truncate_history"] = "on"
-    return f"{reverse('jobs:drop_feature', args=[job.table_id])}?{urlencode(given)}"
-
-
-PARTS = Parts(what="jobs/drop_feature/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/drop_feature/what.html", ask_again=partial(again_at, "jobs:drop_feature"))

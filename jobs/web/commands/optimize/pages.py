@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -22,6 +21,7 @@ from jobs.models import Job
 from jobs.targets.past_runs import with_past
 from jobs.targets.subject import Subject
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
 
@@ -63,7 +63,17 @@ def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]
     }
 
 
-_PAGE = RewritePage(Optimize.kind, "jobs/optimize/page.html", OptimizeForm, _previewed, _more)
+def _again(job: Job) -> Values:
+    """The same values."""
+    parameters = job.parameters
+    return {
+        "predicate": parameters.get("predicate") or "",
+        "zorder_by": ", ".join(parameters.get("zorder_by") or ()),
+        "full": "on" if parameters.get("full") else "",
+    }
+
+
+_PAGE = RewritePage(Optimize.kind, "jobs/optimize/page.html", OptimizeForm, _previewed, _more, _again)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -73,17 +83,4 @@ def optimize(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same values."""
-    parameters = job.parameters
-    values = {
-        "predicate": parameters.get("predicate") or "",
-        "zorder_by": ", ".join(parameters.get("zorder_by") or ()),
-        "full": "on" if parameters.get("full") else "",
-    }
-    given = {name: value for name, value in values.items() if value}
-    address = reverse("jobs:optimize", args=[job.table_id])
-    return f"{address}?{urlencode(given)}" if given else address
-
-
-PARTS = Parts(what="jobs/optimize/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/optimize/what.html", ask_again=partial(again_at, "jobs:optimize"))

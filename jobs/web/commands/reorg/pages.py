@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -20,6 +19,7 @@ from jobs.models import Job
 from jobs.targets.past_runs import with_past
 from jobs.targets.subject import Subject
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
 
@@ -39,7 +39,12 @@ def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]
     return {"method": "purge", "nothing": NOTHING if preview and preview["nothing_to_do"] else ""}
 
 
-_PAGE = RewritePage(Reorg.kind, "jobs/reorg/page.html", ReorgForm, _previewed, _more)
+def _again(job: Job) -> Values:
+    """The same predicate."""
+    return {"predicate": job.parameters.get("predicate") or ""}
+
+
+_PAGE = RewritePage(Reorg.kind, "jobs/reorg/page.html", ReorgForm, _previewed, _more, _again)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -49,10 +54,4 @@ def reorg(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same predicate."""
-    address, predicate = reverse("jobs:reorg", args=[job.table_id]), job.parameters.get("predicate")
-    return f"{address}?{urlencode({'predicate': predicate})}" if predicate else address
-
-
-PARTS = Parts(what="jobs/reorg/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/reorg/what.html", ask_again=partial(again_at, "jobs:reorg"))

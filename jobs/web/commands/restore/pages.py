@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from console.accounts.drafts import entered, entered_or_linked
+from console.accounts.drafts import entered
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -32,6 +31,7 @@ from jobs.targets.undo_window import undo_to
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at, filled_in
 from tables.history.reachability import Reach
 from tables.models import Commit, Table
 from tables.web.table.commit_lines import signed
@@ -49,11 +49,12 @@ def restore(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         return _impossible(request, table, problem_of_refused(refused))
-    version = _version(request)
+    given = filled_in(request, Restore.kind, table.pk, _again)
+    version = _version(given)
     if version is None:
         return _choose(request, subject)
     try:
-        context = _context(request, subject, version)
+        context = _context(request, subject, version, given)
     except Problem as problem:
         return _choose(request, subject, problem)
     return (
@@ -66,8 +67,13 @@ def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpRes
     return render(request, "jobs/restore/page.html", context, status=problem.status)
 
 
-def _version(request: HttpRequest) -> int | None:
-    text = entered_or_linked(request).get("version", "").strip().replace(",", "")
+def _again(job: Job) -> Values:
+    """The same version; what it undoes is agreed to anew."""
+    return {"version": str(job.parameters.get("version", ""))}
+
+
+def _version(given: QueryDict) -> int | None:
+    text = given.get("version", "").strip().replace(",", "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST else None
 
 
@@ -85,7 +91,7 @@ def _choose(request: HttpRequest, subject: Subject, problem: Problem | None = No
     return render(request, "jobs/restore/page.html", context, status=problem.status if problem else 200)
 
 
-def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, Any]:
+def _context(request: HttpRequest, subject: Subject, version: int, given: QueryDict) -> dict[str, Any]:
     """Raises Problem: 400 for a version that never was, 410 `version_gone`, 422 `unreadable`."""
     if version > subject.version:
         text = f"The table has no version {version:,}: the latest is {subject.version:,}."
@@ -94,7 +100,7 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         preview = seen_by_streams(from_log(subject, version), subject, version)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
-    table, given = subject.table, entered(request) or QueryDict()
+    table, agreed = subject.table, entered(request) or QueryDict()  # no link agrees to anything
     runs = runs_of(preview["commits_undone"], _rows_changed(table, version), version, subject.version)
     return {
         "table": table,
@@ -109,11 +115,11 @@ def _context(request: HttpRequest, subject: Subject, version: int) -> dict[str, 
         "needs": needs_of(person_of(request), Restore.kind, table, preview),
         "way_back": undo_to(table, version),
         "undo": undo_to(table, subject.version),
-        "accepted": set(given.getlist("accept")),
-        "reason": entered_or_linked(request).get("reason", ""),
+        "accepted": set(agreed.getlist("accept")),
+        "reason": given.get("reason", "")[: asking.REASON_LENGTH],
         "may_rehearse": rehearsals.possible(Restore.kind),
         "rehearse": given.get("rehearse") == "on",
-        "name": given.get("name", "").strip(),
+        "name": agreed.get("name", "").strip(),
         "all_runs": runs,
     }
 
@@ -169,10 +175,4 @@ def _is_accepted(run: Run, accepted: set[int]) -> bool:
     return all(version in accepted for version in range(run.first, run.last + 1))
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same version."""
-    version, address = job.parameters.get("version"), reverse("jobs:restore", args=[job.table_id])
-    return address if version is None else f"{address}?{urlencode({'version': version})}"
-
-
-PARTS = Parts(what="jobs/restore/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/restore/what.html", ask_again=partial(again_at, "jobs:restore"))

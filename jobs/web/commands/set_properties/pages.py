@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -19,6 +18,7 @@ from jobs.models import Job
 from jobs.targets.subject import Subject
 from jobs.web.commands.set_properties.forms import PropertiesForm
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewritePage
 
 
@@ -32,7 +32,16 @@ def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]
     return {"nothing": NOTHING if preview and preview["nothing_to_do"] else ""}
 
 
-_PAGE = RewritePage(SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more)
+def _again(job: Job) -> Values:
+    """The same changes."""
+    parameters = job.parameters
+    return {
+        "set": [f"{name}={value}" for name, value in (parameters.get("set") or {}).items()],
+        "unset": list(parameters.get("unset") or ()),
+    }
+
+
+_PAGE = RewritePage(SetProperties.kind, "jobs/set_properties/page.html", PropertiesForm, _previewed, _more, _again)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -42,12 +51,4 @@ def set_properties(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same changes."""
-    address = reverse("jobs:set_properties", args=[job.table_id])
-    given = [("set", f"{name}={value}") for name, value in (job.parameters.get("set") or {}).items()]
-    given += [("unset", name) for name in job.parameters.get("unset") or ()]
-    return f"{address}?{urlencode(given)}"
-
-
-PARTS = Parts(what="jobs/set_properties/what.html", ask_again=_ask_again)
+PARTS = Parts(what="jobs/set_properties/what.html", ask_again=partial(again_at, "jobs:set_properties"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import requires
@@ -20,6 +19,7 @@ from jobs.models import Job
 from jobs.targets.subject import Subject
 from jobs.web.commands.vacuum.drawing import drawn
 from jobs.web.parts import Parts
+from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
 
@@ -54,7 +54,14 @@ def _more(subject: Subject, preview: Mapping[str, Any] | None) -> dict[str, Any]
     return {"drawn": drawn(subject.table, preview or {})}
 
 
-_PAGE = RewritePage(Vacuum.kind, "jobs/vacuum/page.html", VacuumForm, from_log, _more)
+def _again(job: Job) -> Values:
+    """The same values."""
+    hours = job.parameters.get("retention_hours")
+    given = {} if hours is None else {"retention_hours": str(hours)}
+    return given | ({"lite": "on"} if job.parameters.get("lite") else {})
+
+
+_PAGE = RewritePage(Vacuum.kind, "jobs/vacuum/page.html", VacuumForm, from_log, _more, _again)
 
 
 @requires(Permission.JOB_REQUEST)
@@ -64,18 +71,8 @@ def vacuum(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-def _ask_again(job: Job) -> str:
-    """The page with the same values."""
-    hours = job.parameters.get("retention_hours")
-    given = {} if hours is None else {"retention_hours": hours}
-    if job.parameters.get("lite"):
-        given["lite"] = "on"
-    address = reverse("jobs:vacuum", args=[job.table_id])
-    return f"{address}?{urlencode(given)}" if given else address
-
-
 def _drawn(job: Job) -> Mapping[str, Any]:
     return drawn(job.table, job.preview or {})
 
 
-PARTS = Parts(what="jobs/vacuum/what.html", ask_again=_ask_again, drawn=_drawn)
+PARTS = Parts(what="jobs/vacuum/what.html", ask_again=partial(again_at, "jobs:vacuum"), drawn=_drawn)

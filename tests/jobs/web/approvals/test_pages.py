@@ -597,7 +597,7 @@ def test_what_came_to_nothing_is_asked_for_again_on_the_table_as_it_is_now(olga,
     act(anna, job, "approve")
     small_delta.append(tmp_path / "sales", [{"id": 50, "p": "DE"}])
     assert work_on(claim_run).state == "stale"
-    assert f'href="/tables/{sales.pk}/delete/"' in page(olga, job).content.decode()
+    assert f'href="/tables/{sales.pk}/delete/?again={job.pk}"' in page(olga, job).content.decode()
     assert "Request again</a>" not in page(anna, job).content.decode()
     some = asked(olga, sales)
     act(anna, some, "reject")

@@ -218,7 +218,7 @@ def test_a_job_that_made_some_of_its_changes_says_which_and_leads_to_the_others(
     )
     page = client.get(f"/jobs/{job.pk}/")
     assert "1 of 2 changes are committed (version 1: Add the column note of type string)" in shown(page)
-    again = page.context["outcome"]["again_url"]
+    again = page.context["again_url"]
     left = client.get(again)
     assert [change["text"] for change in left.context["asked"].listed] == ["Comment note with “hi”"]
 
@@ -229,7 +229,7 @@ def test_many_long_changes_can_be_requested_again(client, mapped):
     client.post(url(mapped), {"changes": json.dumps(changes), "kind": "add", "reason": "r", "do": "request"})
     job = Job.objects.get()
     Job.objects.filter(pk=job.pk).update(state="failed", error=ERROR, finished_at=Now())
-    again = client.get(f"/jobs/{job.pk}/").context["outcome"]["again_url"]
+    again = client.get(f"/jobs/{job.pk}/").context["again_url"]
     assert len(again) < 1_000
     assert len(client.get(again).context["asked"].changes) == 20
 
