@@ -23,6 +23,7 @@ from tests.environment import HOME
 from tests.hdfs import hdfs_cluster, on_hdfs
 from tests.jobs.engine.fixtures import engine, runtime
 from tests.lanes import HEAVY
+from tests.pristine import Pristine
 
 # Of one JVM for the whole run: a session's fixtures are made once for each place that defines them.
 __all__ = ["engine", "hdfs_cluster", "on_hdfs", "runtime"]
@@ -91,7 +92,7 @@ def postgres_server(levee_home: Home) -> Iterator[Home]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(postgres_server: Home, django_test_environment, django_db_blocker) -> Iterator[None]:
+def django_db_setup(postgres_server: Home, django_test_environment, django_db_blocker) -> Iterator[Pristine]:
     """The database as the migrations leave it, made by the migrations' role."""
     from django.core.management import call_command
     from django.db import connections
@@ -100,9 +101,8 @@ def django_db_setup(postgres_server: Home, django_test_environment, django_db_bl
         call_command("migrate", database="admin", verbosity=0)
         connections["admin"].close()
     servers.set_trigger(postgres_server, "jobs_job", "job_begins", on=False)  # factories enter jobs in any state
-    servers.remember_rows(postgres_server)
-    with _truncating_teardown(postgres_server):
-        yield
+    with contextlib.closing(Pristine(postgres_server)) as pristine, _truncating_teardown(pristine):
+        yield pristine
     with django_db_blocker.unblock():
         connections.close_all()
 
@@ -131,12 +131,12 @@ def patient_stores() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _truncating_teardown(home: Home) -> Iterator[None]:
+def _truncating_teardown(pristine: Pristine) -> Iterator[None]:
     """Django ends a test with real transactions by a TRUNCATE, which the application's role may not do."""
     from django.test import TransactionTestCase
 
     def restore(case: TransactionTestCase) -> None:
-        servers.restore_rows(home)
+        pristine.restore()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", restore)

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-import psycopg
-
 from console.supervisor import postgres, provision, redis
 from console.supervisor.account import popen_user
 from console.supervisor.home import Home, open_home
@@ -68,100 +66,6 @@ def set_trigger(home: Home, table: str, trigger: str, *, on: bool) -> None:
     """Switches a trigger on or off for the tests that follow."""
     with postgres.connect(home) as connection:
         connection.execute(f"alter table {table} {'enable' if on else 'disable'} trigger {trigger}".encode())
-
-
-def remember_rows(home: Home) -> None:
-    """Keep what the migrations wrote, for `restore_rows`."""
-    with postgres.connect(home) as connection:
-        connection.execute("create schema pristine")
-        for table in _tables(connection):
-            connection.execute(f"create table pristine.{_kept_name(table)} as table {table}".encode())
-
-
-def restore_rows(home: Home) -> None:
-    """Make every table what it was after the migrations.
-
-    Only a superuser can: the application's role may not delete everywhere, and the audit's triggers fire always. Rows are deleted, table by
-    table: few tables have any after a test, and to truncate makes new files for a table and each of its indexes.
-    A request of a page that the test has left may still be at work, and the two wait for each other: then once more.
-    """
-    try:
-        _restore_rows(home)
-    except psycopg.errors.DeadlockDetected:
-        _restore_rows(home)
-
-
-def _restore_rows(home: Home) -> None:
-    with postgres.connect(home) as connection, connection.transaction():
-        connection.execute("set local lock_timeout = '60s'")
-        connection.execute("set local session_replication_role = replica")
-        tables = _tables_in_use(connection)
-        always = [(table, trigger) for table, trigger in _always_triggers(connection) if table in tables]
-        for table, trigger in always:
-            connection.execute(f"alter table {table} disable trigger {trigger}".encode())
-        for table in tables:
-            connection.execute(f"delete from {table}".encode())
-        _restart_identities(connection, tables)
-        for table in tables:
-            _copy_back(connection, table)
-        for table, trigger in always:
-            connection.execute(f"alter table {table} enable always trigger {trigger}".encode())
-
-
-def _tables(connection: psycopg.Connection) -> list[str]:
-    """Every table with rows of the application, quoted, with its schema."""
-    rows = connection.execute(
-        "select format('%I.%I', schemaname, tablename) from pg_tables"
-        " where schemaname in ('public', 'audit') and tablename <> 'django_migrations' order by 1"
-    )
-    return [name for (name,) in rows]
-
-
-def _tables_in_use(connection: psycopg.Connection) -> list[str]:
-    """Those that have rows, or had some after the migrations."""
-    questions = [
-        f"select '{table}' where exists (select from {table}) or exists (select from pristine.{_kept_name(table)})"
-        for table in _tables(connection)
-    ]
-    return [name for (name,) in connection.execute(" union all ".join(questions).encode())]
-
-
-def _restart_identities(connection: psycopg.Connection, tables: list[str]) -> None:
-    connection.execute(
-        "select setval(pg_get_serial_sequence(attrelid::regclass::text, attname), 1, false) from pg_attribute"
-        " where attidentity <> '' and attrelid = any(%s::regclass[])",
-        [tables],
-    )
-
-
-def _always_triggers(connection: psycopg.Connection) -> list[tuple[str, str]]:
-    rows = connection.execute(
-        "select format('%I.%I', relnamespace::regnamespace, relname), quote_ident(tgname)"
-        " from pg_trigger join pg_class on pg_class.oid = tgrelid where tgenabled = 'A' and not tgisinternal"
-    )
-    return [(table, trigger) for table, trigger in rows]
-
-
-def _kept_name(table: str) -> str:
-    return '"' + table.replace('"', "") + '"'
-
-
-def _copy_back(connection: psycopg.Connection, table: str) -> None:
-    found = connection.execute(f"select 1 from pristine.{_kept_name(table)} limit 1".encode()).fetchone()
-    if not found:
-        return
-    rows = connection.execute(
-        "select quote_ident(attname), attidentity from pg_attribute"
-        " where attrelid = %s::regclass and attnum > 0 and not attisdropped and attgenerated = ''",
-        [table],
-    ).fetchall()
-    names = ", ".join(name for name, _ in rows)
-    connection.execute(
-        f"insert into {table} ({names}) overriding system value select {names} from pristine.{_kept_name(table)}".encode()
-    )
-    for name in [name for name, identity in rows if identity]:
-        newest = f"(select max({name}) from {table})"
-        connection.execute(f"select setval(pg_get_serial_sequence('{table}', '{name}'), {newest})".encode())
 
 
 @contextlib.contextmanager
