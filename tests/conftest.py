@@ -14,6 +14,7 @@ import pytest
 import redis
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from whitenoise import WhiteNoise
 from whitenoise.responders import StaticFile
 
@@ -30,15 +31,20 @@ __all__ = ["engine", "hdfs_cluster", "on_hdfs", "runtime"]
 
 # How long an example takes is the machine's business, and how busy it is with other tests. Every run tries the same examples: a new one
 # that fails belongs to who looks for it (`make soak`), not to whoever hands in a change that day.
+IS_SOAK = os.environ.get("LEVEE_SOAK_SIZE") == "full"
 settings.register_profile(
     "levee",
     settings.default,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=os.environ.get("LEVEE_SOAK_SIZE") != "full",
+    derandomize=not IS_SOAK,
     database=None,
 )
 settings.load_profile("levee")
+if not IS_SOAK:
+    # Values drawn from the constants of every module that is loaded by then would hang on which tests share the process, and reading those
+    # modules takes seconds. Hypothesis has no public switch for it.
+    providers._get_local_constants = lambda: providers._local_constants
 
 # What a password's hash costs: Django's own, and the least that Argon2 takes. It changes nothing but the time.
 DEAR = {name: getattr(Argon2PasswordHasher, name) for name in ("time_cost", "memory_cost", "parallelism")}
