@@ -9,12 +9,14 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from drf_spectacular.views import SpectacularAPIView
 
 from console.accounts.permissions import Open
+from console.base.openapi import KeptDocument
 
 
 class Schema(SpectacularAPIView):
     """The OpenAPI document, in JSON, or in YAML when that is accepted first."""
 
     requires: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
+    generator_class = KeptDocument
     renderer_classes = [OpenApiJsonRenderer, OpenApiYamlRenderer]
 
 

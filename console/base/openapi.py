@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
 PROBLEM = {
@@ -64,6 +66,20 @@ class BearerToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
         return {"type": "http", "scheme": "bearer"}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The document, made once in a process: it depends on routes and settings alone. Not to be changed."""
+    made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
+class KeptDocument(SchemaGenerator):
+    """Answers each request with the one document."""
+
+    def get_schema(self, request: object = None, public: bool = False) -> dict[str, Any]:
+        return document()
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -3,12 +3,16 @@
 import re
 
 import pytest
+from django.test import RequestFactory
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer
 from drf_spectacular.validation import validate_schema
+from rest_framework.request import Request
 
 from console.base.openapi import PROBLEM
 from tests.clients import caller
+from tests.factories import person_with
 from tests.guards.routes import routes
 
 
@@ -75,3 +79,13 @@ def test_it_is_served_as_json():
     answer = caller("viewer").get("/schema/")
     assert answer.status_code == 200
     assert answer.json()["info"]["title"] == "Levee"
+
+
+@pytest.mark.django_db
+def test_it_is_the_same_whoever_asks(document):
+    """So it is made once in a process."""
+    request = RequestFactory().get("/api/v1/schema/")
+    for role in ("viewer", "admin"):
+        request.user = person_with(role)
+        assert SchemaGenerator().get_schema(request=Request(request), public=True) == document
+    assert caller("viewer").get("/schema/").content == OpenApiJsonRenderer().render(document)
