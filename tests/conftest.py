@@ -113,6 +113,23 @@ def django_db_setup(postgres_server: Home, django_test_environment, django_db_bl
         connections.close_all()
 
 
+@pytest.fixture(scope="module")
+def rows_of_module(django_db_setup: Pristine, django_db_blocker: Any) -> Iterator[Any]:
+    """For a module's fixtures that make rows for all of its tests, inside a block of what this yields.
+
+    A transaction around those of the tests: what one of them changes is undone before the next, and the rows go after the last.
+    """
+    from django.db import transaction
+
+    around = transaction.atomic()
+    with django_db_blocker.unblock():
+        around.__enter__()
+    yield django_db_blocker.unblock
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        around.__exit__(None, None, None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def patient_stores() -> Iterator[None]:
     """The dispatcher waits for stores as long as it takes: a busy machine is no store that says nothing.

@@ -80,10 +80,16 @@ def request_of(document, operation):
     return st.tuples(query, body_of(document, content) | VALUES)
 
 
-@pytest.fixture
-def lake(tmp_path):
-    (tmp_path / "orders").mkdir()
-    return factories.RootFactory(name="lake", uri=str(tmp_path))
+@pytest.fixture(scope="module")
+def made(rows_of_module, tmp_path_factory):
+    """A person with all roles, a client of each role's, and the values that addresses name things by: by two roots."""
+    place = tmp_path_factory.mktemp("lake")
+    (place / "orders").mkdir()
+    with rows_of_module():
+        lake = factories.RootFactory(name="lake", uri=str(place))
+        person, clients = callers()
+        ids = ids_of(lake, person)
+        return clients, (ids, ids | {"root_id": bucket().pk})
 
 
 ROLES = (Role.VIEWER, Role.OPERATOR, Role.APPROVER, Role.ADMIN)
@@ -123,17 +129,16 @@ def filled(path, ids):
 
 @pytest.mark.parametrize("query", REPEATED)
 @pytest.mark.parametrize("address", ["/api/v1/tables", "/tables/"])
-def test_a_list_of_tables_answers_odd_values_in_any_place(address, query, lake, redis_server):
-    client = browser(factories.person_with("viewer")) if address == "/tables/" else callers()[1]["all"]
+def test_a_list_of_tables_answers_odd_values_in_any_place(address, query, made, redis_server):
+    client = browser(factories.person_with("viewer")) if address == "/tables/" else made[0]["all"]
     client.raise_request_exception = False
     assert client.get(f"{address}?{query}").status_code in {200, 400}
 
 
 @pytest.mark.parametrize(("document", "path", "method", "operation"), list(operations()))
-def test_it_answers_anything_as_documented(document, path, method, operation, lake, redis_server):
-    person, clients = callers()
-    ids = ids_of(lake, person)
-    addresses = {filled(path, known) for known in (ids, ids | {"root_id": bucket().pk})}
+def test_it_answers_anything_as_documented(document, path, method, operation, made, redis_server):
+    clients, known = made
+    addresses = {filled(path, ids) for ids in known}
     documented = set(operation["responses"])
 
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))

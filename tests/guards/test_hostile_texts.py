@@ -11,7 +11,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -85,15 +84,22 @@ SAMPLES = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def person(db: None) -> Person:
-    """Somebody who may see and do everything."""
-    return factories.person_named("ada", "admin", "operator", "auditor", "approver")
+@pytest.fixture(scope="module")
+def made(rows_of_module: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Person, dict[str, Any]]:
+    """Somebody who may see and do everything, and one of everything."""
+    with rows_of_module():
+        person = factories.person_named("ada", "admin", "operator", "auditor", "approver")
+        return person, hostile_things.everything(tmp_path_factory.mktemp("hostile"), person)
 
 
 @pytest.fixture
-def things(tmp_path: Path, person: Person, redis_server: object) -> dict[str, Any]:
-    return hostile_things.everything(tmp_path, person)
+def person(db: None, made: tuple[Person, dict[str, Any]]) -> Person:
+    return Person.objects.get(pk=made[0].pk)
+
+
+@pytest.fixture
+def things(db: None, made: tuple[Person, dict[str, Any]], redis_server: object) -> dict[str, Any]:
+    return dict(made[1])
 
 
 @pytest.fixture
