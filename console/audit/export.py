@@ -19,9 +19,9 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.audit import heads
 from console.audit.queries import Filter, sees_origins, visible_to
+from console.base.spreadsheets import inert
 
 AT_ONCE = 2_000  # rows that are held in memory
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of a formula
 _AT = """to_char("audit"."event"."at" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 _OWN = {
     name: f'"audit"."event"."{column or name}"'
@@ -111,7 +111,4 @@ def _csv(pieces: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:
 
 
 def _cell(text: str | None) -> str:
-    """What would begin a formula gets an apostrophe before it, as spreadsheets themselves mark text; null is empty."""
-    if not text:
-        return ""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return inert(text) if text else ""

@@ -96,6 +96,13 @@ def _ask(
         return queue.ask(_person(actor), kind, Worker.Kind.INTERACTIVE, question, table, version)
 
 
+def note_file(actor: Actor, read: Read, kind: str) -> None:
+    """Records that the person takes the rows of an answer away as a file. Raises Problem 503 `audit_unavailable`."""
+    name, version = (read.table.name, (read.answer or {}).get("version")) if read.table else ("", None)
+    after = {"read": read.kind, "file": kind, "rows": len((read.answer or {}).get("rows", ()))}
+    record(actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, read.table_id, name, after=after, table_version=version)
+
+
 def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 

@@ -37,6 +37,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/files/check/", file_check_views.check, name="file_check_ask"),
     path("tables/<uuid:table_id>/files/stop/", file_check_views.stop, name="file_check_stop"),
     path("reads/<uuid:read_id>/rows/", row_views.answer, name="rows_answer"),
+    path("reads/<uuid:read_id>/rows.<str:kind>", row_views.rows_file, name="rows_file"),
     path("reads/<uuid:read_id>/", delta_table_views.live_answer, name="live_answer"),
     *parts.pages(),
     *metastore_urls.urlpatterns,

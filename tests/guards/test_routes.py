@@ -92,6 +92,7 @@ def things(tmp_path):
             "version": 0,
             "database": "shop",
             "name": "concepts",
+            "kind": "csv",
         }  # fmt: skip
 
     return of

@@ -520,7 +520,7 @@ ROWS: dict[str, Any] = {
         {"text": "Change feed", "url": "/", "current": False},
     ],
     "form": RowFilters(),
-    "read": {"table_id": TABLE_ID, "asked_at": before(seconds=3), "answered_at": before(seconds=2)},
+    "read": {"pk": uuid.UUID(int=7), "table_id": TABLE_ID, "asked_at": before(seconds=3), "answered_at": before(seconds=2)},
     "spark_state": "ready",
 }  # fmt: skip
 ROWS_READ = ROWS | {"found": FOUND, "headings": row_cells.headings(FOUND), "lines": row_cells.lines(FOUND)}

@@ -6,6 +6,7 @@ import json
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 SHORT = 80  # characters of a value shown in the row; the rest unfolds
@@ -34,6 +35,16 @@ class Heading:
     type: str
     whole_type: str
     is_number: bool
+    sort: str = ""  # the query that sorts the rows by it
+    direction: str = ""  # of the order, where they are sorted by it
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By which column the rows that were read are sorted, from 0, and whether downwards."""
+
+    column: int
+    is_downwards: bool
 
 
 def visible(text: str) -> str:
@@ -47,15 +58,52 @@ def _shown(character: str) -> str:
     return f"⟨U+{ord(character):04X}⟩" if unicodedata.category(character) in HIDDEN else character
 
 
-def headings(answer: Mapping[str, Any]) -> list[Heading]:
-    """The answer's columns."""
-    return [_heading(column["name"], column["type"]) for column in answer["columns"]]
+def order_in(asked: Mapping[str, str], answer: Mapping[str, Any]) -> Order | None:
+    """The order that an address asks for, `sort=COLUMN` or `sort=-COLUMN`; None for the order in which they were read."""
+    text = asked.get("sort", "")
+    number = text.removeprefix("-")
+    if not (number.isascii() and number.isdecimal() and len(number) < 6 and int(number) < len(answer["columns"])):
+        return None
+    return Order(int(number), text.startswith("-"))
 
 
-def _heading(name: str, kind: str) -> Heading:
+def in_order(answer: Mapping[str, Any], order: Order | None) -> Mapping[str, Any]:
+    """The answer with its rows sorted: numbers by value, all else by text, no value last."""
+    if order is None:
+        return answer
+    is_number = _is_number(answer["columns"][order.column]["type"])
+    rows = list(enumerate(answer["rows"]))
+    known = [each for each in rows if each[1][order.column] is not None]
+    known.sort(key=lambda each: _key(each[1][order.column], is_number=is_number), reverse=order.is_downwards)
+    known += [each for each in rows if each[1][order.column] is None]
+    places = {before: now for now, (before, _) in enumerate(known)}
+    cut = [[places[row], column] for row, column in answer["cut_cells"]]
+    return {**answer, "rows": [row for _, row in known], "cut_cells": cut}
+
+
+def _key(value: Any, *, is_number: bool) -> Any:
+    if not is_number:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    number = Decimal(str(value))
+    return number if number == number else Decimal("Infinity")  # Spark has NaN above all numbers
+
+
+def _is_number(kind: str) -> bool:
+    return kind.partition("(")[0] in NUMERIC
+
+
+def headings(answer: Mapping[str, Any], order: Order | None = None) -> list[Heading]:
+    """The answer's columns, in this order of its rows."""
+    return [_heading(place, column["name"], column["type"], order) for place, column in enumerate(answer["columns"])]
+
+
+def _heading(place: int, name: str, kind: str, order: Order | None) -> Heading:
     whole = visible(kind)
     short = whole if len(whole) <= TYPE_CHARACTERS else whole[:TYPE_CHARACTERS] + "…"
-    return Heading(visible(name), short, whole, kind.partition("(")[0] in NUMERIC)
+    is_sorted, is_downwards = order is not None and order.column == place, order is not None and order.is_downwards
+    turned = "-" if is_sorted and not is_downwards else ""
+    direction = ("descending" if is_downwards else "ascending") if is_sorted else ""
+    return Heading(visible(name), short, whole, _is_number(kind), f"sort={turned}{place}", direction)
 
 
 def lines(answer: Mapping[str, Any]) -> list[list[Cell]]:

@@ -9,8 +9,10 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
+from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -18,9 +20,9 @@ from console.base.errors import Problem
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Read, Worker
 from jobs.reads import queue
-from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, table_with_rows
+from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, note_file, table_with_rows
 from jobs.targets.predicates import PredicateRefused
-from jobs.web.reads import readable_versions, row_cells
+from jobs.web.reads import readable_versions, row_cells, row_files
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
 from tables.history.reachability import Reach
@@ -62,15 +64,34 @@ def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
     """The part of either page that polls for the answer, as long as the asker may see it."""
-    person = person_of(request)
     try:
-        read = get_object_or_404(Read, pk=read_id, person=person, kind__in=KINDS)
-        if read.table_id is None or queue.is_over(read):
-            raise Http404
-        listing.table_for(person, read.table_id, Permission.TABLE_ROWS)
+        read = _still_shown(person_of(request), read_id)
     except (Http404, Problem) as error:
         return gone(request, error)
-    return render(request, TEMPLATES[read.kind], _context(read))
+    return render(request, TEMPLATES[read.kind], _context(read, request.GET))
+
+
+@requires(Permission.TABLE_ROWS)
+@require_GET
+def rows_file(request: HttpRequest, read_id: uuid.UUID, kind: str) -> HttpResponse:
+    """The rows that a page shows, all of their columns, as a file; the audit log records it first."""
+    read = _still_shown(person_of(request), read_id)
+    if kind not in row_files.TYPES or read.answer is None or read.table is None:
+        raise Http404
+    note_file(Actor.of(request), read, kind)
+    made = HttpResponse(row_files.made(read.answer, kind), content_type=row_files.TYPES[kind])
+    name = f"{read.table.name}-{read.kind}.{kind}"
+    made["Content-Disposition"] = content_disposition_header(True, name)
+    return made
+
+
+def _still_shown(person: Person, read_id: uuid.UUID) -> Read:
+    """A read of the person's own, while it is kept. Raises Http404; Problem 403 without the permission to read rows by now."""
+    read = get_object_or_404(Read.objects.select_related("table"), pk=read_id, person=person, kind__in=KINDS)
+    if read.table_id is None or queue.is_over(read):
+        raise Http404
+    listing.table_for(person, read.table_id, Permission.TABLE_ROWS)
+    return read
 
 
 def gone(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -121,13 +142,16 @@ def refusal(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _context(read: Read) -> dict[str, Any]:
+def _context(read: Read, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
     result = read.answer
     shown = _narrowed(read, result) if result else None
+    order = row_cells.order_in(asked or {}, shown) if shown else None
+    shown = row_cells.in_order(shown, order) if shown else None
     return {
         "read": read,
         "found": result,
-        "headings": row_cells.headings(shown) if shown else [],
+        "answer_url": reverse("jobs:rows_answer", args=[read.pk]),
+        "headings": row_cells.headings(shown, order) if shown else [],
         "lines": row_cells.lines(shown) if shown else [],
         "hidden": len(result["columns"]) - len(shown["columns"]) if result and shown else 0,
         "error": readable_versions.beside(queue.as_error(read), read, read.table_id, "jobs:rows"),

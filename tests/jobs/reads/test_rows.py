@@ -277,7 +277,7 @@ def test_the_page_asks_and_polls_until_there_is_an_answer(table):
     assert "hx-get" in page(client, f"/reads/{read.pk}/rows/")
     answered("rows", ANSWER | {"version": 3})
     part = page(client, f"/reads/{read.pk}/rows/")
-    assert "hx-get" not in part
+    assert "hx-trigger" not in part
     assert f'read live at version <a href="/tables/{table.pk}/commits/3/">3</a>' in part
     assert len(events()) == 1  # the part asks nothing anew
 
