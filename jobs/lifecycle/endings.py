@@ -17,11 +17,11 @@ from tables.deltalog.read import remote
 from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.rules.other_formats import other_formats
+from tables.deltalog.vacuum import operations
 from tables.models import Table
 from tables.sync import log_access
 
 NOTHING = "Nothing was committed."
-VACUUM_END = "VACUUM END"  # the operation of a commit that changes no row
 REHEARSAL_FAILED = "Nothing was committed: it failed in its rehearsal, on a private clone that is gone."
 ALREADY_DELTA = "This is already a Delta table: nothing changed."
 _AGAIN = "Request it again."
@@ -170,7 +170,7 @@ def judged(job: Job, result: Result) -> Result:
 
 
 def _warned(job: Job, result: Result) -> Result:
-    if result.version is None or result.operation == VACUUM_END:
+    if result.version is None or result.operation == operations.END:  # which changes no row
         return result
     properties = Table.objects.filter(pk=job.table_id).values_list("properties", flat=True).first()
     formats = other_formats(properties or {})

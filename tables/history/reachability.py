@@ -15,6 +15,7 @@ from tables.deltalog.rules import lost_versions
 from tables.deltalog.rules.reachability import Files, Vacuum, VersionFacts, reachability
 from tables.deltalog.rules.reachability import Reach as VersionReach
 from tables.deltalog.rules.retention import LONGEST, deleted_file_retention
+from tables.deltalog.vacuum import operations
 from tables.models import Baseline, Commit, Table
 from tables.record import log_extent
 
@@ -217,11 +218,11 @@ def _together(one: Span, next_one: Span) -> Span:
 def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[Vacuum]:
     """The newest vacuums, with the retention that they were started with. One without an end, or whose end says that it failed, has
     deleted files as well."""
-    rows = history.filter(operation__in=("VACUUM START", "VACUUM END")).order_by("-version")[: 2 * VACUUMS]
+    rows = history.filter(operation__in=(operations.START, operations.END)).order_by("-version")[: 2 * VACUUMS]
     vacuums: list[Vacuum] = []
     end: Commit | None = None
     for row in rows:
-        if row.operation == "VACUUM END":
+        if row.operation == operations.END:
             end = row
             continue
         completed = end is not None and end.operation_parameters.get("status") == "COMPLETED"

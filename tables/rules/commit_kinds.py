@@ -7,6 +7,7 @@ from enum import StrEnum
 from django.db.models import Q
 
 from tables.deltalog.read.file_sums import Removal
+from tables.deltalog.vacuum import operations
 
 
 class Kind(StrEnum):
@@ -31,7 +32,7 @@ CHANGES = (
     "MERGE", "UPDATE", "RESTORE",
     "CREATE OR REPLACE TABLE", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE", "REPLACE TABLE AS SELECT",
 )  # fmt: skip
-UPKEEP = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END", "COMPUTE STATS", "FSCK")
+UPKEEP = ("OPTIMIZE", "REORG", operations.START, operations.END, "COMPUTE STATS", "FSCK")
 APPENDS = ("WRITE", "STREAMING UPDATE", "COPY INTO", "CREATE TABLE AS SELECT", "CLONE", "CONVERT")
 BY_OPERATION = {Kind.REMOVAL: REMOVALS, Kind.CHANGE: CHANGES, Kind.UPKEEP: UPKEEP, Kind.APPEND: APPENDS}
 

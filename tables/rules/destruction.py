@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from django.db.models import Q
 
 from tables.deltalog.read.file_sums import Removal
+from tables.deltalog.vacuum import operations
 
 REPLACE = "replace"
 UNREAD = ""  # the removal of a commit whose actions were not all read, or that left the log before Levee looked at them
@@ -21,7 +22,7 @@ OPERATIONS = {
     "UPDATE": "update",
     "MERGE": "merge",
     "RESTORE": "restore",
-    "VACUUM START": "vacuum",
+    operations.START: "vacuum",
     "CREATE OR REPLACE TABLE": REPLACE,
     "CREATE OR REPLACE TABLE AS SELECT": REPLACE,
     "REPLACE TABLE": REPLACE,

@@ -23,6 +23,7 @@ from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
+from tables.deltalog.vacuum import operations
 from tables.models import Table
 
 NESTED = "Move it out of this directory, or vacuum by the log alone (lite)."
@@ -81,7 +82,7 @@ class VacuumHandling(Handling[Vacuum]):
         """A run without the commit of its end, or whose end says that it failed, has deleted only a part."""
         if result.version is None or result.no_op:
             return None
-        is_whole = result.operation == "VACUUM END" and result.operation_parameters.get("status") == "COMPLETED"
+        is_whole = result.operation == operations.END and result.operation_parameters.get("status") == "COMPLETED"
         return None if is_whole else _half(result.details)
 
     def reread(self, job: Job, result: Result) -> Result:

@@ -13,6 +13,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tables.deltalog.vacuum import operations
 from tables.rules.sample_tables.delta_writer import DataFile, SampleTable, field_of, schema_text
 
 COMMITS = 400
@@ -255,6 +256,8 @@ class _Past:
         hours = str(int(RETENTION.total_seconds() * 1000))
         parameters = {"retentionCheckEnabled": "true", "defaultRetentionMillis": hours}
         metrics = {"numFilesToDelete": len(doomed), "sizeOfDataToDelete": sum(remove["size"] for remove in doomed)}
-        self.table.commit("VACUUM START", at, [], parameters, metrics, "nightly-upkeep")
+        self.table.commit(operations.START, at, [], parameters, metrics, "nightly-upkeep")
         done = {"numDeletedFiles": len(doomed), "numVacuumedDirectories": len(COUNTRIES) + 1}
-        self.table.commit("VACUUM END", at + timedelta(seconds=20), [], {"status": "COMPLETED"}, done, "nightly-upkeep")
+        self.table.commit(
+            operations.END, at + timedelta(seconds=20), [], {"status": "COMPLETED"}, done, "nightly-upkeep"
+        )

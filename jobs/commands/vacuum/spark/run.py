@@ -30,6 +30,7 @@ from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.history import Commit, commits_after, is_own, recorded
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
+from tables.deltalog.vacuum import operations
 from tables.deltalog.vacuum.versions import Span, within
 
 COMMANDS = "org.apache.spark.sql.delta.commands"
@@ -141,7 +142,7 @@ def _inventory(base: str, plan: Plan) -> pa.Table:
 
 def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Sequence[Commit]) -> Result:
     """The result, from the commit of the vacuum's end and what is still in storage."""
-    start = next((commit for commit in commits if commit.operation == "VACUUM START"), None)
+    start = next((commit for commit in commits if commit.operation == operations.START), None)
     end = commits[-1]
     there, there_bytes = _remaining(command, plan)
     files = plan.files - there
