@@ -7,6 +7,7 @@ of its files is that old and no file that stays is named in it.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -84,9 +85,17 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Equal for equal sets of files."""
-        total = sum(int(pc.sum(chunk).as_py() or 0) for chunk in self.gone["key"].cast(pa.uint64()).chunks)
-        return f"{total % (1 << 64):016x}-{self.files}"
+        """Equal for equal sets of files: a hash of their paths and sizes, in the order of their keys."""
+        found = self.gone.select(["key", "size"]).sort_by([("key", "ascending"), ("size", "ascending")])
+        digest = hashlib.sha256(_numbers(found["key"]))
+        digest.update(_numbers(found["size"]))
+        return digest.hexdigest()
+
+
+def _numbers(column: pa.ChunkedArray) -> memoryview | bytes:
+    """The bytes of a column of 64-bit numbers."""
+    array = column.combine_chunks()
+    return memoryview(array.buffers()[1])[8 * array.offset : 8 * (array.offset + len(array))] if len(array) else b""
 
 
 def planned(order: Order, report: Report, *, with_paths: bool = False) -> Plan:

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from jobs.commands.vacuum.rules import Vacuum, hours_for_delta
+from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.listing import still_there
 from jobs.commands.vacuum.spark.measure import measured
 from jobs.commands.vacuum.spark.plan import Order, Plan, planned
 from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
-from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
 from jobs.engine import storage
@@ -43,8 +43,6 @@ SETTINGS = {
     CHECK: "true",
 }
 NOTHING = "None of the files that were approved is left to delete: nothing was committed."
-MORE = "The directory now holds {files:,} files ({bytes:,} bytes) that the run would delete; {seen:,} ({seen_bytes:,} bytes) were approved."
-AGAIN = "Request it again: Levee lists the directory anew."
 ASKED = 10_000  # files of a lite vacuum that are asked for one by one; of more, their directories are listed
 
 
@@ -65,8 +63,7 @@ def run_vacuum(
     directory = judged(command.path)
     with keeping(directory.check):
         head = started(session, directory, checked)
-    plan = planned(_order(command, preview), report, with_paths=True)
-    _refuse_more(plan, preview)
+    plan = approved_plan(command, preview, report)
     if not plan.files and not plan.directories:
         report.log(NOTHING)
         return Result(version=None, operation=None, no_op=True, details={"text": NOTHING})
@@ -92,23 +89,6 @@ def run_vacuum(
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _order(command: Vacuum, preview: Mapping[str, Any]) -> Order:
-    """The plan of the preview, on the newest version."""
-    now_ms, since = int(preview["planned_at_ms"]), int(preview["measured_at_version"])
-    return Order(command.path, command.retention_hours, command.lite, now_ms, since=since)
-
-
-def _refuse_more(plan: Plan, preview: Mapping[str, Any]) -> None:
-    """Old files may have been put into the directory since: nobody approved of those."""
-    seen, seen_bytes = int(preview["files"]), int(preview["bytes"])
-    if plan.nested_count:
-        text = f"The directory now holds another Delta table, whose files the run would delete: {plan.nested[0]}."
-        raise CommandRefused(Refusal("stale", text, remedy=AGAIN))
-    if plan.files > seen or plan.bytes > seen_bytes:
-        text = MORE.format(files=plan.files, bytes=plan.bytes, seen=seen, seen_bytes=seen_bytes)
-        raise CommandRefused(Refusal("stale", text, remedy=AGAIN))
 
 
 def _delete(session: SparkSession, table: Any, plan: Plan, hours: int, *, lite: bool) -> None:

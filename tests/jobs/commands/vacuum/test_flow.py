@@ -19,6 +19,7 @@ from jobs.commands.restore.rules import Restore
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.log import remains
 from jobs.commands.vacuum.rules import Vacuum
+from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.measure import measured
 from jobs.commands.vacuum.spark.plan import Order, planned
 from jobs.dispatcher.attribution import judgement
@@ -76,8 +77,7 @@ class Vacuuming(SmallEngine):
 
     def run(self, command: Any, preview: Any, checked: Checked, marks: Marks, report: Report) -> Result:
         mark = marked(marks.job, marks.attempt, marks.digest)
-        order = Order(command.path, command.retention_hours, command.lite, preview["planned_at_ms"])
-        plan = planned(order, report, with_paths=True)
+        plan = approved_plan(command, preview, report)
         path = Path(command.path)
         self.before(self)
         start = small_delta.commit(path, "VACUUM START", [], **mark)
@@ -194,6 +194,19 @@ def test_another_retention_of_the_table_does(olga, sales):
     small_delta.commit(Path(sales.path), "SET TBLPROPERTIES", [{"metaData": longer}])
     assert worked(claim_run, Vacuuming()).state == State.STALE
     assert len(files_of(sales)) == 8
+
+
+def test_another_file_in_the_place_of_an_approved_one_makes_it_stale(olga, sales):
+    stray = Path(sales.path) / "stray.json"
+    stray.write_text("[]")
+    os.utime(stray, (1, 1))
+    approved(asked(olga, sales), 1)
+    stray.rename(stray.with_name("other.json"))
+    before = files_of(sales)
+    done = worked(claim_run, Vacuuming())
+    assert (done.state, done.version, (done.error or {})["code"]) == (State.STALE, None, "stale")
+    assert "aren’t those that were approved" in (done.error or {})["message"]
+    assert files_of(sales) == before
 
 
 def clone_of(sales, read: int, state: State = State.RUNNING, depth: Depth = "deep", **more: Any) -> Job:
