@@ -42,6 +42,13 @@ def reading_now(table: Table) -> list[VersionReader]:
     return [*_asked(table, CLAIMED), *_rehearsals(table)]
 
 
+def requested_since(table: Table, at: datetime) -> list[VersionReader]:
+    """Those that were requested since then and wait, MOST at most: an undo among them. One query."""
+    about = Q(table_id=table.pk) | Q(parameters__table=str(table.pk))
+    asked = Job.objects.filter(about, state__in=OPEN - CLAIMED, parameters__has_key="version", requested_at__gte=at)
+    return list(_readers(table, asked, MOST))
+
+
 def shallow_clones_since(table: Table, at: datetime) -> list[VersionReader]:
     """The clones that name the table's own files and succeeded since then, unless their directory is gone by now. One query."""
     done = Job.objects.filter(state=State.SUCCEEDED, finished_at__gte=at, folded=False, table__missing_since=None)

@@ -10,9 +10,11 @@ from typing import Any
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
-from jobs.commands.vacuum.log.preview import MILLISECOND, NOTHING, from_log, own_retention, with_measure
+from jobs.commands.vacuum.log.preview import NOTHING, from_log, own_retention, with_measure
 from jobs.commands.vacuum.log.readers import reads_meanwhile
 from jobs.commands.vacuum.log.remains import remains_of
+from jobs.commands.vacuum.log.removals import MILLISECOND
+from jobs.commands.vacuum.log.streams import streams_meanwhile
 from jobs.commands.vacuum.rules import MOST_HOURS, NEGATIVE, Vacuum, parameters_of, spans_in_words
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
@@ -153,7 +155,7 @@ def _by_log(job: Job, subject: Subject) -> Drift:
         return Drift(
             Verdict.MOVED, head, "The table’s delta.deletedFileRetentionDuration has changed since the preview."
         )
-    if why := reads_meanwhile(subject, job):
+    if why := reads_meanwhile(subject, job) or streams_meanwhile(subject, job, stored(Vacuum, job)):
         return Drift(Verdict.MOVED, head, why)
     if head == job.base_version:
         text = f"The table is still at version {head:,}, the previewed one."

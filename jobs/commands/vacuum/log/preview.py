@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from django.db.models import Max, Min, Sum
 from django.utils import timezone
 
 from jobs.commands.vacuum.log.readers import is_lost, readable_spans, readers_of, said_of
+from jobs.commands.vacuum.log.removals import MILLISECOND, Window, newest_removal, removed_before, window_of
+from jobs.commands.vacuum.log.streams import refuse_below_streams, said_of_streams, streams_behind
 from jobs.commands.vacuum.rules import (
     CURVE,
     HOUR_MS,
@@ -28,8 +29,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Deletable
 from jobs.domain.readers import unseen_files_go
 from jobs.domain.states import State
-from jobs.models import Job, Stream
-from jobs.targets.readers import next_version
+from jobs.models import Job
 from jobs.targets.subject import Subject
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
@@ -40,26 +40,14 @@ from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.history.reachability import Reach
 from tables.history.shallow_clones import ShallowClone, clones_of
-from tables.models import Commit
 
 NOTHING = "No file is old enough: Delta has nothing to delete and commits nothing."
 MOST_BYTES = 32 << 20  # of commits that a page reads
 MOST_FILES = 200_000  # of the table that a page compares with its tombstones
 MOST_NAMED = 20
 UNDOABLE = ("DELETE", "RESTORE")  # the operations of those changes that a restore can undo
-MILLISECOND = timedelta(milliseconds=1)
 NO_INTERVAL = "The table’s delta.deletedFileRetentionDuration is “{text}”, which is no interval: Delta can’t tell which files are old."
 MEND = "Set it to one first, such as interval 1 week."
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The times of a vacuum, ms since 1970: now, what is deleted before, and what earlier vacuums deleted before."""
-
-    now: int
-    cut: int
-    oldest: int  # what Delta still reads
-    vacuumed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +72,9 @@ def from_log(subject: Subject, command: Vacuum) -> dict[str, Any]:
         raise CommandRefused(Refusal("invalid", failure.message, remedy=remedy, engine=failure))
     retention = retention_of(command.retention_hours, own)
     reach = Reach(subject.table, timezone.now())
-    window = _window(reach, retention, own)
+    window = window_of(reach, retention, own)
     if command.retention_hours is not None:
-        _refuse_below_streams(subject, command.retention_hours, window)
+        refuse_below_streams(subject, command.retention_hours, window)
     readable = readable_spans(reach)
     found = _tombstones(subject, window, readable)
     return _values(subject, command, window, readable, found.dying) | {
@@ -109,7 +97,7 @@ def with_measure(subject: Subject, command: Vacuum, measure: Deletable) -> dict[
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
     reach = Reach(subject.table, timezone.now())
-    window = _window(reach, retention, own)
+    window = window_of(reach, retention, own)
     readable = readable_spans(reach)
     lost = within(measure.dying, readable)
     return _values(subject, command, window, readable, lost) | {
@@ -132,14 +120,15 @@ def with_measure(subject: Subject, command: Vacuum, measure: Deletable) -> dict[
 
 
 def _values(
-    subject: Subject, command: Vacuum, window: _Window, readable: Sequence[Span], lost: Sequence[Span]
+    subject: Subject, command: Vacuum, window: Window, readable: Sequence[Span], lost: Sequence[Span]
 ) -> dict[str, Any]:
     """What both previews have."""
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
     readers = readers_of(subject, lost, readable)[:MOST_NAMED]
     clones = clones_of(subject.table)[:MOST_NAMED]
-    needed_by = [*_streams(subject, window), *said_of(readers), *_undos(subject, lost), *_clones(clones)]
+    behind = streams_behind(subject, window)
+    needed_by = [*said_of_streams(behind), *said_of(readers), *_undos(subject, lost), *_clones(clones)]
     return {
         "class": class_of(retention),
         "lite": command.lite,
@@ -149,7 +138,9 @@ def _values(
         "dying_versions": [list(span) for span in lost],
         "first_readable_after": first_readable_after(readable, lost, subject.version),
         "needed_by": needed_by,
+        "behind_streams": [str(each.stream.pk) for each in behind],
         "read_by": [str(reader.job.pk) for reader in readers if reader.running],
+        "asked_by": [str(reader.job.pk) for reader in readers if not reader.running],
         "named_clones": [str(clone.table.pk) for clone in clones],
         "table_id": subject.metadata.id,
         "measured_at_version": subject.version,
@@ -175,17 +166,10 @@ def own_retention(subject: Subject) -> timedelta:
     return deleted_file_retention(subject.configuration)
 
 
-def _window(reach: Reach, retention: timedelta, own: timedelta) -> _Window:
-    now = int(reach.now.timestamp() * 1000)
-    until = reach.vacuumed_until
-    vacuumed = 0 if until is None else int(until.timestamp() * 1000)
-    return _Window(now, now - retention // MILLISECOND, now - own // MILLISECOND, vacuumed)
-
-
 # What the log says
 
 
-def _tombstones(subject: Subject, window: _Window, readable: Sequence[Span]) -> _Tombstones:
+def _tombstones(subject: Subject, window: Window, readable: Sequence[Span]) -> _Tombstones:
     log = open_log(subject.table.path)
     try:
         listing = log.listing()
@@ -219,86 +203,27 @@ def _bytes(files: pa.Table) -> int:
     return int(pc.sum(files["size"]).as_py() or 0)
 
 
-def _hours(window: _Window) -> list[int]:
+def _hours(window: Window) -> list[int]:
     return sorted({*CURVE, (window.now - window.cut) // HOUR_MS})
 
 
-def _curve(removed: pa.Table, window: _Window) -> Iterator[Mapping[str, int]]:
+def _curve(removed: pa.Table, window: Window) -> Iterator[Mapping[str, int]]:
     for hours in _hours(window):
         files = removed.filter(pc.less(removed["time"], window.now - hours * HOUR_MS))
         yield {"hours": hours, "files": files.num_rows, "bytes": _bytes(files)}
 
 
-def _by_catalog(subject: Subject, window: _Window, readable: Sequence[Span]) -> _Tombstones:
+def _by_catalog(subject: Subject, window: Window, readable: Sequence[Span]) -> _Tombstones:
     """By the totals of the commits: files that only got a deletion vector, or came back, are counted as well."""
-    rows = [_removed_before(subject, window, window.now - hours * HOUR_MS) for hours in _hours(window)]
+    rows = [removed_before(subject, window, window.now - hours * HOUR_MS) for hours in _hours(window)]
     curve = [{"hours": hours, "files": f, "bytes": b} for hours, (f, b) in zip(_hours(window), rows, strict=True)]
-    files, num_bytes = _removed_before(subject, window, window.cut)
-    newest = _newest_removal(subject, window)
+    files, num_bytes = removed_before(subject, window, window.cut)
+    newest = newest_removal(subject, window)
     lost = [] if newest is None or window.cut <= window.oldest else within([(0, newest - 1)], readable)
     return _Tombstones(files, num_bytes, curve, lost, exact=False)
 
 
-def _removals(subject: Subject, window: _Window, before: int) -> Any:
-    table = subject.table
-    return Commit.objects.filter(
-        table=table, incarnation=table.incarnation, files_removed__gt=0, version__lte=subject.version,
-        committed_at__gte=_at(window.vacuumed), committed_at__lt=_at(before),
-    )  # fmt: skip
-
-
-def _newest_removal(subject: Subject, window: _Window) -> int | None:
-    """The newest commit before the cut that removed files which no vacuum has deleted yet."""
-    newest: int | None = _removals(subject, window, window.cut).aggregate(newest=Max("version"))["newest"]
-    return newest
-
-
-def _removed_before(subject: Subject, window: _Window, before: int) -> tuple[int, int]:
-    total = _removals(subject, window, before).aggregate(files=Sum("files_removed"), bytes=Sum("bytes_removed"))
-    return int(total["files"] or 0), int(total["bytes"] or 0)
-
-
-def _at(ms: int) -> datetime:
-    return datetime.fromtimestamp(max(0, ms) / 1000, UTC)
-
-
 # What still needs the old files
-
-
-def _streams(subject: Subject, window: _Window) -> Iterator[str]:
-    """Streams that are behind a commit whose removed files go. Streams read the log's commits, however old they are."""
-    last = _newest_removal(subject, window)
-    for stream, version in _behind(subject, last)[:MOST_NAMED]:
-        yield (
-            f"The stream {stream.name} into {stream.table.name} still has to read version {version:,} of this table, and the vacuum"
-            f" deletes files that version {last:,} removed: run the stream first, or its next round may fail."
-        )
-
-
-def _behind(subject: Subject, last: int | None) -> list[tuple[Stream, int]]:
-    """The streams that have yet to read this version or one before it, by name, each with the version that it reads next."""
-    if last is None:
-        return []
-    streams = Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None).select_related("table")
-    positions = [(stream, next_version(stream)) for stream in streams.order_by("name")]
-    return [(stream, version) for stream, version in positions if version is not None and version <= last]
-
-
-def _refuse_below_streams(subject: Subject, hours: int, window: _Window) -> None:
-    """Raises CommandRefused `invalid` if a stream still needs files that the given hours don't keep."""
-    last = _newest_removal(subject, window)
-    if not (behind := _behind(subject, last)):
-        return
-    stream, version = min(behind, key=lambda each: each[1])
-    more = "" if len(behind) == 1 else f" and {len(behind) - 1:,} more {'stream' if len(behind) == 2 else 'streams'}"
-    text = (
-        f"The stream {stream.name} into {stream.table.name}{more} still has to read version {version:,} of this table, and a vacuum that"
-        f" keeps {hours:,} {'hour' if hours == 1 else 'hours'} deletes files that version {last:,} removed."
-    )
-    needed = _removals(subject, window, window.cut).filter(version__gte=version).aggregate(at=Min("committed_at"))["at"]
-    enough = -(-(window.now - int(needed.timestamp() * 1000)) // HOUR_MS)
-    remedy = f"Run the stream first, or remove it; or keep at least {enough:,} hours."
-    raise CommandRefused(Refusal("invalid", text, remedy=remedy))
 
 
 def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:

@@ -10,7 +10,13 @@ from django.utils import timezone
 
 from jobs.models import Attempt, Job
 from jobs.targets.subject import Subject
-from jobs.targets.version_readers import VersionReader, reading_now, shallow_clones_since, version_readers
+from jobs.targets.version_readers import (
+    VersionReader,
+    reading_now,
+    requested_since,
+    shallow_clones_since,
+    version_readers,
+)
 from tables.deltalog.vacuum.versions import Span
 from tables.history.reachability import Reach
 
@@ -18,6 +24,10 @@ READS = "Since the preview {name} has begun to read version {version:,}, whose f
 MADE = (
     "Since the preview {name} has made a table of version {version:,}, which needs files that would go."
     " Request it again: its preview names that table."
+)
+ASKED = (
+    "Since the preview {name} has come, which needs version {version:,}, whose files would go. Request it again once that has ended, or"
+    " now: its preview names that request."
 )
 
 
@@ -51,20 +61,28 @@ def said_of(readers: Sequence[VersionReader]) -> Iterator[str]:
 
 
 def reads_meanwhile(subject: Subject, job: Job) -> str:
-    """Why the previewed vacuum may not run, if somebody reads a version that it takes, or has made a shallow clone of one, whom the
-    preview didn’t name as reading it; empty if nobody does."""
+    """Why the previewed vacuum may not run: somebody reads a version that it takes, has made a shallow clone of one, or has requested
+    what needs one, whom the preview didn't name as doing so. Empty if nobody does or has."""
     preview = job.preview or {}
-    seen, clones = preview.get("read_by", ()), preview.get("named_clones", ())
-    # In this order: a clone that ends between the two questions is found by the second.
+    seen, clones, since = preview.get("read_by", ()), preview.get("named_clones", ()), _previewed_at(job)
+    # In this order: a clone that begins, or ends, between two of the questions is found by the next.
+    asked = [
+        each for each in requested_since(subject.table, since) if str(each.job.pk) not in preview.get("asked_by", ())
+    ]
     reading = [each for each in reading_now(subject.table) if str(each.job.pk) not in seen]
-    made = shallow_clones_since(subject.table, _previewed_at(job))
+    made = shallow_clones_since(subject.table, since)
     made = [each for each in made if str(each.job.pk) not in seen and str(each.job.table_id) not in clones]
-    unseen = [*((READS, each) for each in reading), *((MADE, each) for each in made)]
-    if not unseen:
+    if not (asked or reading or made):
         return ""
     lost = [(first, last) for first, last in preview.get("dying_versions", ())]
     gone = [*lost, *_expired(readable_spans(Reach(subject.table, timezone.now())), subject.version)]
-    said = (text.format(name=each.name, version=each.version) for text, each in unseen if is_lost(each.version, gone))
+    groups = ((READS, reading, gone), (MADE, made, gone), (ASKED, asked, lost))
+    said = (
+        text.format(name=e.name, version=e.version)
+        for text, each, those in groups
+        for e in each
+        if is_lost(e.version, those)
+    )
     return next(said, "")
 
 

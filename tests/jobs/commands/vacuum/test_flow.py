@@ -30,8 +30,9 @@ from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.transitions import move
-from jobs.models import Job
+from jobs.models import Job, Stream
 from jobs.requests.asking import request
+from jobs.streams import acts
 from jobs.targets import version_readers
 from jobs.web.catalog_port import KnownJobs
 from jobs.web.jobs.queries import destructive_lately
@@ -40,6 +41,7 @@ from jobs.worker.execution import Execution, work
 from tables.deltalog.read.storage import StorageError
 from tables.models import Commit, Explanation, Table
 from tables.rules.health import Code
+from tables.sync import log_access
 from tables.sync import table as sync
 from tests import factories
 from tests.jobs import small_delta
@@ -314,6 +316,83 @@ def test_one_that_the_preview_names_does_not_though_it_was_made_meanwhile(olga, 
 def test_a_clone_of_a_version_that_stays_does_not_hold_it_back(olga, sales):
     approved(asked(olga, sales, 12), 2)
     running_clone(sales, 3)
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+def test_an_undo_that_was_requested_since_the_preview_keeps_its_files(olga, sales):
+    approved(asked(olga, sales, 12), 2)
+    restore = request(Actor.acting_for(olga), Restore(str(sales.pk), 2), "back").job
+    why = why_held_back(sales)
+    assert f"the restore that {olga.name} requested has come, which needs version 2" in why
+    move(restore, State.WITHDRAWN, Cause.REQUESTER, olga.name)
+    approved(asked(olga, sales, 12), 2)
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+@pytest.mark.parametrize(("version", "hours"), [(3, 12), (2, None)])
+def test_one_that_needs_none_of_the_files_does_not_hold_it_back(olga, sales, version, hours):
+    approved(asked(olga, sales, hours), 2 if hours else 1)
+    request(Actor.acting_for(olga), Restore(str(sales.pk), version), "back")
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+def test_one_that_the_preview_names_does_not_though_it_came_while_it_was_made(olga, sales):
+    request(Actor.acting_for(olga), Vacuum(str(sales.pk), 12), "make room")
+
+    class Slow(Vacuuming):
+        def preview(self, *args: Any) -> Deletable:
+            factories.job_on(sales, olga, Restore(str(sales.pk), 2, sales.path), State.AWAITING_APPROVAL)
+            return super().preview(*args)
+
+    approved(worked(claim_preview, Slow()), 2)
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+def reader(sales, name: str = "copy", **source: Any) -> Stream:
+    """A stream from the table."""
+    given = {"table": str(sales.pk), **source}
+    wanted = {"source": given, "target": {"path": f"{sales.root.uri}/{name}"}, "output_mode": "append"}
+    return acts.create(Actor.acting_for(factories.person_with("operator")), name, "a copy", wanted)
+
+
+FROM_TIME = "starting_timestamp"
+
+
+@pytest.mark.parametrize("source", [{"starting_version": 1}, {FROM_TIME: 25}, {}])
+def test_a_stream_that_has_come_since_the_preview_keeps_the_files_that_it_reads(olga, sales, source):
+    approved(asked(olga, sales), 1)
+    if FROM_TIME in source:
+        source = {FROM_TIME: (timezone.now() - timedelta(days=source[FROM_TIME])).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    stream = reader(sales, **source)
+    if not source:  # it has begun
+        Stream.objects.filter(pk=stream.pk).update(query_id="q", reads_from=1)
+    why = why_held_back(sales)
+    assert "the stream copy into copy has come to need files that would go: it still has to read version 1" in why
+    assert "version 1 removed some" in why
+
+
+@pytest.mark.parametrize("reads_from", [None, 2])
+def test_one_that_reads_none_of_them_does_not_hold_it_back(olga, sales, reads_from):
+    approved(asked(olga, sales), 1)
+    Stream.objects.filter(pk=reader(sales).pk).update(query_id="q", reads_from=reads_from)
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+def test_one_that_the_approvers_saw_does_not_either(olga, sales):
+    stream = reader(sales, starting_version=1)
+    job = approved(asked(olga, sales), 1)
+    assert [text for text in (job.preview or {})["needed_by"] if "The stream copy into copy" in text]
+    Stream.objects.filter(pk=stream.pk).update(query_id="q", reads_from=0)
+    assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
+
+
+def test_what_was_removed_since_the_preview_stays_for_streams_as_well(olga, sales):
+    """Its transaction began before the vacuum's cut."""
+    approved(asked(olga, sales), 1)
+    small_delta.compact(Path(sales.path))
+    log_access.sync(sales.pk)
+    Commit.objects.filter(table=sales, version=4).update(committed_at=timezone.now() - timedelta(days=8))
+    Stream.objects.filter(pk=reader(sales).pk).update(query_id="q", reads_from=4)
     assert worked(claim_run, Vacuuming()).state == State.SUCCEEDED
 
 

@@ -95,6 +95,22 @@ def test_what_a_vacuum_has_deleted_since_is_not_this_ones_doing(sales):
     assert needed_by(sales, HALF_A_DAY) == []
 
 
+def test_of_many_streams_the_rest_is_a_number(sales, monkeypatch):
+    monkeypatch.setattr("jobs.commands.vacuum.log.streams.MOST_NAMED", 1)
+    reader(sales, reads_from=1)
+    other = factories.TableFactory(root=sales.root, path=f"{sales.root.uri}/other", name="other")
+    stream = Stream.objects.get()
+    Stream.objects.filter(pk=stream.pk).update(name="a copy")
+    stream.pk, stream.name, stream.table, stream.checkpoint, stream.query_id = None, "b", other, "elsewhere", "r"
+    stream.reads_from = 0
+    stream.save(force_insert=True)
+    assert [text.split(" into")[0] for text in needed_by(sales, None)] == [
+        "The stream a copy",
+        "1 more stream still has to read such versions.",
+    ]
+    assert len(previewed(sales, None)["behind_streams"]) == 2
+
+
 def test_open_requests_for_a_version_that_dies_are_named(sales):
     olga = factories.person_with("operator")
     waiting = State.AWAITING_APPROVAL

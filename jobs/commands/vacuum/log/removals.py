@@ -1,0 +1,59 @@
+"""Which commits of the catalog removed files that a vacuum deletes: a table's removals between two times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Max, QuerySet, Sum
+
+from jobs.targets.subject import Subject
+from tables.history.reachability import Reach
+from tables.models import Commit
+
+MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The times of a vacuum, ms since 1970: now, what is deleted before, and what earlier vacuums deleted before."""
+
+    now: int
+    cut: int
+    oldest: int  # what Delta still reads
+    vacuumed: int
+
+
+def window_of(reach: Reach, retention: timedelta, own: timedelta) -> Window:
+    """The times of a vacuum that keeps `retention` of a table whose own is `own`, at the time of `reach`."""
+    now = int(reach.now.timestamp() * 1000)
+    until = reach.vacuumed_until
+    vacuumed = 0 if until is None else int(until.timestamp() * 1000)
+    return Window(now, now - retention // MILLISECOND, now - own // MILLISECOND, vacuumed)
+
+
+def removals(subject: Subject, window: Window, before: int) -> QuerySet[Commit]:
+    """The commits up to the subject's version that removed files before this time which no vacuum has deleted yet."""
+    table = subject.table
+    return Commit.objects.filter(
+        table=table, incarnation=table.incarnation, files_removed__gt=0, version__lte=subject.version,
+        committed_at__gte=_at(window.vacuumed), committed_at__lt=_at(before),
+    )  # fmt: skip
+
+
+def newest_removal(subject: Subject, window: Window, until: int | None = None) -> int | None:
+    """The newest of them before the cut, up to the version `until` if it is given."""
+    found = removals(subject, window, window.cut)
+    found = found if until is None else found.filter(version__lte=until)
+    newest: int | None = found.aggregate(newest=Max("version"))["newest"]
+    return newest
+
+
+def removed_before(subject: Subject, window: Window, before: int) -> tuple[int, int]:
+    """Their files and bytes."""
+    total = removals(subject, window, before).aggregate(files=Sum("files_removed"), bytes=Sum("bytes_removed"))
+    return int(total["files"] or 0), int(total["bytes"] or 0)
+
+
+def _at(ms: int) -> datetime:
+    return datetime.fromtimestamp(max(0, ms) / 1000, UTC)
