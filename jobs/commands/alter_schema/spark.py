@@ -19,10 +19,11 @@ from jobs.commands.alter_schema.comparison import protocol_words
 from jobs.commands.alter_schema.rules import AlterSchema, Change, name_parts, opened, schema_digest, words_of
 from jobs.domain.data_types import parse_type
 from jobs.domain.engine import Checked, Report
-from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.errors import EngineFailure
 from jobs.domain.measures import Violating
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result, failed_afterwards, with_warnings
+from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import CANCELLED, as_failure
 from jobs.engine.history import Commit, commits_after, is_own, recorded_together
@@ -31,7 +32,6 @@ from jobs.engine.runner import Runner
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import rows_of, started, table_at, version_of
 
-REDEFINED = "Another program has changed the table’s schema or properties since they were checked."
 COMMANDS = "org.apache.spark.sql.delta.commands"
 
 
@@ -62,10 +62,7 @@ def run_alter_schema(
     directory = judged(command.path)
     with keeping(directory.check):
         head = started(session, directory, checked)
-        if checked.version is not None and _redefined(session, directory.path, checked.version):
-            raise CommandRefused(
-                Refusal("stale", REDEFINED, remedy="Look at the table as it is now, then request it again.")
-            )
+        refuse_redefined(session, directory.path, checked)
     report.point("Spark started")
     commits: list[Commit] = []
     warnings: list[str] = []
@@ -75,7 +72,7 @@ def run_alter_schema(
         report.log(words_of(change))
         before = commits[-1].version if commits else head
         try:
-            if commits and _redefined(session, directory.path, before):
+            if commits and is_redefined(session, directory.path, before):
                 failure = EngineFailure(None, None, REDEFINED).as_json()
                 break
             commits.append(_committed(session, directory, change, before, first=not commits))
@@ -95,25 +92,6 @@ def run_alter_schema(
             commits.append(made)
         report.point("commit visible")
     return with_warnings(recorded_together(commits, _details(session, command, commits, failure)), *warnings)
-
-
-def _redefined(session: SparkSession, path: str, version: int) -> bool:
-    """Whether commits after a version have changed the schema or the properties that the changes were previewed on.
-
-    Delta refuses a change of either while it commits. Before that a name could already mean another column.
-    """
-    if next(commits_after(path, version), None) is None:
-        return False
-    return _definition(session, path, version) != _definition(session, path, None)
-
-
-def _definition(session: SparkSession, path: str, version: int | None) -> tuple[str, ...]:
-    metadata = loaded_table(session, {"path": path, "version": version}).initialSnapshot().metadata()
-    parts = metadata.id(), metadata.partitionColumns().mkString("\n"), metadata.configuration().mkString("\n")
-    return (
-        schema_digest(str(metadata.schemaString())),
-        *(line for part in parts for line in sorted(str(part).split("\n"))),
-    )
 
 
 def _committed(session: SparkSession, directory: Directory, change: Change, head: int, *, first: bool) -> Commit:

@@ -14,6 +14,7 @@ from jobs.commands.drop_feature.rules import MADE_CHANGES, PROTECTION, WAITING, 
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import Result
+from jobs.engine.definitions.redefined import refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, protocol_of, retention_ms
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import as_failure
@@ -37,12 +38,13 @@ def run_drop(
 ) -> Result:
     """Drops the feature, or takes the first of two steps; returns all commits, and in `details.ask_again_after` when to ask again.
 
-    Raises CommandRefused (`outside_roots`) before any change and DirectorySwapped after one; a failure without a commit passes
+    Raises CommandRefused (`outside_roots`, `stale`) before any change and DirectorySwapped after one; a failure without a commit passes
     through unless it asks to wait.
     """
     directory = judged(command.path)
     with keeping(directory.check):
         head = started(session, directory, checked)
+        refuse_redefined(session, directory.path, checked)
     # What the prediction counts with.
     session.conf.set(FAST, "true")
     table = table_at(session, directory, None)

@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 from console.base.masking import masked_properties
 from jobs.commands.set_properties.rules import SET, UNSET, SetProperties
 from jobs.domain.engine import Checked, Report
+from jobs.domain.errors import EngineFailure
 from jobs.domain.results import Result, failed_afterwards, with_warnings
+from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, configuration_of, mapping_of, protocol_of
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import CANCELLED, as_failure
@@ -37,11 +39,12 @@ def run_properties(
     """Sets and unsets, and returns the commits, the properties and the protocol that the table has then.
 
     If one of its commits stands and a later one fails, the result has the first ones and `details.failure`. Raises CommandRefused
-    (`outside_roots`) before any change and DirectorySwapped after one; a failure before any commit passes through.
+    (`outside_roots`, `stale`) before any change and DirectorySwapped after one; a failure before any commit passes through.
     """
     directory = judged(command.path)
     with keeping(directory.check):
         head = started(session, directory, checked)
+        refuse_redefined(session, directory.path, checked)
     report.point("Spark started")
     failure = None
     warnings: list[str] = []
@@ -50,6 +53,10 @@ def run_properties(
         report.stage("setting properties" if operation == SET else "unsetting properties")
         # The last check before Delta writes. A refusal would say that nothing was changed, which is true of the first step alone.
         directory.check_after() if number else directory.check()
+        own = _own(session, command, head) if number else []
+        if own and is_redefined(session, directory.path, own[-1].version):
+            failure = EngineFailure(None, None, REDEFINED).as_json()
+            break
         # Its files aren't checked one by one as for a reader: a change of properties reads none of them.
         table = loaded_table(session, {"path": directory.path})
         with changing(directory):

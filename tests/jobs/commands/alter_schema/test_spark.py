@@ -14,6 +14,7 @@ from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
+from jobs.engine.definitions.redefined import REDEFINED
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log
@@ -176,7 +177,7 @@ def test_another_program_s_schema_between_two_changes_stops_those_that_are_left(
     path = Path(shutil.copytree(table, tmp_path / "other"))
     meanwhile(path, "ALTER TABLE {} ADD COLUMN more INT")
     _, result = alter(path, COMMENT, NEXT)
-    assert (result.details["failure"]["message"], len(result.details["commits"])) == (spark.REDEFINED, 1)
+    assert (result.details["failure"]["message"], len(result.details["commits"])) == (REDEFINED, 1)
     assert len(commits(path)) == len(commits(table)) + 2
 
 
@@ -187,11 +188,12 @@ def test_another_program_s_rows_between_two_changes_stop_nothing(table, alter, m
     assert {line.name: line.verdict for line in compare(preview, result)}["commits"] is Verdict.SAME
 
 
-def test_a_schema_that_changed_after_the_check_makes_it_stale(table, runtime, engine, marks, report, tmp_path):
+@pytest.mark.parametrize("name", ["a", "delta.feature.allowColumnDefaults"])
+def test_a_schema_that_changed_after_the_check_makes_it_stale(table, runtime, engine, marks, report, tmp_path, name):
     path = Path(shutil.copytree(table, tmp_path / "late"))
     version = subject_at(path).version
     written, preview = from_log(subject_at(path), AlterSchema("t", [NEXT]))
-    runtime.new_session().sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('a' = 'b')")
+    runtime.new_session().sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{name}' = 'supported')")
     with pytest.raises(CommandRefused) as refused:
         engine.run(written, preview, Checked(version), marks, report)
     assert refused.value.refusals[0].code == "stale"

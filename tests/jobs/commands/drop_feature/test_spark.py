@@ -12,7 +12,7 @@ from jobs.commands.drop_feature.comparison import compare
 from jobs.commands.drop_feature.log import from_log, written_for
 from jobs.commands.drop_feature.rules import DropFeature
 from jobs.domain.comparison import Verdict
-from jobs.domain.engine import UNCHECKED
+from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
@@ -81,6 +81,28 @@ def operations(result: Any) -> list[str]:
 def holds(preview: Any, result: Any) -> bool:
     lines = list(compare(preview, result))
     return bool(lines) and {line.verdict for line in lines} == {Verdict.SAME}
+
+
+@pytest.mark.parametrize("name", ["delta.feature.allowColumnDefaults", "delta.enableTypeWidening", "team"])
+def test_a_definition_that_changed_after_the_check_makes_it_stale(
+    runtime, table, no_catalog, engine, marks, report, name
+):
+    subject = subject_at(table)
+    command = written_for(subject, DropFeature("t", "inCommitTimestamp"))
+    value = "supported" if name.startswith("delta.feature") else "true"
+    runtime.new_session().sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('{name}' = '{value}')")
+    count = len(commits(table))
+    with pytest.raises(CommandRefused, match="Another program has changed") as refused:
+        engine.run(command, from_log(subject, command), Checked(subject.version), marks, report)
+    assert (refused.value.refusals[0].code, len(commits(table))) == ("stale", count)
+
+
+def test_rows_that_came_after_the_check_do_not(runtime, table, no_catalog, engine, marks, report):
+    subject = subject_at(table)
+    command = written_for(subject, DropFeature("t", "inCommitTimestamp"))
+    runtime.new_session().sql(f"INSERT INTO delta.`{table}` VALUES (9)")
+    result = engine.run(command, from_log(subject, command), Checked(subject.version), marks, report)
+    assert operations(result)[-1] == "DROP FEATURE"
 
 
 def test_a_writer_feature_goes_at_once_and_lowers_the_protocol(table, drop):

@@ -14,7 +14,7 @@ from jobs.commands.set_properties.comparison import compare
 from jobs.commands.set_properties.log.preview import from_log, written_for
 from jobs.commands.set_properties.rules import SetProperties, missing_commits
 from jobs.domain.comparison import Verdict
-from jobs.domain.engine import UNCHECKED
+from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
 from jobs.engine.history import Commit, commits_after
 from jobs.predicates.table_schema import schema_of
@@ -65,6 +65,48 @@ def change(engine, marks, report, monkeypatch):
         return preview, engine.run(command, preview, UNCHECKED, marks, report)
 
     return do
+
+
+LATER = {
+    "the same property": "ALTER TABLE {0} SET TBLPROPERTIES ('team' = 'sales')",
+    "a feature": "ALTER TABLE {0} SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')",
+    "the schema": "ALTER TABLE {0} ADD COLUMN more INT",
+    "the comment": "ALTER TABLE {0} SET TBLPROPERTIES ('comment' = 'theirs')",
+}
+
+
+@pytest.mark.parametrize("statement", LATER.values(), ids=LATER)
+def test_what_another_program_changed_after_the_check_makes_it_stale(runtime, table, engine, marks, report, statement):
+    subject = subject_at(table)
+    command = written_for(subject, SetProperties("t", {"team": "ours"}))
+    session = runtime.new_session()
+    session.sql(statement.format(f"delta.`{table}`"))
+    count = len(commits(table))
+    preview = {"after": {"team": "ours"}}
+    with pytest.raises(CommandRefused, match="Another program has changed") as refused:
+        engine.run(command, preview, Checked(subject.version), marks, report)
+    assert (refused.value.refusals[0].code, len(commits(table))) == ("stale", count)
+    session.sql(f"INSERT INTO delta.`{table}` (id) VALUES (9)")
+    result = engine.run(command, preview, Checked(subject_at(table).version - 1), marks, report)
+    assert (result.version, result.details["after"]) == (count + 1, {"team": "ours"})
+
+
+def test_what_another_program_changes_between_its_two_commits_stops_the_second(runtime, table, change, monkeypatch):
+    statement = LATER["the comment"].format(f"delta.`{table}`")
+    setting = running._set
+
+    def then_another(*given: Any) -> None:
+        setting(*given)
+        runtime.new_session().sql(statement)
+
+    monkeypatch.setattr(running, "_set", then_another)
+    _, result = change(table, set={"owner": "me"}, unset=["team"])
+    assert (operations(result), "team" in properties(table)) == (["SET TBLPROPERTIES"], True)
+    assert "Another program has changed" in result.details["failure"]["message"]
+
+
+def properties(path: Path) -> dict[str, str]:
+    return dict(subject_at(path).metadata.configuration)
 
 
 def holds(preview, result) -> bool:
