@@ -15,12 +15,14 @@ from jobs.domain.results import Result
 class Marks:
     """The marks that tie a commit to its request: stamped into the commit and used as Spark's job group and tag.
 
-    `tag` is unique per run (`levee-<job>-<attempt>`); `txn_app_id` is `levee:<job>`.
+    `tag` is unique per run (`levee-<job>-<attempt>`); `txn_app_id` is `levee:<job>`. `token` is the claim's fencing token, larger than that
+    of each earlier claim: what a run leaves in storage beside its commit carries it.
     """
 
     job: str
     attempt: int
     digest: str | None
+    token: int = 0
 
     @property
     def tag(self) -> str:

@@ -13,6 +13,7 @@ from jobs.domain.engine import Marks
 from jobs.engine.errors import translate
 from jobs.engine.runtime import Runtime
 
+TOKEN = "levee.fencing.token"  # of the claim that the session works for
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 TXN_VERSION = "spark.databricks.delta.write.txnVersion"
@@ -56,7 +57,12 @@ def commit_marks(marks: Marks, note: str | None = None) -> Mapping[str, str]:
     metadata: dict[str, Any] = {"job": marks.job, "attempt": marks.attempt, "digest": marks.digest}
     if note is not None:
         metadata["note"] = note
-    return {USER_METADATA: json.dumps(metadata), TXN_APP_ID: marks.txn_app_id, TXN_VERSION: "1"}
+    return {
+        USER_METADATA: json.dumps(metadata),
+        TXN_APP_ID: marks.txn_app_id,
+        TXN_VERSION: "1",
+        TOKEN: str(marks.token),
+    }
 
 
 def _undo(active: Any, context: Any, tag: str) -> None:

@@ -38,7 +38,7 @@ class ClaimedJob(ABC):
         self.job = claim.job
         self.who = Attempt.objects.values_list("worker", flat=True).get(pk=claim.attempt_id)
         self.command = command_from_json(self.job.command, self.job.schema_version, self.job.parameters)
-        self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest)
+        self.marks = Marks(job=str(self.job.pk), attempt=claim.number, digest=self.job.digest, token=claim.token)
         self.handling = handling_of(self.job.command)
         self.report = RunReport()
 

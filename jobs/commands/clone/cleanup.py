@@ -1,15 +1,18 @@
 """The names of a deep clone's copies, and their removal after a run that died or failed without a commit.
 
-Every name that a run gives carries its job's id, and nothing else is removed: not what another program put into the directory. The
-engine cleans up after a failure, the dispatcher after a worker's death.
+Every name that a run gives carries its job's id and its claim's fencing token, and nothing else is removed: neither what another program
+put into the directory, nor what a newer attempt has written, however late the clean-up of an older one comes. The engine cleans up after a
+failure, the dispatcher after a worker's death.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tables.deltalog.read import object_stores, places
@@ -24,48 +27,80 @@ if TYPE_CHECKING:
 UNFINISHED = re.compile(r"\.{1,2}\d{20}\.(json|crc)\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp(\.crc)?")
 
 
-def file_mark(job: str) -> str:
-    """What the name of every data file that the job copies ends with, before its extensions."""
-    return f"-{job}-c000"
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The job that a run works for, and the fencing token of its claim."""
+
+    job: str
+    token: int
+
+    @property
+    def file_mark(self) -> str:
+        """What the name of every data file that the run copies ends with, before its extensions."""
+        return f"-{self.job}-{self.token}-c000"
+
+    @property
+    def vector_directory(self) -> str:
+        """The directory of the deletion vectors that the run copies. Delta takes letters and digits alone."""
+        return f"{_vectors_of(self.job)}x{self.token}"
 
 
-def vector_directory(job: str) -> str:
-    """The directory of the deletion vectors that the job copies. Delta takes letters and digits alone."""
+def remove(path: str, claim: Claim, now: float | None = None) -> None:
+    """Removes the copies below the target that the job's runs up to this claim have made, and a log that holds no commit. The target itself
+    stays, empty.
+
+    A log and directories are the job's only if nothing was put into them since `now` (seconds since 1970; None: the call). Raises OSError,
+    StorageError.
+    """
+    if object_stores.is_object_store(path):
+        _remove_keys(path, _made_by(claim))
+    elif path.startswith("/"):
+        with suppress(FileNotFoundError, NotADirectoryError), places.opened(path) as top:
+            _sweep(top, _made_by(claim), time.time() if now is None else now)
+
+
+def _vectors_of(job: str) -> str:
     return "levee" + re.sub(r"[^A-Za-z0-9]", "", job)
 
 
-def remove(path: str, job: str) -> None:
-    """Removes the job's copies below the target, and a log that holds no commit. The target itself stays, empty.
+def _made_by(claim: Claim) -> Callable[[str, str], bool]:
+    """Whether a file, by its directory's path below the target and its name, is one that the job's runs up to the claim have made.
 
-    Raises OSError, StorageError.
+    Those of an earlier Levee carry no token.
     """
-    if object_stores.is_object_store(path):
-        _remove_keys(path, job)
-    elif path.startswith("/"):
-        with suppress(FileNotFoundError, NotADirectoryError), places.opened(path) as top:
-            _sweep(top, _of_job(job))
+    copy = re.compile(rf"-{re.escape(claim.job)}(?:-(\d+))?-c000")
+    vectors = re.compile(rf"{_vectors_of(claim.job)}(?:x(\d+))?")
+
+    def made(folder: str, name: str) -> bool:
+        found = copy.search(name) or vectors.fullmatch(folder)
+        return folder.partition("/")[0] != LOG and found is not None and int(found[1] or 0) <= claim.token
+
+    return made
 
 
-def _of_job(job: str) -> Callable[[str, str], bool]:
-    """Whether a file, by its directory's path below the target and its name, is one that the job's run has made."""
-    mark, vectors = file_mark(job), vector_directory(job)
-
-    return lambda folder, name: folder.partition("/")[0] != LOG and (mark in name or folder == vectors)
-
-
-def _sweep(descriptor: int, made: Callable[[str, str], bool], folder: str = "") -> None:
+def _sweep(descriptor: int, made: Callable[[str, str], bool], now: float, folder: str = "") -> None:
     """Removes the files that `made` tells, and the directories below that are empty then. It never follows a link."""
     entries = _entries(descriptor)
     if folder == LOG and _holds_no_commit(entries):
-        made = _is_unfinished
+        made = _is_unfinished if _is_older(os.fstat(descriptor), now) else _is_nothing
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             with places.opened(descriptor, entry.name) as inner:
-                _sweep(inner, made, f"{folder}/{entry.name}" if folder else entry.name)
-            with suppress(OSError):  # it holds what isn't the job's
-                os.rmdir(entry.name, dir_fd=descriptor)
+                is_older = _is_older(os.fstat(inner), now)
+                _sweep(inner, made, now, f"{folder}/{entry.name}" if folder else entry.name)
+            if is_older:
+                with suppress(OSError):  # it holds what isn't the job's
+                    os.rmdir(entry.name, dir_fd=descriptor)
         elif entry.is_file(follow_symlinks=False) and made(folder, entry.name):
             os.unlink(entry.name, dir_fd=descriptor)
+
+
+def _is_older(directory: os.stat_result, now: float) -> bool:
+    return directory.st_mtime < now
+
+
+def _is_nothing(folder: str, name: str) -> bool:
+    return False
 
 
 def _holds_no_commit(log: list[os.DirEntry[str]]) -> bool:
@@ -81,12 +116,12 @@ def _entries(descriptor: int) -> list[os.DirEntry[str]]:
         return list(entries)
 
 
-def _remove_keys(uri: str, job: str) -> None:
+def _remove_keys(uri: str, made: Callable[[str, str], bool]) -> None:
     import obstore
     from obstore.exceptions import BaseError
 
     store, prefix = object_stores.opened(uri)
-    made, top = _of_job(job), f"{prefix}/" if prefix else ""
+    top = f"{prefix}/" if prefix else ""
     try:
         with turning_panics:
             for keys in _pages(store, top):

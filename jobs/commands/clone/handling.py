@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -101,13 +102,17 @@ class CloneHandling(Handling[Clone]):
             return Drift(Verdict.MOVED, None, str(refused))
 
     def clean_up(self, job: Job) -> None:
-        """Removes the files that carry the job's id, and a log without a commit."""
+        """Removes the files that carry the job's id and the token of a lost claim, and a log without a commit; nothing once another
+        dispatcher has decided: another attempt may write there by now."""
+        now = time.time()  # before the look at the token: a newer attempt writes later than this
+        if not Job.objects.filter(pk=job.pk, token=job.token).exists():
+            return
         try:
             resolve(job.location, Root.objects.all())
         except LocationError:
             return
         try:
-            cleanup.remove(job.location, str(job.pk))
+            cleanup.remove(job.location, cleanup.Claim(str(job.pk), job.token or 0), now)
         except (OSError, StorageError) as error:  # its next attempt, or the next clone there, says what it meets
             log.warning("copies_left", job=str(job.pk), error=str(error))
 

@@ -138,9 +138,9 @@ def test_a_table_of_the_store_is_cloned_within_it_and_onto_a_disk_and_back(
     named = runtime.session.sql("SELECT id FROM delta.`s3://lake/shop3/named` ORDER BY id").collect()
     assert [row.id for row in named] == orders.ids()
     assert all(name.startswith("shop3/named/_delta_log/") for name in store.names("shop3/named/"))
-    store.put(f"shop4/p=1/part-0-{marks.job}-c000.parquet", b"x")
+    store.put(f"shop4/p=1/part-0-{marks.job}-0-c000.parquet", b"x")
     store.put("shop4/p=1/part-1.parquet", b"x")
-    cleanup.remove("s3://lake/shop4", marks.job)
+    cleanup.remove("s3://lake/shop4", cleanup.Claim(marks.job, marks.token))
     assert store.names("shop4/") == ["shop4/p=1/part-1.parquet"]
 
 

@@ -1,4 +1,4 @@
-"""The files of a deep clone: new names that carry the job's id, the copies, and the actions that name them."""
+"""The files of a deep clone: new names that carry the job's id and its claim's token, the copies, and the actions that name them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.commands.clone.cleanup import file_mark, vector_directory
+from jobs.commands.clone.cleanup import Claim
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.values import Copies, Target
 from jobs.domain.engine import Report
@@ -35,10 +35,10 @@ def copied_files(session: SparkSession, command: Clone, target: Target, table: A
     snapshot = table.initialSnapshot()
     _refuse_full_disk(command.path, int(snapshot.sizeInBytes()))
     files = _relative(DataFrame(snapshot.allFiles().toDF(), session), table)
-    renamed = _renamed(files, target.job, target.uri)
+    renamed = _renamed(files, target.claim, target.uri)
     began = time.monotonic()
     order = order_of(command.source, command.path)
-    vectors = _vectors(session, command, files, target.job)
+    vectors = _vectors(session, command, files, target.claim)
     for_tasks = _data(session, renamed)
     copied = _require(copy_files(for_tasks, order))
     copied_vectors = _require(copy_files(vectors, order)) if vectors is not None else Copied()
@@ -66,7 +66,7 @@ def _relative(files: DataFrame, table: Any) -> DataFrame:
     return files.withColumn("relative", relative)
 
 
-def _renamed(files: DataFrame, job: str, target: str) -> DataFrame:
+def _renamed(files: DataFrame, claim: Claim, target: str) -> DataFrame:
     """The actions of the clone: Delta's own clone gives rows new ids, and marks every file as new data."""
     relative, vector = F.col("relative"), F.col("deletionVector")
     extension = F.regexp_extract(relative, EXTENSIONS, 1)
@@ -74,11 +74,11 @@ def _renamed(files: DataFrame, job: str, target: str) -> DataFrame:
         F.regexp_extract(relative, FOLDER, 1),
         F.lit("part-"),
         F.md5(relative),
-        F.lit(file_mark(job)),
+        F.lit(claim.file_mark),
         F.when(extension == "", F.lit(".parquet")).otherwise(extension),
     )
     renamed = files.withColumn("path", name).withColumn("dataChange", F.lit(True))
-    moved = vector.withField("pathOrInlineDv", _vector_name(vector, job, target))
+    moved = vector.withField("pathOrInlineDv", _vector_name(vector, claim, target))
     renamed = renamed.withColumn("deletionVector", moved)
     for column in ("baseRowId", "defaultRowCommitVersion", "backReference", "amtPassthrough"):
         if column in renamed.columns:
@@ -86,9 +86,9 @@ def _renamed(files: DataFrame, job: str, target: str) -> DataFrame:
     return renamed
 
 
-def _vector_name(vector: Column, job: str, target: str) -> Column:
-    """A copied vector keeps its own id, in the job's directory."""
-    kind, stored, directory = vector["storageType"], vector["pathOrInlineDv"], vector_directory(job)
+def _vector_name(vector: Column, claim: Claim, target: str) -> Column:
+    """A copied vector keeps its own id, in the run's directory."""
+    kind, stored, directory = vector["storageType"], vector["pathOrInlineDv"], claim.vector_directory
     by_id = F.concat(F.lit(directory), F.substr(stored, F.length(stored) - F.lit(ID_LENGTH - 1)))
     by_path = F.concat(F.lit(f"{target.rstrip('/')}/{directory}/"), F.regexp_extract(stored, "[^/]*$", 0))
     return F.when(kind == BY_ID, by_id).when(kind == BY_PATH, by_path).otherwise(stored)
@@ -100,12 +100,12 @@ def _data(session: SparkSession, renamed: DataFrame) -> DataFrame:
     return renamed.select(decoded[0].alias("source"), decoded[1].alias("target"), F.col("size"))
 
 
-def _vectors(session: SparkSession, command: Clone, files: DataFrame, job: str) -> DataFrame | None:
+def _vectors(session: SparkSession, command: Clone, files: DataFrame, claim: Claim) -> DataFrame | None:
     """The files of deletion vectors, each once, for the tasks; None if there are none."""
     vector = F.col("deletionVector")
     kind, stored = vector["storageType"].alias("kind"), vector["pathOrInlineDv"].alias("stored")
     rows = files.where(vector.isNotNull() & (vector["storageType"] != INLINE)).select(kind, stored).distinct().collect()
-    directory = vector_directory(job)
+    directory = claim.vector_directory
     named = {_vector_source(command.source, row["kind"], row["stored"]) for row in rows}
     pairs = [(name, f"{directory}/{name.rpartition('/')[2]}", None) for name in sorted(named)]
     return session.createDataFrame(pairs, ROW) if pairs else None

@@ -26,7 +26,7 @@ from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
 from jobs.engine.history import Commit, commits_after, is_own, recorded
 from jobs.engine.runner import Runner
-from jobs.engine.session import USER_METADATA
+from jobs.engine.session import TOKEN, USER_METADATA
 from jobs.engine.stored_files import missing_files
 from jobs.engine.versions import table_at
 from tables.deltalog.read.storage import StorageError
@@ -67,18 +67,18 @@ def run_clone(
     source, target = judged(command.source), Directory(command.path)
     target.check()
     _refuse_content(command.path)
-    job, lost = _job(session), False
+    claim, lost = _claim(session), False
     try:
         with keeping(source.check):
             table = _source(session, command, source)
             _refuse_missing(session, command, source, table)
-            details = _made(command, source, Target(session, target, job), table, report)
+            details = _made(command, source, Target(session, target, claim), table, report)
     except (Py4JError, ConnectionError) as error:
         # Without an answer of the JVM it may still commit. The dispatcher removes the copies once it has proven that it is gone.
         lost = not isinstance(error, Py4JJavaError)
         raise
     finally:
-        commit = None if lost else _settled(session, command.path, job, report)
+        commit = None if lost else _settled(session, command.path, claim, report)
     commit = commit or _own_commit(session, command.path)
     if commit is None:
         raise CommandRefused(Refusal("not_empty", "Delta committed nothing: another program made a table there."))
@@ -148,12 +148,13 @@ def _refuse_content(path: str) -> None:
         raise CommandRefused(Refusal("not_empty", text, place=path, remedy=remedy, engine=failure))
 
 
-def _job(session: SparkSession) -> str:
-    """The id of the session's job, which its copies' names carry."""
-    return str(json.loads(str(session.conf.get(USER_METADATA)))["job"])
+def _claim(session: SparkSession) -> cleanup.Claim:
+    """The session's job and claim, which its copies' names carry."""
+    job = json.loads(str(session.conf.get(USER_METADATA)))["job"]
+    return cleanup.Claim(str(job), int(str(session.conf.get(TOKEN))))
 
 
-def _settled(session: SparkSession, path: str, job: str, report: Report) -> Commit | None:
+def _settled(session: SparkSession, path: str, claim: cleanup.Claim, report: Report) -> Commit | None:
     """The job's commit. Without one the job's files are removed; they stay where the log doesn't tell, which is None as well."""
     try:
         commit = _own_commit(session, path)
@@ -162,7 +163,7 @@ def _settled(session: SparkSession, path: str, job: str, report: Report) -> Comm
         return None
     if commit is None:
         _wait_for_tasks(session)
-        _clean(path, job, report)
+        _clean(path, claim, report)
     return commit
 
 
@@ -182,9 +183,9 @@ def _wait_for_tasks(session: SparkSession) -> None:
         return  # the JVM is gone, and its tasks with it
 
 
-def _clean(path: str, job: str, report: Report) -> None:
+def _clean(path: str, claim: cleanup.Claim, report: Report) -> None:
     try:
-        cleanup.remove(path, job)
+        cleanup.remove(path, claim)
     except (OSError, StorageError) as error:
         report.log(f"Files of this job stay in {path}: {error}")
 

@@ -7,16 +7,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.commands.clone.cleanup import Claim
 from jobs.engine.directory import Directory
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the clone is made, and for which job."""
+    """Where the clone is made, and for which job's claim."""
 
     session: SparkSession
     directory: Directory
-    job: str
+    claim: Claim
 
     @property
     def path(self) -> Any:

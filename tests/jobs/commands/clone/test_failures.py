@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from jobs.commands.clone.cleanup import file_mark
+from jobs.commands.clone.cleanup import Claim
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark import run
 from jobs.domain.engine import UNCHECKED
@@ -19,6 +19,7 @@ from tests.jobs import small_delta
 from tests.jobs.engine.lake import Recorder
 
 JOB = "0b8c0c2e-0000-4000-8000-000000000001"
+CLAIM = Claim(JOB, 7)
 
 
 @pytest.fixture
@@ -27,14 +28,14 @@ def clone(tmp_path: Path, monkeypatch: Any) -> Callable[[Callable[[Path], Any]],
     source, target = tmp_path / "sales", tmp_path / "copy"
     small_delta.create(source, [{"id": 1, "p": "FR"}])
     target.mkdir()
-    monkeypatch.setattr(run, "_job", lambda session: JOB)
+    monkeypatch.setattr(run, "_claim", lambda session: CLAIM)
     monkeypatch.setattr(run, "is_own", lambda session, commit: JOB in (commit.userMetadata or ""))
     for name in ("_source", "_refuse_missing", "_wait_for_tasks"):
         monkeypatch.setattr(run, name, lambda *given: None)
 
     def do(made: Callable[[Path], Any]) -> Any:
         def copied_first(*given: Any) -> dict[str, Any]:
-            (target / f"part-0{file_mark(JOB)}.parquet").write_text("x")
+            (target / f"part-0{CLAIM.file_mark}.parquet").write_text("x")
             made(target)
             return {}
 

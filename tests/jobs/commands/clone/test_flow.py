@@ -2,6 +2,7 @@
 
 import json
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from django.db.models.functions import Now
 
 from console.audit.actor import Actor
+from jobs.commands.clone import cleanup
 from jobs.commands.clone.handling import CloneHandling
 from jobs.commands.clone.rules import Clone
 from jobs.commands.vacuum.rules import Vacuum
@@ -192,4 +194,26 @@ def test_what_a_dead_worker_left_is_removed_and_nothing_else(olga, sales):
     for file in other:
         file.unlink()
     CloneHandling().clean_up(job)
+    assert not list(target.iterdir())
+
+
+def test_a_late_clean_up_removes_nothing_of_a_newer_attempt(olga, sales):
+    """A dispatcher has decided about a lost claim and hangs; another one decides as well, and a newer attempt writes."""
+    asked(olga, sales)
+    worked(claim_preview)
+    claim = claim_run(factories.holder())
+    assert claim is not None
+    Job.objects.filter(pk=claim.job.pk).update(token=claim.token + 1)
+    late = Job.objects.get(pk=claim.job.pk)
+    Job.objects.filter(pk=claim.job.pk).update(token=claim.token + 2)
+    newer = cleanup.Claim(str(late.pk), claim.token + 2)
+    target = Path(late.location)
+    older = target / f"part-0{cleanup.Claim(newer.job, claim.token).file_mark}.parquet"
+    own = [target / f"part-0{newer.file_mark}.parquet", target / "_delta_log" / f".{0:020d}.json.{uuid.uuid4()}.tmp"]
+    for file in (older, *own):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("x")
+    CloneHandling().clean_up(late)
+    assert all(file.exists() for file in (older, *own))
+    CloneHandling().clean_up(Job(pk=late.pk, table=late.table, location=late.location, token=claim.token + 2))
     assert not list(target.iterdir())

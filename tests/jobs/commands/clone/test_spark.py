@@ -23,7 +23,7 @@ from jobs.commands.clone.rules import Clone, Depth
 from jobs.commands.clone.spark import commit as committing
 from jobs.commands.clone.spark import copies, run
 from jobs.domain.comparison import Verdict
-from jobs.domain.engine import UNCHECKED
+from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed
 from jobs.domain.measures import Restorable
 from jobs.engine.table_files import copying
@@ -52,6 +52,10 @@ def made(runtime: Any, path: Path, properties: dict[str, str]) -> Path:
     rows.write.format("delta").partitionBy("p").options(**properties).save(str(path))
     session.sql(f"DELETE FROM delta.`{path}` WHERE id IN (3, 8, 13)")
     return path
+
+
+def claim_of(marks: Marks) -> cleanup.Claim:
+    return cleanup.Claim(marks.job, marks.token)
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +153,9 @@ def test_a_deep_clone_holds_copies_alone_and_another_engine_reads_the_same_rows(
     assert rows(target) == expected(version=1)
     assert bytes_of(target, ".parquet") == bytes_of(mapped, ".parquet")
     assert bytes_of(target, ".bin") == bytes_of(mapped, ".bin")
-    assert all(cleanup.file_mark(marks.job) in path and ":" not in path for path in live(target))
+    assert all(claim_of(marks).file_mark in path and ":" not in path for path in live(target))
     vectors = [add["deletionVector"]["pathOrInlineDv"] for add in actions(target, "add") if "deletionVector" in add]
-    assert all(name.startswith(cleanup.vector_directory(marks.job)) for name in vectors)
+    assert all(name.startswith(claim_of(marks).vector_directory) for name in vectors)
     clone(mapped, tmp_path / "shallow", "shallow")
     assert_same_commit(target, tmp_path / "shallow")
 
@@ -252,7 +256,7 @@ def test_a_worker_that_died_before_the_commit_leaves_nothing_and_the_next_attemp
     left = names(tmp_path / "copy")
     assert any(name.endswith(".parquet") for name in left)
     (tmp_path / "copy" / "other.parquet").write_text("not the job's")
-    cleanup.remove(command.path, marks.job)
+    cleanup.remove(command.path, claim_of(marks))
     assert names(tmp_path / "copy") == {"other.parquet"}
     (tmp_path / "copy" / "other.parquet").unlink()
     assert engine.run(command, {}, UNCHECKED, marks, report).version == 0
