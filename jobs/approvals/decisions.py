@@ -28,6 +28,7 @@ from jobs.lifecycle.transitions import Fenced, move, note
 from jobs.models import Decision, Edit, Job, Worker
 from jobs.policy.approvers import doubt_of, has_shaped
 from jobs.policy.evaluate import approvals, required
+from jobs.policy.read_tables import why_not_there
 from jobs.requests.asking import Requested, check_reason, request
 from jobs.targets.lineage import undoing
 from tables.sync import log_access
@@ -48,6 +49,7 @@ def approve(actor: Actor, job: Job, digest: str, comment: str = "") -> None:
         locked = _locked(job)
         _check_digest(locked, digest, DECIDABLE)
         _check_token(actor, locked)
+        _check_other_table(actor, locked)
         _check_independent(actor, locked)
         _record(actor, Action.JOB_APPROVE, locked, comment)
         _decide(actor, locked, Decision.Kind.APPROVE, comment)
@@ -218,6 +220,13 @@ def _check_token(actor: Actor, job: Job) -> None:
         raise Problem(
             403, "tokens_refused", "A rule requires approval in the browser; a token’s approval doesn’t count."
         )
+
+
+def _check_other_table(actor: Actor, job: Job) -> None:
+    """Refuses the approval of somebody who is no approver of the table that the job takes rows from; they may reject it."""
+    why = why_not_there(require_person(actor), job)
+    if why:
+        raise Problem(403, "forbidden", f"{why} Nothing was decided.")
 
 
 def _check_independent(actor: Actor, job: Job) -> None:

@@ -11,6 +11,7 @@ from console.accounts.authority import Scope, holds_on
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role
 from jobs.models import Decision, Job, Schedule
+from jobs.policy.read_tables import doubt_there, why_not_there
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def doubt_of(judge: Person, job: Job) -> Doubt | None:
     The authors of the schedule whose run it is count as its requester does.
     """
     authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
-    return doubt_about_any(judge, authors, _role(job), job.table_id)
+    return doubt_about_any(judge, authors, _role(job), job.table_id) or doubt_there(judge, job)
 
 
 def authors_of(schedule: Schedule) -> list[Person]:
@@ -63,6 +64,8 @@ def _weight(job: Job, person: Person, appointed: str) -> Weight:
         return Weight(appointed, f"It no longer counts: {person.name}’s account is closed.")
     if not holds_on(person, Permission.JOB_DECIDE, Scope(table_id=job.table_id)):
         return Weight(appointed, f"It no longer counts: {person.name} isn’t an approver here now.")
+    if why := why_not_there(person, job):
+        return Weight(appointed, f"It doesn’t count: {why[:1].lower()}{why[1:]}")
     doubt = doubt_of(person, job)
     if doubt is None:
         return Weight(appointed, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
@@ -13,6 +14,7 @@ from console.accounts.models import Grant, Person
 from console.accounts.roles import Role
 from jobs.domain.consequences import listed
 from jobs.domain.policy import APPROVER
+from jobs.policy.read_tables import ReadTable
 
 MOST = 50  # people with the role who are asked about
 NAMED = 3
@@ -30,6 +32,7 @@ class Candidates:
     needed: int
     able: Sequence[str]
     others: int = 0
+    also: str = ""  # another table whose approver they have to be as well
     doubts: Sequence[tuple[str, Doubt]] = ()
 
     @property
@@ -45,29 +48,43 @@ class Candidates:
     @property
     def _why_nobody(self) -> str:
         if not self.others:
-            return f"no other person has the role {self.role} here. An admin gives it under People."
+            return f"no other person has the role {self.role} {self._where}. An admin gives it under People."
         people = "1 other person has" if self.others == 1 else f"{self.others} other people have"
-        return f"{people} the role {self.role} here, but no such approval would count."
+        return f"{people} the role {self.role} {self._where}, but no such approval would count."
+
+    @property
+    def _where(self) -> str:
+        return f"here and on {self.also}" if self.also else "here"
 
 
-def candidates_for(authors: Sequence[Person], role: str, place: Scope, needed: int) -> Candidates:
-    """For what these people request on the place: its author, or everybody who shaped it. The database decides who counts."""
-    wanted = Role(role)
+def candidates_for(
+    authors: Sequence[Person], role: str, place: Scope, needed: int, other: ReadTable | None = None
+) -> Candidates:
+    """For what these people request on the place: its author, or everybody who shaped it. The database decides who counts.
+
+    `other` is a table that it takes rows from: an approver of both decides.
+    """
+    wanted, places = Role(role), [place] if other is None else [place, other.place]
+    also = "" if other is None else other.name
     holders = holders_on(wanted, place).exclude(pk__in=[author.pk for author in authors])
+    if other is not None:
+        holders = holders.filter(pk__in=holders_on(wanted, other.place).values("pk"))
     people = list(holders.order_by("name")[:MOST])
     counting = frozenset(person.pk for person in people)
-    for author in authors:
-        counting = who_may_judge(counting, author, wanted, place)
+    for author, where in product(authors, places):
+        counting = who_may_judge(counting, author, wanted, where)
     able = [person.name for person in people if person.pk in counting]
     others = [person for person in people if person.pk not in counting]
     if len(able) >= needed:
-        return Candidates(role, needed, able, len(others))
-    doubts = ((each.name, _doubt(each, authors, wanted, place)) for each in others[:NAMED])
-    return Candidates(role, needed, able, len(others), [(name, doubt) for name, doubt in doubts if doubt is not None])
+        return Candidates(role, needed, able, len(others), also)
+    doubts = ((each.name, _doubt(each, authors, wanted, places)) for each in others[:NAMED])
+    known = [(name, doubt) for name, doubt in doubts if doubt is not None]
+    return Candidates(role, needed, able, len(others), also, known)
 
 
-def _doubt(judge: Person, authors: Sequence[Person], role: Role, place: Scope) -> Doubt | None:
-    return next((doubt for author in authors if (doubt := doubt_about(judge, author, role, place))), None)
+def _doubt(judge: Person, authors: Sequence[Person], role: Role, places: Sequence[Scope]) -> Doubt | None:
+    cases = product(authors, places)
+    return next((doubt for author, place in cases if (doubt := doubt_about(judge, author, role, place))), None)
 
 
 @dataclass(frozen=True, slots=True)

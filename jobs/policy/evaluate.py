@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from jobs.domain.policy import Case, Policy, Rule, Scope, TableClass, decide
 from jobs.models import Job, PolicyChange, PolicyRule
+from jobs.policy.read_tables import approvers_of_both, read_table
 
 LOWERED_FOR = timedelta(days=7)
 
@@ -117,10 +118,13 @@ def policy_of(job: Job, preview: Mapping[str, Any]) -> Policy:
 
 
 def approvals(job: Job) -> int:
-    """The approvals of the job's digest that count now: the database's own count (`jobs_approvals`)."""
+    """The approvals of the job's digest that count now: the database's own count (`jobs_approvals`), and of a job that takes rows from
+    another table those that count there too."""
     with connection.cursor() as cursor:
         cursor.execute("select jobs_approvals(%s, %s)", [job.pk, job.digest])
-        return int(cursor.fetchone()[0])
+        counted = int(cursor.fetchone()[0])
+    other = read_table(job.preview)
+    return counted if other is None or not counted else min(counted, len(approvers_of_both(job, other)))
 
 
 def required(job: Job) -> int:

@@ -13,6 +13,7 @@ from console.accounts.models import Person
 from jobs.domain.policy import Case, Policy, TableClass, decide
 from jobs.policy.candidates import Candidates, candidates_for
 from jobs.policy.evaluate import reads_of, rules_for, share_of
+from jobs.policy.read_tables import ReadTable, read_table
 from tables.models import Table
 
 
@@ -23,6 +24,7 @@ class Needs:
     policy: Policy
     person: Person
     place: Scope
+    other: ReadTable | None = None
 
     @property
     def required_approvals(self) -> int:
@@ -37,7 +39,7 @@ class Needs:
         """Who could approve it; None, without a query, for a request that needs no approval."""
         if not self.policy.required_approvals:
             return None
-        return candidates_for([self.person], self.policy.role, self.place, self.policy.required_approvals)
+        return candidates_for([self.person], self.policy.role, self.place, self.policy.required_approvals, self.other)
 
 
 def needs_of(person: Person, command: str, table: Table, preview: Mapping[str, Any]) -> Needs:
@@ -58,4 +60,4 @@ def needs_at(
         reads=reads_of(preview),
     )
     place = Scope(table_id=table_id) if table_id else Scope(root_id=root_id)
-    return Needs(decide(rules_for(command, person.pk), case), person, place)
+    return Needs(decide(rules_for(command, person.pk), case), person, place, read_table(preview))

@@ -60,10 +60,12 @@ from (select bool_or(command = any(%(takers)s::text[])) as trees from jobs_job w
 """
 
 # Candidate, lease, token and attempt in one statement: a rival sees all of them or none. It counts approvals once more, since an
-# approver may have lost the right after the job was queued. The new token fences off every earlier claim of the job.
+# approver may have lost the right after the job was queued. Whether they count for the table that the job reads, and under stricter rules,
+# is asked in the same transaction. The new token fences off every earlier claim of the job.
 _RUN = """
 with candidate as (
-    select j.id, j.location, j.command, coalesce((j.policy->>'required_approvals')::int, 0) as required from jobs_job j
+    select j.id, j.location, j.command, jsonb_exists(j.preview, 'reads') as reads,
+        coalesce((j.policy->>'required_approvals')::int, 0) as required from jobs_job j
     where j.state = 'queued' and j.expires_at > clock_timestamp()
       and (j.command, j.schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
       and (coalesce((j.policy->>'required_approvals')::int, 0) = 0
@@ -93,7 +95,7 @@ with candidate as (
     insert into jobs_jobevent (job_id, at, kind, who, source, target, attempt, text, table_text)
     select job_id, clock_timestamp(), 'running', %(worker)s, 'queued', 'running', number, %(started)s, %(meaning)s from attempted
 )
-select a.job_id, a.id, a.token, a.number, exists (
+select a.job_id, a.id, a.token, a.number, coalesce(candidate.reads, false) or exists (
     select 1 from jobs_policyrule r where r.command = candidate.command and r.enabled and r.removed_at is null
     and r.required_approvals > candidate.required)
 from candidate left join attempted a on true
@@ -160,7 +162,7 @@ def _try_to_claim(holder: Holder, queue: str) -> tuple[Any, ...] | None:
             cursor.execute(_RUN, _values(holder, kinds_of(queue)) | {"trees": trees, "takers": tree_takers()})
             row: tuple[Any, ...] | None = cursor.fetchone()
             if row is not None and row[0] is not None:
-                _check_rules(row[0], stricter=row[-1])
+                _check_approvals(row[0], anew=row[-1])
                 _record_start(row[0], holder)
     except _LacksApprovals as lacking:
         # It may have been withdrawn, cancelled or sent back by another worker in the meantime: then try the next one.
@@ -171,15 +173,16 @@ def _try_to_claim(holder: Holder, queue: str) -> tuple[Any, ...] | None:
 
 
 class _LacksApprovals(LeveeError):
-    """A policy rule has become stricter since the request: its larger number counts, and the claim rolls back."""
+    """A policy rule has become stricter since the request, whose larger number counts; or an approver no longer is one of the table that
+    the job reads. The claim rolls back."""
 
     def __init__(self, job_id: uuid.UUID) -> None:
         super().__init__(f"job {job_id} lacks approvals")
         self.job_id = job_id
 
 
-def _check_rules(job_id: uuid.UUID, *, stricter: bool) -> None:
-    if stricter and _lacks_approvals(job_id):
+def _check_approvals(job_id: uuid.UUID, *, anew: bool) -> None:
+    if anew and _lacks_approvals(job_id):
         raise _LacksApprovals(job_id)
 
 
@@ -189,7 +192,7 @@ def _lacks_approvals(job_id: uuid.UUID) -> bool:
 
 
 def _send_back(job_id: uuid.UUID, holder: Holder) -> None:
-    text = "A policy rule now requires more approvals than when the job was queued: it waits for them."
+    text = "It has fewer approvals than it needs: a policy rule now requires more, or an approver no longer is one. It waits for them."
     move(Job.objects.get(pk=job_id), State.AWAITING_APPROVAL, Cause.WORKER, holder.worker, text=text)
 
 

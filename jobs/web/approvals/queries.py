@@ -28,6 +28,7 @@ from jobs.domain.states import OPEN, State
 from jobs.models import Decision, Edit, Job
 from jobs.policy.candidates import uncounted_among, uncounted_for
 from jobs.policy.evaluate import case_of, rules_by_command
+from jobs.policy.read_tables import decidable_by, why_not_there
 from jobs.targets.access import visible_to
 from jobs.web.approvals.figures import weight_of
 from jobs.web.approvals.review_queries import reviewed, why_not
@@ -45,7 +46,7 @@ def waiting_for(person: Person) -> QuerySet[Job]:
     """The requests that this person may decide now, oldest first."""
     edited = Edit.objects.filter(job=OuterRef("pk"), person=person)
     theirs = _on(person.scopes(Permission.JOB_DECIDE)), ~Q(requested_by=person)
-    waiting = _waiting().filter(*theirs, ~Exists(edited), ~Exists(_decided_by(person)))
+    waiting = _waiting().filter(*theirs, decidable_by(person), ~Exists(edited), ~Exists(_decided_by(person)))
     requesters = Person.objects.filter(pk__in=_waiting().order_by().values("requested_by"))
     return waiting.exclude(requested_by__in=uncounted_among(person, requesters)).order_by("requested_at", "id")
 
@@ -104,9 +105,14 @@ def _others(person: Person, cards: list[dict[str, Any]]) -> list[dict[str, Any]]
     for card in cards:
         job = card["job"]
         own = [decision for decision in decisions if decision.job_id == job.pk]
-        if why := why_not(person, job, own, job.pk in edited) or _doubted(doubts, job):
+        if why := why_not(person, job, own, job.pk in edited) or _not_there(person, job) or _doubted(doubts, job):
             undecidable.append(card | {"why": why})
     return undecidable
+
+
+def _not_there(person: Person, job: Job) -> str:
+    why = why_not_there(person, job)
+    return f"{why} You can still reject it." if why else ""
 
 
 def _doubted(doubts: Doubts, job: Job) -> str:

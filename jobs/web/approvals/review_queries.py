@@ -19,6 +19,7 @@ from jobs.models import Decision, Edit, Job, JobEvent
 from jobs.policy.approvers import authors_of, doubt_of, has_shaped, weights
 from jobs.policy.candidates import Candidates, candidates_for
 from jobs.policy.evaluate import approvals, policy_of, required
+from jobs.policy.read_tables import read_table, why_not_there
 from jobs.targets.undo_window import Undo, undo_to, version_before
 from jobs.web.approvals import revisions
 from jobs.web.approvals.figures import figures_of, rehearsed_of
@@ -73,6 +74,8 @@ def standing(person: Person, job: Job, decisions: list[Decision], edited: bool) 
     if job.state != State.AWAITING_APPROVAL:
         text = "Spark is still measuring it." if job.state == State.PREVIEWING else "There is nothing left to decide."
         return DecisionRights(may_approve=False, may_reject=False, why=text)
+    if lacks := why_not_there(person, job):
+        return DecisionRights(may_approve=False, may_reject=True, why=f"{lacks} A rejection still ends it.")
     doubt = doubt_of(person, job)
     if doubt is not None:
         text = f"Your approval doesn’t count here: {doubt.why} A rejection still ends it."
@@ -130,7 +133,8 @@ def _candidates(person: Person, job: Job) -> Candidates | None:
     if not needed or job.requested_by_id != person.pk:
         return None
     authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
-    return candidates_for(authors, str(job.policy.get("role", APPROVER)), Scope(table_id=job.table_id), needed)
+    role, other = str(job.policy.get("role", APPROVER)), read_table(job.preview)
+    return candidates_for(authors, role, Scope(table_id=job.table_id), needed, other)
 
 
 def _quorum(job: Job) -> dict[str, Any]:
