@@ -50,25 +50,26 @@ class Deletable:
     """The files that a vacuum would delete from storage: neither of `version` nor removed since `cut_ms`, and not changed since then.
 
     Times are ms since 1970; `planned_at_ms` is that of the plan. `files`, `bytes` and `directories` (empty ones) go; of the files,
-    `untracked_files` with `untracked_bytes` are those that the log doesn't name. `digest` is of their names, `sample` names some.
+    `untracked_files` with `untracked_bytes` are those that the log doesn't name. `digest` is of their names and sizes, `sample` names some.
     `by_age` are `{hours, files, bytes}` since when they aren't needed, `by_commit` `{version, files, bytes}` of the commits that removed
-    most; `curve` is `{hours, files, bytes}`: what would go with each retention. `dying` are spans of versions that lose a file. `listed`
-    counts the files that were looked at, None for a plan by the log alone. `nested` names Delta tables inside, `nested_count` counts them.
+    most; `curve` is `{hours, files, bytes}`: what would go with each retention. Bytes are None where the log alone tells sizes, and lacks
+    one. `dying` are spans of versions that lose a file. `listed` counts the files that were looked at, None for a plan by the log alone.
+    `nested` names Delta tables inside, `nested_count` counts them.
     """
 
     version: int
     planned_at_ms: int
     cut_ms: int
     files: int
-    bytes: int
+    bytes: int | None
     directories: int
     untracked_files: int
-    untracked_bytes: int
+    untracked_bytes: int | None
     digest: str
     listed: int | None
     by_age: tuple[Mapping[str, int | None], ...] = ()
-    by_commit: tuple[Mapping[str, int], ...] = ()
-    curve: tuple[Mapping[str, int], ...] = ()
+    by_commit: tuple[Mapping[str, int | None], ...] = ()
+    curve: tuple[Mapping[str, int | None], ...] = ()
     dying: tuple[tuple[int, int], ...] = ()
     sample: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()

@@ -119,9 +119,7 @@ def bounded(wanted: Wanted, preview: dict[str, Any]) -> dict[str, Any]:
     """The preview, if a bound of bytes can be held against it. Raises Problem 400."""
     field = ROWS[wanted.command.kind].schedule_bytes
     if wanted.max_bytes is not None and field in preview and preview[field] is None:
-        raise invalid(
-            "max_bytes", "Only Delta can tell how many bytes a run of this command takes here: leave the bound out."
-        )
+        raise invalid("max_bytes", "How many bytes a run takes here isn’t known before it: leave the bound out.")
     return preview
 
 

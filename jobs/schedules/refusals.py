@@ -80,7 +80,7 @@ def _of_bytes(schedule: Schedule, preview: Preview) -> tuple[Refusal, ...]:
     text = (
         f"The run would take {size:,} bytes; {bound}."
         if size is not None
-        else f"Only Delta can tell the bytes of this run; {bound}."
+        else f"The bytes of this run aren’t known before it; {bound}."
     )
     return (Refusal(BOUND, text, remedy="Request the job yourself, or edit the schedule’s bound."),)
 

@@ -7,6 +7,7 @@ from jobs.domain.comparison import Unit
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
 
+NO_SIZES = "the log doesn’t say how large every file is"
 TITLED_BY: tuple[str, ...] = ()
 
 
@@ -24,7 +25,13 @@ def figures(preview: Preview) -> list[Figure]:
     sub = None if not untracked else f"{untracked:,} not in the log"
     return [
         Figure("Files to delete", preview["files"], sub, at_most=preview.get("lite", False)),
-        Figure("Bytes to delete", preview["bytes"], unit=Unit.BYTES, at_most=preview.get("lite", False)),
+        Figure(
+            "Bytes to delete",
+            preview["bytes"],
+            unit=Unit.BYTES,
+            why_unknown=NO_SIZES,
+            at_most=preview.get("lite", False),
+        ),
         Figure("Versions lost", count_of(preview["dying_versions"]), "no longer readable"),
     ]
 
@@ -32,7 +39,7 @@ def figures(preview: Preview) -> list[Figure]:
 def weight(preview: Preview) -> Figure | None:
     if "measured_at_version" not in preview:
         return None
-    return Figure("Deletes", preview["bytes"], unit=Unit.BYTES)
+    return Figure("Deletes", preview["bytes"], unit=Unit.BYTES, why_unknown=NO_SIZES)
 
 
 def outcome(result: Result) -> list[Figure]:

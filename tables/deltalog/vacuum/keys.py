@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tables.deltalog.read.paths import decoded, is_absolute, is_plain
 
@@ -56,6 +57,17 @@ def spelled(text: str) -> str:
 def column(values: array[int], kind: pa.DataType) -> pa.Array:
     """The numbers of an array as an Arrow column, without a copy. `kind` has as many bytes as they."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def sizes_of(values: array[int]) -> pa.Array:
+    """Sizes as a column: null where one is negative, which is unknown."""
+    sizes = column(values, pa.int64())
+    return pc.if_else(pc.less(sizes, 0), pa.scalar(None, pa.int64()), sizes)
+
+
+def bytes_of(files: pa.Table) -> int | None:
+    """The sizes of files (column `size`) added up; None if one of them is unknown."""
+    return None if files["size"].null_count else int(pc.sum(files["size"]).as_py() or 0)
 
 
 def keys_of(paths: Iterable[str]) -> pa.Array:

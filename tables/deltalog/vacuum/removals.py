@@ -21,8 +21,10 @@ from tables.deltalog.read.readahead import reading_ahead
 from tables.deltalog.read.storage import Chunks, Entry, Storage, StorageError
 from tables.deltalog.read.vector_files import vector_file
 from tables.deltalog.state.listing import Listing
-from tables.deltalog.vacuum.keys import KEY, below, column, key
+from tables.deltalog.vacuum.keys import KEY, below, column, key, sizes_of
 
+UNKNOWN = -1
+"""The size of a file that the log doesn't tell: Delta's protocol lets a writer leave it out of a tombstone."""
 OF_CHECKPOINT = -1
 """The version of a tombstone that is only known from a checkpoint."""
 
@@ -32,7 +34,7 @@ _OTHER = (b'{"commitInfo":', b'{"metaData":', b'{"protocol":', b'{"txn":', b'{"d
 
 @dataclass(slots=True)
 class Files:
-    """Files as columns: `keys`, `times` (ms since 1970, 0 where the log has none), `sizes` (bytes, 0 where unknown), `versions`.
+    """Files as columns: `keys`, `times` (ms since 1970, 0 where the log has none), `sizes` (bytes, UNKNOWN where it has none), `versions`.
 
     `folders` are the directories that they lie in, each with the newest of their times.
     """
@@ -50,9 +52,10 @@ class Files:
         self.versions.append(version)
 
     def table(self) -> pa.Table:
-        """Columns `key`, `time`, `size`, `version`."""
-        columns = {"time": self.times, "size": self.sizes, "version": self.versions}
-        return pa.table({"key": column(self.keys, KEY)} | {n: column(v, pa.int64()) for n, v in columns.items()})
+        """Columns `key`, `time`, `size` (null: unknown), `version`."""
+        times, versions = column(self.times, pa.int64()), column(self.versions, pa.int64())
+        columns = {"time": times, "size": sizes_of(self.sizes), "version": versions}
+        return pa.table({"key": column(self.keys, KEY)} | columns)
 
 
 @dataclass(slots=True)
@@ -154,7 +157,7 @@ def _take(files: Files, value: Mapping[str, Any], version: int, root: str) -> No
     path = value.get("path")
     time = whole(value.get("deletionTimestamp"))
     if isinstance(path, str) and (place := below(path, root)) is not None:
-        files.add(place, time, whole(value.get("size")), version)
+        files.add(place, time, size_of(value.get("size")), version)
         folder = place.rpartition("/")[0]
         files.folders[folder] = max(time, files.folders.get(folder, 0))
     if (vector := value.get("deletionVector")) and (found := vector_of(vector)):
@@ -166,9 +169,15 @@ def vector_of(vector: Any) -> tuple[str, int] | None:
     if not isinstance(vector, Mapping) or vector.get("storageType") != "u":
         return None
     try:
-        return vector_file(str(vector.get("pathOrInlineDv"))), whole(vector.get("sizeInBytes"))
+        return vector_file(str(vector.get("pathOrInlineDv"))), size_of(vector.get("sizeInBytes"))
     except ValueError:
         return None
+
+
+def size_of(value: Any) -> int:
+    """A size in bytes as the log has it; UNKNOWN for what is none."""
+    is_size = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+    return value if is_size else UNKNOWN
 
 
 def whole(value: Any) -> int:

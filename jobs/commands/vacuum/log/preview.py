@@ -35,6 +35,7 @@ from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.retention import DELETED_FILES, deleted_file_retention, parse_interval
 from tables.deltalog.state.listing import Listing
+from tables.deltalog.vacuum.keys import bytes_of
 from tables.deltalog.vacuum.removals import read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
@@ -58,8 +59,8 @@ class _Tombstones:
     """
 
     files: int
-    bytes: int
-    curve: Sequence[Mapping[str, int]]
+    bytes: int | None  # None: unknown, since the log doesn't say how large each file is
+    curve: Sequence[Mapping[str, int | None]]
     dying: Sequence[Span]
     exact: bool
 
@@ -187,7 +188,7 @@ def _tombstones(subject: Subject, window: Window, readable: Sequence[Span]) -> _
     removed = removed.filter(there)
     gone = removed.filter(pc.less(removed["time"], window.cut))
     lost = [] if first is None else dying(changes, gone["key"].combine_chunks(), first, subject.version)
-    return _Tombstones(gone.num_rows, _bytes(gone), list(_curve(removed, window)), within(lost, readable), exact=True)
+    return _Tombstones(gone.num_rows, bytes_of(gone), list(_curve(removed, window)), within(lost, readable), exact=True)
 
 
 def _is_long(subject: Subject, listing: Listing, first: int | None) -> bool:
@@ -199,18 +200,14 @@ def _is_long(subject: Subject, listing: Listing, first: int | None) -> bool:
     return size > MOST_BYTES or (subject.snapshot.num_files or 0) > MOST_FILES
 
 
-def _bytes(files: pa.Table) -> int:
-    return int(pc.sum(files["size"]).as_py() or 0)
-
-
 def _hours(window: Window) -> list[int]:
     return sorted({*CURVE, (window.now - window.cut) // HOUR_MS})
 
 
-def _curve(removed: pa.Table, window: Window) -> Iterator[Mapping[str, int]]:
+def _curve(removed: pa.Table, window: Window) -> Iterator[Mapping[str, int | None]]:
     for hours in _hours(window):
         files = removed.filter(pc.less(removed["time"], window.now - hours * HOUR_MS))
-        yield {"hours": hours, "files": files.num_rows, "bytes": _bytes(files)}
+        yield {"hours": hours, "files": files.num_rows, "bytes": bytes_of(files)}
 
 
 def _by_catalog(subject: Subject, window: Window, readable: Sequence[Span]) -> _Tombstones:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 
 from jobs.targets.subject import Subject
 from tables.history.reachability import Reach
@@ -49,10 +49,16 @@ def newest_removal(subject: Subject, window: Window, until: int | None = None) -
     return newest
 
 
-def removed_before(subject: Subject, window: Window, before: int) -> tuple[int, int]:
-    """Their files and bytes."""
-    total = removals(subject, window, before).aggregate(files=Sum("files_removed"), bytes=Sum("bytes_removed"))
-    return int(total["files"] or 0), int(total["bytes"] or 0)
+def removed_before(subject: Subject, window: Window, before: int) -> tuple[int, int | None]:
+    """Their files and bytes; None if one of them doesn't tell its bytes."""
+    wanted = {
+        "files": Sum("files_removed"),
+        "bytes": Sum("bytes_removed"),
+        "known": Count("bytes_removed"),
+        "all": Count("pk"),
+    }
+    total = removals(subject, window, before).aggregate(**wanted)
+    return int(total["files"] or 0), int(total["bytes"] or 0) if total["known"] == total["all"] else None
 
 
 def _at(ms: int) -> datetime:

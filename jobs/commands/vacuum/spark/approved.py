@@ -13,7 +13,7 @@ from jobs.commands.vacuum.spark.plan import Order, Plan, planned
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 
-MORE = "The directory now holds {files:,} files ({bytes:,} bytes) that the run would delete; {seen:,} ({seen_bytes:,} bytes) were approved."
+MORE = "The directory now holds {files:,} files ({bytes}) that the run would delete; {seen:,} ({seen_bytes}) were approved."
 OTHERS = "The {files:,} files that the run would delete aren’t those that were approved: some have come or gone since."
 NESTED = "The directory now holds another Delta table, whose files the run would delete: {place}."
 AGAIN = "Request it again: Levee lists the directory anew."
@@ -32,11 +32,12 @@ def approved_plan(command: Vacuum, preview: Mapping[str, Any], report: Report) -
 
 def _refuse_more(plan: Plan, preview: Mapping[str, Any]) -> None:
     """Old files may have been put into the directory since: nobody approved of those."""
-    seen, seen_bytes = int(preview["files"]), int(preview["bytes"])
+    seen, seen_bytes = int(preview["files"]), preview["bytes"]
     if plan.nested_count:
         raise _stale(NESTED.format(place=plan.nested[0]))
-    if plan.files > seen or plan.bytes > seen_bytes:
-        raise _stale(MORE.format(files=plan.files, bytes=plan.bytes, seen=seen, seen_bytes=seen_bytes))
+    if plan.files > seen or (plan.bytes is not None and seen_bytes is not None and plan.bytes > seen_bytes):
+        sizes = {"bytes": _in_words(plan.bytes), "seen_bytes": _in_words(seen_bytes)}
+        raise _stale(MORE.format(files=plan.files, seen=seen, **sizes))
 
 
 def _refuse_others(plan: Plan, as_previewed: Order, preview: Mapping[str, Any], report: Report) -> None:
@@ -49,6 +50,10 @@ def _refuse_others(plan: Plan, as_previewed: Order, preview: Mapping[str, Any], 
     keys = approved.gone["key"].combine_chunks()
     if approved.digest != preview.get("digest") or not pc.all(pc.is_in(plan.gone["key"], value_set=keys)).as_py():
         raise _stale(OTHERS.format(files=plan.files))
+
+
+def _in_words(size: int | None) -> str:
+    return "of unknown size" if size is None else f"{size:,} bytes"
 
 
 def _stale(text: str) -> CommandRefused:

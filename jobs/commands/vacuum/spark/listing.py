@@ -14,7 +14,7 @@ from jobs.engine.directory import LINKS
 from jobs.engine.storage import DIRECTORY, FILE, LINK, Storage
 from jobs.engine.walk import DELTA_LOG, holds_table
 from tables.deltalog.vacuum.hidden import is_hidden
-from tables.deltalog.vacuum.keys import column, keys_of
+from tables.deltalog.vacuum.keys import column, keys_of, sizes_of
 
 AT_ONCE = 100_000
 NAMED = 20
@@ -22,7 +22,7 @@ NAMED = 20
 
 @dataclass(slots=True)
 class Batch:
-    """Some files: their paths below the table, bytes, and times of their last change in ms."""
+    """Some files: their paths below the table, bytes (negative: unknown), and times of their last change in ms."""
 
     paths: list[str] = field(default_factory=list)
     sizes: array[int] = field(default_factory=lambda: array("q"))
@@ -34,9 +34,9 @@ class Batch:
         self.times.append(time)
 
     def table(self) -> pa.Table:
-        """Columns `key`, `size`, `time`."""
-        sizes, times = column(self.sizes, pa.int64()), column(self.times, pa.int64())
-        return pa.table({"key": keys_of(self.paths), "size": sizes, "time": times})
+        """Columns `key`, `size` (null: unknown), `time`."""
+        times = column(self.times, pa.int64())
+        return pa.table({"key": keys_of(self.paths), "size": sizes_of(self.sizes), "time": times})
 
 
 class Listing:

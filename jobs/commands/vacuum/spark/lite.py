@@ -20,7 +20,7 @@ from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.state.listing import Listing as LogListing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.keys import below, key
-from tables.deltalog.vacuum.removals import file_actions, vector_of, whole
+from tables.deltalog.vacuum.removals import file_actions, size_of, vector_of, whole
 
 INFO = "_last_vacuum_info"
 REFUSED = "VACUUM LITE cannot delete all eligible files as some files are not referenced by the Delta log. Please run VACUUM FULL."
@@ -64,7 +64,7 @@ class Removed:
     def _named(self, value: Any) -> Iterator[tuple[str, int, int]]:
         time, path = whole(value.get("deletionTimestamp")), value.get("path")
         if isinstance(path, str) and (place := below(path, self.root)) is not None:
-            yield place, whole(value.get("size")), time
+            yield place, size_of(value.get("size")), time
         if found := vector_of(value.get("deletionVector")):
             yield *found, time
 

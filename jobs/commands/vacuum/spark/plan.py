@@ -29,8 +29,8 @@ from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.listing import Listing as LogListing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.hidden import has_iceberg
-from tables.deltalog.vacuum.keys import KEY, with_parents
-from tables.deltalog.vacuum.removals import Changes, read_changes, read_commits
+from tables.deltalog.vacuum.keys import KEY, bytes_of, with_parents
+from tables.deltalog.vacuum.removals import UNKNOWN, Changes, read_changes, read_commits
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying
 
@@ -80,15 +80,16 @@ class Plan:
         return int(self.gone.num_rows)
 
     @property
-    def bytes(self) -> int:
-        return int(pc.sum(self.gone["size"]).as_py() or 0)
+    def bytes(self) -> int | None:
+        """None where the log alone tells the sizes, and doesn't tell one of them."""
+        return bytes_of(self.gone)
 
     @property
     def digest(self) -> str:
         """Equal for equal sets of files: a hash of their paths and sizes, in the order of their keys."""
         found = self.gone.select(["key", "size"]).sort_by([("key", "ascending"), ("size", "ascending")])
         digest = hashlib.sha256(_numbers(found["key"]))
-        digest.update(_numbers(found["size"]))
+        digest.update(_numbers(found["size"].fill_null(UNKNOWN)))
         return digest.hexdigest()
 
 

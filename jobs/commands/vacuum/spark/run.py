@@ -107,13 +107,14 @@ def _delete(session: SparkSession, table: Any, plan: Plan, hours: int, *, lite: 
 
 
 def _inventory(base: str, plan: Plan) -> pa.Table:
-    """The files and directories that go, as Delta's own listing would have them (VacuumCommand.INVENTORY_SCHEMA)."""
+    """The files and directories that go, as Delta's own listing would have them (VacuumCommand.INVENTORY_SCHEMA). Delta takes no null: in
+    the metric of its start, a size that the log doesn't tell is none."""
     paths = [f"{base}/{path}" for path in (*plan.paths, *plan.directories)]
     none = [0] * len(plan.directories)
     return pa.table(
         {
             "path": pa.array(paths, pa.string()),
-            "length": pa.array([*plan.gone["size"].to_pylist(), *none], pa.int64()),
+            "length": pa.array([*plan.gone["size"].fill_null(0).to_pylist(), *none], pa.int64()),
             "isDir": pa.array([False] * plan.files + [True] * len(none), pa.bool_()),
             "modificationTime": pa.array([*plan.gone["time"].to_pylist(), *none], pa.int64()),
         }
@@ -129,7 +130,7 @@ def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Se
     details = {
         "start_version": None if start is None else start.version,
         "files": number_of(end.operationMetrics, "numDeletedFiles") if command.lite else files,
-        "bytes": None if command.lite else plan.bytes - there_bytes,
+        "bytes": None if command.lite or plan.bytes is None else plan.bytes - there_bytes,
         "remaining": there,
         "proven": there == 0,
         "same_files": plan.digest == preview.get("digest"),

@@ -23,9 +23,10 @@ def drawn(table: Table, preview: Mapping[str, Any]) -> dict[str, Any]:
     return {"spans": spans, "destructive": destructive, **drawings}
 
 
-def curve(rows: Sequence[Mapping[str, int]]) -> Line | None:
-    """Bytes by hours of retention, the retentions at even distances. None for fewer than two, or if nothing would go."""
-    top = max((row["bytes"] for row in rows), default=0)
+def curve(rows: Sequence[Mapping[str, Any]]) -> Line | None:
+    """Bytes by hours of retention, the retentions at even distances. None for fewer than two, for none and for unknown bytes."""
+    sizes = [row["bytes"] for row in rows]
+    top = 0 if None in sizes else max(sizes, default=0)
     if len(rows) < 2 or not top:
         return None
     steps = byte_steps(top)

@@ -37,7 +37,7 @@ class AgeSerializer(serializers.Serializer[Any]):
     from_hours = serializers.IntegerField()
     to_hours = serializers.IntegerField(allow_null=True)
     files = serializers.IntegerField()
-    bytes = serializers.IntegerField()
+    bytes = serializers.IntegerField(allow_null=True)
 
 
 class RemovedBySerializer(serializers.Serializer[Any]):
@@ -45,7 +45,7 @@ class RemovedBySerializer(serializers.Serializer[Any]):
 
     version = serializers.IntegerField()
     files = serializers.IntegerField()
-    bytes = serializers.IntegerField()
+    bytes = serializers.IntegerField(allow_null=True)
 
 
 class RetentionSerializer(serializers.Serializer[Any]):
@@ -53,7 +53,7 @@ class RetentionSerializer(serializers.Serializer[Any]):
 
     hours = serializers.IntegerField()
     files = serializers.IntegerField()
-    bytes = serializers.IntegerField()
+    bytes = serializers.IntegerField(allow_null=True)
 
 
 class VacuumPreviewSerializer(serializers.Serializer[Any]):
@@ -63,7 +63,7 @@ class VacuumPreviewSerializer(serializers.Serializer[Any]):
     retention = serializers.CharField()
     own_retention = serializers.CharField()
     files = serializers.IntegerField()
-    bytes = serializers.IntegerField()
+    bytes = serializers.IntegerField(allow_null=True)
     untracked_files = serializers.IntegerField(allow_null=True, help_text="Of them, files that the log doesn't name.")
     untracked_bytes = serializers.IntegerField(allow_null=True)
     directories = serializers.IntegerField(allow_null=True, help_text="Empty ones, which go as well.")

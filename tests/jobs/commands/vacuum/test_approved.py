@@ -116,6 +116,26 @@ def test_more_files_are_refused_with_both_numbers(table, approved):
         approved.paths()
 
 
+@pytest.mark.parametrize("lite", [False, True])
+def test_a_size_that_the_log_does_not_tell_is_unknown_and_never_none(table, lite):
+    """A tombstone may lack it; a listing tells the sizes of all files."""
+    without = table.remove(next(iter(table.live)), ago(9))
+    del without["remove"]["size"]
+    table.commit([without], ago(9))
+    preview = Approved(table, lite=lite).preview
+    expected = None if lite else 50
+    assert (preview["files"], preview["bytes"]) == (3 if lite else 5, expected)
+    assert preview["curve"][0]["bytes"] == expected
+    assert preview["by_commit"] == [
+        {"version": 1, "files": 2, "bytes": 20},
+        {"version": 2, "files": 1, "bytes": expected and 10},
+    ]
+    approved = Approved(table, lite=lite)
+    assert len(approved.paths()) == preview["files"]
+    table.commit([table.bring_back(table.removed[0], ago(0))], ago(0))
+    assert len(approved.paths()) == preview["files"] - 1
+
+
 def test_where_all_is_gone_by_now_there_is_nothing_to_refuse(table, approved):
     for name in (*table.removed, "left.parquet", "behind.parquet"):
         (table.path / name).unlink()

@@ -57,7 +57,7 @@ def test_the_curve_falls_from_its_highest_point_and_names_each_retention():
     assert [tick.text for tick in line.below] == ["0 h", "1 d", "7 d"]
 
 
-@pytest.mark.parametrize("given", [[], rows(1 << 20), rows(0, 0, 0)])
+@pytest.mark.parametrize("given", [[], rows(1 << 20), rows(0, 0, 0), rows(1 << 20, None, 0)])
 def test_there_is_no_curve_of_nothing(given):
     assert curve(given) is None
 

@@ -1,9 +1,13 @@
 """The page that asks for a vacuum: what the log says before, what is refused, the job and its review."""
 
 import html as markup
+import json
+import os
+from pathlib import Path
 
 import pytest
 
+from jobs.commands.vacuum.wording import figures
 from jobs.models import Job
 from tables.models import Commit
 from tests import factories
@@ -30,6 +34,28 @@ def test_the_page_says_what_would_go_and_draws_it(client, sales):
     assert "Needs 2 approvals" in text
     dying = [span for span in answer.context["drawn"]["spans"] if span.first == 2]
     assert not dying[0].restorable
+
+
+def test_bytes_that_the_log_does_not_tell_are_unknown(client, sales):
+    remove_sizes(Path(sales.path))
+    answer = client.get(f"/tables/{sales.pk}/vacuum/", {"retention_hours": "12"})
+    preview = answer.context["preview"]
+    assert (preview["files"], preview["bytes"], {row["bytes"] for row in preview["curve"][:3]}) == (6, None, {None})
+    assert answer.context["drawn"]["curve"] is None
+    assert "Bytes to delete</dt><dd>0" not in shown(answer)
+    [figure] = [figure for figure in figures(preview) if figure.label == "Bytes to delete"]
+    assert (figure.value, figure.why_unknown) == (None, "the log doesn’t say how large every file is")
+
+
+def remove_sizes(path: Path) -> None:
+    """From every tombstone, as a writer may leave them out."""
+    for commit in (path / "_delta_log").glob("*.json"):
+        told = commit.stat()
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        for action in actions:
+            action.get("remove", {}).pop("size", None)
+        commit.write_text("\n".join(map(json.dumps, actions)))
+        os.utime(commit, (told.st_mtime, told.st_mtime))
 
 
 def test_the_destructive_commits_are_in_the_drawing(client, sales):
