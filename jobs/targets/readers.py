@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -24,6 +24,7 @@ from jobs.targets.subject import Subject
 from tables.deltalog.rules.retention import log_retention
 from tables.models import Commit
 
+T = TypeVar("T")
 MOST = 20
 CLEANUP = "delta.enableExpiredLogCleanup"
 
@@ -48,13 +49,11 @@ def with_readers(preview: Mapping[str, Any], subject: Subject, change: Change) -
     return {**preview, "consequences": [*preview["consequences"], *consequences]}
 
 
-def _named(
-    code: str, streams: Iterable[Stream], sentence: Callable[[Stream], str], rest: Callable[[int], str]
-) -> list[Consequence]:
-    """A consequence for each stream; at most MOST by name, the rest as a number."""
-    found = list(streams)
-    named = [said(code, sentence(stream)) for stream in found[:MOST]]
-    return [*named, said(code, rest(len(found) - MOST))] if len(found) > MOST else named
+def named(code: str, items: Iterable[T], sentence: Callable[[T], str], rest: Callable[[int], str]) -> list[Consequence]:
+    """A consequence for each stream, or whatever it is about; at most MOST by name, the rest as a number."""
+    found = list(items)
+    by_name = [said(code, sentence(each)) for each in found[:MOST]]
+    return [*by_name, said(code, rest(len(found) - MOST))] if len(found) > MOST else by_name
 
 
 # Streams that meet the commit
@@ -67,10 +66,10 @@ def _failing(readers: Iterable[Stream], change: Change) -> list[Consequence]:
     spared = [stream for stream in readers if _meets(stream) and stream not in certain]
     unsure = spared if change.adds is None else []
     return [
-        *_named(
+        *named(
             "fails_stream", certain, _fails, lambda more: f"{more:,} more streams that read this table fail as well."
         ),
-        *_named("may_fail_stream", unsure, _may_fail, lambda more: f"{more:,} more such streams may fail as well."),
+        *named("may_fail_stream", unsure, _may_fail, lambda more: f"{more:,} more such streams may fail as well."),
     ]
 
 
@@ -83,7 +82,7 @@ def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
     if not change.reshapes:
         return []
     streams = [stream for stream in readers if reads_commits(stream) and not _fails_surely(stream, change)]
-    return _named(
+    return named(
         "may_fail_stream",
         streams,
         _may_not_follow,
@@ -154,7 +153,7 @@ def _outdated(readers: Iterable[Stream], subject: Subject) -> list[Consequence]:
         )
 
     outdated = [stream for stream in readers if behind.get(stream.pk) in old]
-    return _named(
+    return named(
         "outdates_stream", outdated, sentence, lambda more: f"{more:,} more streams are as far behind this table’s log."
     )
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
-from jobs.domain.consequences import Consequence, said
+from jobs.domain.consequences import Consequence
 from jobs.models import Stream
 from jobs.targets.lineage import Span, lineage, restores_of
-from jobs.targets.readers import MOST, Change, reads_commits
+from jobs.targets.readers import Change, named, reads_commits
 from jobs.targets.subject import Subject
 from tables.history.queries import STREAMING
 from tables.models import Commit, Table
@@ -63,9 +63,12 @@ def _writers(subject: Subject, version: int) -> list[Consequence]:
         table=subject.table, query_id__in=[each.query_id for each in undone], removed_at=None
     )
     by_query = {stream.query_id: stream for stream in streams}
-    named = [said("undoes_batches", _sentence(each, by_query.get(each.query_id))) for each in undone[:MOST]]
-    more = len(undone) - MOST
-    return [*named, said("undoes_batches", f"It undoes batches of {more:,} more queries.")] if more > 0 else named
+    return named(
+        "undoes_batches",
+        undone,
+        lambda each: _sentence(each, by_query.get(each.query_id)),
+        lambda more: f"It undoes batches of {more:,} more {'query' if more == 1 else 'queries'}.",
+    )
 
 
 def _sentence(undone: Undone, stream: Stream | None) -> str:
@@ -128,12 +131,13 @@ def _readers(subject: Subject, change: Change) -> list[Consequence]:
     )
     readers = [stream for stream in streams if reads_commits(stream)]
     if change.removes:
-        return [
-            said("passed_over", _passes(stream))
-            for stream in readers
-            if stream.definition["source"].get("skip_change_commits")
-        ][:MOST]
-    return [said("doubles_rows", _doubles(stream)) for stream in readers][:MOST] if change.adds else []
+        passing = [stream for stream in readers if stream.definition["source"].get("skip_change_commits")]
+        return named("passed_over", passing, _passes, _rest)
+    return named("doubles_rows", readers, _doubles, _rest) if change.adds else []
+
+
+def _rest(more: int) -> str:
+    return f"The same is true of {more:,} more {'stream' if more == 1 else 'streams'} of those that read this table."
 
 
 def _passes(stream: Stream) -> str:

@@ -8,8 +8,6 @@ from tables.deltalog.vacuum.keys import spelled
 from tables.models import Table
 from tables.rules.health import Code
 
-MOST = 50
-
 
 @dataclass(frozen=True, slots=True)
 class ShallowClone:
@@ -29,8 +27,7 @@ def clones_of(table: Table) -> list[ShallowClone]:
     )
     rows = outside.exclude(pk=table.pk).only("name", "catalog_name", "layout").order_by("name")
     place = _directory(table.path)
-    found = [clone for row in rows if (clone := _clone_of(row, place))]
-    return found[:MOST]
+    return [clone for row in rows if (clone := _clone_of(row, place))]
 
 
 def _clone_of(row: Table, place: str) -> ShallowClone | None:

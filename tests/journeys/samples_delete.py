@@ -131,6 +131,7 @@ BACK: dict[str, Any] = {
         {"property": "delta.logRetentionDuration", "before": "interval 60 days", "after": "interval 30 days"},
         {"property": "delta.enableChangeDataFeed", "before": "true", "after": None},
     ],
+    "num_property_changes": 2,
     "consequences": of_restore(change_feed=True, retention=RETENTION, head=916),
 }
 

@@ -91,6 +91,7 @@ RESTORE: dict[str, Any] = {
     "missing_files": [],
     "schema_changes": [{"kind": "added", "column": "margin", "before": "decimal(12,2)", "after": None}],
     "property_changes": [{"property": "delta.enableChangeDataFeed", "before": "true", "after": None}],
+    "num_property_changes": 1,
     "measured_at_version": 1_482,
     "rows_to": 1_284_930_112,
     "speed": "spark",

@@ -12,7 +12,7 @@ from jobs.commands.alter_schema.log.preview import fingerprint, from_log, violat
 from jobs.commands.alter_schema.rules import AlterSchema, fault_of, opened
 from jobs.commands.alter_schema.wording import table_state
 from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
-from jobs.domain.consequences import Consequence, said
+from jobs.domain.consequences import Consequence
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused, EngineFailure
 from jobs.domain.measures import Violating
@@ -20,7 +20,7 @@ from jobs.domain.results import Result
 from jobs.models import Job, Stream
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import Change, named, with_readers
 from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
@@ -30,7 +30,7 @@ REMEDY = "Look at the table’s schema as it is now, and request the changes tha
 RESHAPING = frozenset({"add", "rename", "drop", "widen", "nullable"})
 BREAKING = frozenset({"rename", "drop", "widen", "add_constraint"})
 CHECKING = frozenset({"add_constraint"})
-MOST_STREAMS = 20
+FIT = "rows must fit the new schema and constraints, or the next round fails."
 
 
 class AlterSchemaHandling(Handling[AlterSchema]):
@@ -113,13 +113,13 @@ def _writing_streams(subject: Subject, kinds: set[str]) -> list[Consequence]:
     """Levee's streams into the table, whose rows may no longer fit it."""
     if not BREAKING & kinds:
         return []
-    streams = (
-        Stream.objects.filter(table=subject.table, removed_at=None).order_by("name").values_list("name", flat=True)
+    streams = Stream.objects.filter(table=subject.table, removed_at=None).order_by("name")
+    return named(
+        "stream_must_fit",
+        streams.values_list("name", flat=True),
+        lambda name: f"The stream {name} writes to this table: {FIT}",
+        lambda more: f"{more:,} more {'stream writes' if more == 1 else 'streams write'} to this table: {FIT}",
     )
-    text = (
-        "The stream {} writes to this table: its rows must fit the new schema and constraints, or its next round fails."
-    )
-    return [said("stream_must_fit", text.format(name)) for name in streams[:MOST_STREAMS]]
 
 
 def problem_of(refused: CommandRefused) -> Problem:

@@ -31,6 +31,7 @@ from tables.history.schemas import tree_of
 from tables.models import Commit
 
 NAMED_COMMITS = 200
+NAMED_PROPERTIES = 100
 NAMES_REMEDY = (
     "Choose a version since which the table maps its columns by name (delta.columnMapping.mode), if it has one."
 )
@@ -142,6 +143,7 @@ def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
     head_files, target_files = subject.snapshot.files(), target.files()
     back, going = _without(target_files, head_files), _without(head_files, target_files)
     rows_back, rows_gone = _rows_moved(back, going)
+    properties = _property_changes(subject, target)
     return {
         "files_back": back.num_rows,
         "files_gone": going.num_rows,
@@ -150,7 +152,8 @@ def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
         "rows_back": rows_back,
         "rows_gone": rows_gone,
         "schema_changes": _schema_changes(subject, target),
-        "property_changes": _property_changes(subject, target),
+        "property_changes": properties[:NAMED_PROPERTIES],
+        "num_property_changes": len(properties),
         "clustering_change": _clustering_change(subject.snapshot, target),
     }
 
@@ -225,7 +228,7 @@ def _schema_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
 def _property_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:
     now, then = dict(subject.configuration), dict(target.metadata.configuration) if target.metadata else {}
     names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
-    return [{"property": name, "before": now.get(name), "after": then.get(name)} for name in names[:100]]
+    return [{"property": name, "before": now.get(name), "after": then.get(name)} for name in names]
 
 
 def _clustering_change(head: Snapshot, target: Snapshot) -> dict[str, list[str]] | None:

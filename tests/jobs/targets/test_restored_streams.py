@@ -118,6 +118,22 @@ def test_a_query_that_is_no_stream_of_levees_is_named_by_its_id(sales: Table) ->
     assert f"the streaming query {OTHER}, which isn’t one of Levee’s streams" in text
 
 
+def test_of_many_the_rest_is_a_number(sales: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.targets.readers.MOST", 1)
+    batches(sales, QUERY, OTHER)
+    assert said(sales, 0)["undoes_batches"] == "It undoes batches of 1 more query."  # the last of that code
+    copy = factories.TableFactory(root=sales.root, name="copy")
+    for name in ("a", "b", "c"):
+        factories.stream(copy, name=name, query_id=name, source_table=sales)
+    doubled = with_streams({"consequences": []}, subject_of(sales.pk), 2, Change(removes=False, adds=True))[
+        "consequences"
+    ]
+    assert [each["text"].split(" into ")[0] for each in doubled] == [
+        "The stream a",
+        "The same is true of 2 more streams of those that read this table.",
+    ]
+
+
 def test_a_complete_stream_brings_its_counts_back_by_itself(stream: Stream) -> None:
     Stream.objects.filter(pk=stream.pk).update(definition={**stream.definition, "output_mode": "complete"})
     batches(stream.table, QUERY)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jobs.commands.alter_schema.rules import CONSTRAINTS, MAPPING_MODE, name_parts, written_name
+from jobs.domain.consequences import listed
 from jobs.domain.data_types import DataType, type_text
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.protocols import Protocol
@@ -217,7 +218,7 @@ def not_a_struct(name: str, spot: Spot) -> CommandRefused:
 
 
 def _unresolved(name: str, fields: Sequence[Field]) -> CommandRefused:
-    known = ", ".join(f"`{each['name']}`" for each in fields[:20])
+    known = listed([f"`{each['name']}`" for each in fields])
     text = f"A column with name `{name}` cannot be resolved. Did you mean one of the following? [{known}]."
     return refused("UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", text, place=name)
 

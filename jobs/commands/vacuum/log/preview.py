@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.utils import timezone
 
-from jobs.commands.vacuum.log.readers import is_lost, readable_spans, readers_of, said_of
+from jobs.commands.vacuum.log.readers import MOST_NAMED, is_lost, readable_spans, readers_of, said_of
 from jobs.commands.vacuum.log.removals import MILLISECOND, Window, newest_removal, removed_before, window_of
 from jobs.commands.vacuum.log.streams import refuse_below_streams, said_of_streams, streams_behind
 from jobs.commands.vacuum.rules import (
@@ -45,7 +45,6 @@ from tables.history.shallow_clones import ShallowClone, clones_of
 NOTHING = "No file is old enough: Delta has nothing to delete and commits nothing."
 MOST_BYTES = 32 << 20  # of commits that a page reads
 MOST_FILES = 200_000  # of the table that a page compares with its tombstones
-MOST_NAMED = 20
 UNDOABLE = ("DELETE", "RESTORE")  # the operations of those changes that a restore can undo
 NO_INTERVAL = "The table’s delta.deletedFileRetentionDuration is “{text}”, which is no interval: Delta can’t tell which files are old."
 MEND = "Set it to one first, such as interval 1 week."
@@ -126,8 +125,7 @@ def _values(
     """What both previews have."""
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
-    readers = readers_of(subject, lost, readable)[:MOST_NAMED]
-    clones = clones_of(subject.table)[:MOST_NAMED]
+    readers, clones = readers_of(subject, lost, readable), clones_of(subject.table)
     behind = streams_behind(subject, window)
     needed_by = [*said_of_streams(behind), *said_of(readers), *_undos(subject, lost), *_clones(clones)]
     return {
@@ -140,9 +138,9 @@ def _values(
         "first_readable_after": first_readable_after(readable, lost, subject.version),
         "needed_by": needed_by,
         "behind_streams": [str(each.stream.pk) for each in behind],
-        "read_by": [str(reader.job.pk) for reader in readers if reader.running],
-        "asked_by": [str(reader.job.pk) for reader in readers if not reader.running],
-        "named_clones": [str(clone.table.pk) for clone in clones],
+        "read_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if reader.running],
+        "asked_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if not reader.running],
+        "named_clones": [str(clone.table.pk) for clone in clones[:MOST_NAMED]],
         "table_id": subject.metadata.id,
         "measured_at_version": subject.version,
         "consequences": [
@@ -236,9 +234,11 @@ def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:
 
 
 def _clones(clones: Sequence[ShallowClone]) -> Iterator[str]:
-    for clone in clones:
+    for clone in clones[:MOST_NAMED]:
         files = "1 file" if clone.files == 1 else f"{clone.files:,} files"
         whose = "this table’s directory" if clone.in_this_one else "other tables’ directories, perhaps this one’s"
         yield (
             f"The shallow clone {clone.table.name} needs {files} of {whose}: it can’t be read any more if the vacuum deletes one of those."
         )
+    if (more := len(clones) - MOST_NAMED) > 0:
+        yield f"{more:,} more shallow {'clone needs' if more == 1 else 'clones need'} files there as well."

@@ -20,6 +20,7 @@ from jobs.targets.version_readers import (
 from tables.deltalog.vacuum.versions import Span
 from tables.history.reachability import Reach
 
+MOST_NAMED = 20
 READS = "Since the preview {name} has begun to read version {version:,}, whose files would go. Request it again once that has ended."
 MADE = (
     "Since the preview {name} has made a table of version {version:,}, which needs files that would go."
@@ -51,13 +52,15 @@ def readers_of(subject: Subject, lost: Sequence[Span], readable: Sequence[Span])
 
 
 def said_of(readers: Sequence[VersionReader]) -> Iterator[str]:
-    """A sentence on each for those who approve the vacuum."""
-    for reader in readers:
+    """A sentence on each for those who approve the vacuum; beyond MOST_NAMED, how many more there are at least."""
+    for reader in readers[:MOST_NAMED]:
         name = f"{reader.name[:1].upper()}{reader.name[1:]}"
         if reader.running:
             yield f"{name} is reading version {reader.version:,} now: it would fail, or make a table that can’t be read."
         else:
             yield f"{name} needs version {reader.version:,}: it would fail."
+    if (more := len(readers) - MOST_NAMED) > 0:
+        yield f"At least {more:,} more {'request needs' if more == 1 else 'requests need'} such versions: they would fail."
 
 
 def reads_meanwhile(subject: Subject, job: Job) -> str:

@@ -95,6 +95,7 @@ def _again(job: Job) -> Values:
 
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
     preview, needs, problem = _previewed(Actor.of(request), subject, form)
+    spans = [span for span in joined(Reach(subject.table).spans) if span.restorable]
     return {
         "table": subject.table,
         "table_name": name_of(subject.table),
@@ -102,7 +103,8 @@ def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[st
         "form": form,
         "preview": preview,
         "preview_problem": problem,
-        "spans": [span for span in joined(Reach(subject.table).spans) if span.restorable][-MOST_SPANS:],
+        "spans": spans[-MOST_SPANS:],
+        "older_spans": max(0, len(spans) - MOST_SPANS),
         "roots": [root.uri for root in listing.roots_of(person_of(request), Permission.JOB_REQUEST)],
         "needs": needs,
     }

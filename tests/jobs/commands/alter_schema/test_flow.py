@@ -164,6 +164,16 @@ def test_the_streams_that_a_change_may_fail_are_named(sales, change, codes):
     assert found & {"may_fail_stream", "stream_must_fit"} == codes
 
 
+def test_of_many_streams_the_rest_is_a_number(sales, monkeypatch):
+    monkeypatch.setattr("jobs.targets.readers.MOST", 1)
+    for name in ("a", "b", "c"):
+        factories.stream(sales, name=name)
+    change = {"add_constraint": {"name": "c", "expression": "id > 0"}}
+    _, preview = previewed(subject_of(sales.pk), AlterSchema(str(sales.pk), [change]))
+    texts = [each["text"] for each in preview["consequences"] if each["code"] == "stream_must_fit"]
+    assert [text.split(" to this table")[0] for text in texts] == ["The stream a writes", "2 more streams write"]
+
+
 def test_what_raises_the_protocol_waits_for_a_second_person(olga, sales):
     job = asked(olga, sales, {"add_constraint": {"name": "c", "expression": "id > 0"}})
     assert (job.state, job.policy["required_approvals"]) == (State.AWAITING_APPROVAL, 1)

@@ -51,6 +51,25 @@ def test_clustering_goes_back_to_that_of_the_older_version(sales: Table) -> None
     assert '<span class="lv-mono">p</span> becomes <span class="lv-mono">id</span>' in shown
 
 
+def test_of_many_properties_that_change_the_page_and_the_review_say_how_many(
+    sales: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.commands.restore.log.NAMED_PROPERTIES", 2)
+    first = (Path(sales.path) / "_delta_log" / f"{0:020d}.json").read_text().splitlines()
+    [metadata] = [action["metaData"] for action in map(json.loads, first) if "metaData" in action]
+    given = metadata | {"configuration": {"a": "1", "b": "2", "c": "3"}}
+    small_delta.commit(Path(sales.path), "SET TBLPROPERTIES", [{"metaData": given}])
+    preview = from_log(subject_of(sales.pk), 0)
+    assert (len(preview["property_changes"]), preview["num_property_changes"]) == (2, 3)
+    review = render_to_string(
+        "jobs/restore/what.html", {"job": Job(table=sales, parameters={"version": 0}), "preview": preview}
+    )
+    page = browser(person_with("operator")).get(f"/tables/{sales.pk}/restore/?version=0").content.decode()
+    for text in (review, page):
+        assert "These are 2 of 3 properties that change." in text
+    assert "3 properties too" in " ".join(page.split())
+
+
 def test_the_review_and_the_api_say_so_and_an_older_preview_goes_without(sales: Table) -> None:
     before = cluster_by(sales, ["id"])
     cluster_by(sales, ["p"])

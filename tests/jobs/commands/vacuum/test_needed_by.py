@@ -152,6 +152,7 @@ def test_a_clone_that_runs_on_a_version_whose_time_has_ended_since_is_named_with
 def test_those_that_read_now_come_first_and_only_the_named_ones_are_noted(sales, monkeypatch):
     olga = factories.person_with("operator")
     monkeypatch.setattr("jobs.commands.vacuum.log.preview.MOST_NAMED", 2)
+    monkeypatch.setattr("jobs.commands.vacuum.log.readers.MOST_NAMED", 2)
     factories.job_on(sales, olga, Restore(str(sales.pk), 2, sales.path), State.AWAITING_APPROVAL)
     first = cloning(sales, 2)
     preview = previewed(sales, HALF_A_DAY)
@@ -161,6 +162,21 @@ def test_those_that_read_now_come_first_and_only_the_named_ones_are_noted(sales,
     second = cloning(sales, 2, "shallow", "third")
     assert "third" not in " ".join(previewed(sales, HALF_A_DAY)["needed_by"])
     assert str(second.pk) not in previewed(sales, HALF_A_DAY)["read_by"]
+
+
+def test_of_many_requests_and_clones_the_rest_is_a_number(sales, monkeypatch):
+    monkeypatch.setattr("jobs.commands.vacuum.log.readers.MOST_NAMED", 1)
+    monkeypatch.setattr("jobs.commands.vacuum.log.preview.MOST_NAMED", 1)
+    olga = factories.person_with("operator")
+    factories.job_on(sales, olga, Restore(str(sales.pk), 2, sales.path), State.AWAITING_APPROVAL)
+    cloning(sales, 2)
+    layout = {"outside_files": 3, "outside_under": sales.root.uri}
+    for name in ("a", "b", "c"):
+        factories.TableFactory(root=sales.root, name=name, health_codes=[Code.OUTSIDE_FILES.value], layout=layout)
+    texts = needed_by(sales, 0)
+    assert "At least 1 more request needs such versions: they would fail." in texts
+    assert texts[-1] == "2 more shallow clones need files there as well."
+    assert len(texts) == 4
 
 
 def test_of_those_that_read_now_none_is_left_out_however_many_wait(sales, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from jobs.models import Job
 from jobs.policy.evaluate import policy_of
+from tables.history.reachability import Span
 from tests import factories
 from tests.clients import browser
 
@@ -37,6 +38,13 @@ def test_it_says_what_each_would_hold_and_makes_nothing(client, sales, tmp_path,
     assert "Needs no approval" in shown(answer)
     assert answer.context["preview"]["files"] == 3
     assert not (tmp_path / "copy").exists()
+
+
+def test_of_many_ranges_of_versions_the_older_ones_are_a_number(client, sales, monkeypatch):
+    monkeypatch.setattr("jobs.web.commands.clone.pages.MOST_SPANS", 1)
+    spans = [Span(n, n, None, None, True, n != 1, None, None) for n in (0, 1, 2, 4)]  # 1 can't be read
+    monkeypatch.setattr("jobs.web.commands.clone.pages.joined", lambda found: spans)
+    assert "Versions that can be read now: 2 older ranges, 4." in shown(client.get(f"/tables/{sales.pk}/clone/"))
 
 
 @pytest.mark.parametrize("target", ["", "copy"])
