@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("banners/", home.banners, name="banners"),
     path("home/now/", home.now, name="home_now"),
     path("home/story/", home.story_now, name="story"),
+    path("home/story/bar/", home.story_bar, name="story_bar"),
     path("home/story/history/", home.story_history, name="story_history"),
     path("home/story/colleagues/", home.story_colleagues, name="home_colleagues"),
     path("home/story/dismiss/", home.story_dismiss, name="story_dismiss"),

@@ -293,7 +293,7 @@ STORY = (
         "a newcomer converts, deletes with a second person and undoes it, in the browser and by the API",
         "tests/journeys/test_story.py",
         (
-            "test_the_first_story_is_played_to_its_undo_in_forty_clicks_and_keys",
+            "test_the_first_story_is_played_to_its_undo_without_going_home",
             "test_a_convert_that_must_be_refused_leaves_the_directory_as_it_was",
         ),
     ),

@@ -536,6 +536,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "home": ("home/home.html", HOME | {"lake": samples_home.QUIET_LAKE}),
     "home-first": ("home/home.html", FIRST_HOME),
     **{f"home-story-{name}": ("home/home.html", FIRST_HOME | {"story": s}) for name, s in samples_home.STORIES.items()},
+    **{f"story-bar-{name}": ("home/home.html", HOME | {"story_bar": b}) for name, b in samples_home.BARS.items()},
     "home-story-confirm": (
         "home/home.html",
         FIRST_HOME | {"story": samples_home.STORIES["nobody"], "confirm_first": "/confirm/?next=/"},

@@ -10,6 +10,7 @@ from typing import Any
 
 from console.accounts.appointments import Doubt, Link
 from console.base.errors import Problem
+from console.pages.home.bar import Bar
 from console.pages.home.colleagues import APPROVER, ROLES, Approver, Team
 from console.pages.home.forms import ColleaguesForm
 from console.pages.home.lake import shown, sizes_shown
@@ -137,6 +138,14 @@ STORIES = {
     "undo-hers": Story(_for_ana("undo"), FULL, may_add_people=True),
     "approver": Story([FOR_AN_APPROVER], None, may_add_people=False),
     "approver-asked": Story([ASKED_AN_APPROVER], None, may_add_people=False),
+}  # fmt: skip
+FIRST_AT_APPROVAL, FIRST_AT_UNDO = STORIES["doubted"], STORIES["undo-hers"]
+BARS = {
+    "here": Bar(1, TITLES["convert"], "Check the partitions that Levee proposes, then request the conversion.", "/convert/"),
+    "alone": Bar(3, TITLES["team"], f"Nobody approves their own request: {BOTH}", "/", "Add two colleagues", "/#story", is_ahead=True),
+    "doubted": Bar(5, TITLES["approve"], DECIDES, "/", story=FIRST_AT_APPROVAL, decision=True, poll_seconds=15),
+    "hers": Bar(6, TITLES["undo"], "It is ana’s turn.", "/", yourself="/", story=FIRST_AT_UNDO, poll_seconds=15),
+    "end": Bar(6, "The story is complete", "You have undone it. Next you can:", "/", next=[("Read the help", "/help/")]),
 }  # fmt: skip
 MOVED = {
     "waiting": samples_review.CARDS, "heading": "Three decisions wait for you", "lake": LAKE, "largest": LARGEST,

@@ -14,6 +14,7 @@ from console.audit import chain
 from console.audit.readings import last_verification
 from console.base.disks import Room, disks, fullest
 from console.pages.health import redis_answers
+from console.pages.home.bar import bar_of
 from jobs.lifecycle.worker_states import DOWN, HUNG, worker_state
 from jobs.models import Worker
 from jobs.web.approvals import queries as approval_queries
@@ -44,6 +45,9 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         "waiting_count": waiting,
         "confirm_first": SimpleLazyObject(lambda: confirm_first(request, request.get_full_path())),
         "kept": SimpleLazyObject(lambda: drafts.shown(request)),
+        "story_bar": SimpleLazyObject(
+            lambda: bar_of(person, request.resolver_match, request.GET or request.POST, request.get_full_path())
+        ),
     }
 
 

@@ -20,6 +20,7 @@ PREDICATE = "country = 'DE' AND amount < 50"
 CONVERTED = f"First story: {STORY_DIRECTORY} becomes a Delta table."
 DELETED = "First story: a trial delete."
 UNDONE = "First story: the trial delete is undone."
+KEYS = ("convert", "history", "team", "delete", "approve", "undo")  # of the steps, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,11 @@ def asking_steps(progress: Progress, reader: Reader, team: Team) -> list[Step]:
             (False, _undo(progress, reader, team)),  # once that is done there is no story
         ]
     )
+
+
+def closing_number(command: str) -> int:
+    """The number of the step that a request of this command is decided in."""
+    return KEYS.index("undo" if command == "restore" else "approve") + 1
 
 
 def deciding_steps(progress: Progress) -> list[Step]:

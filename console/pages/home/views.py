@@ -22,8 +22,9 @@ from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.addresses import leads_into_levee
 from console.base.errors import Problem
-from console.pages.home import frame, heading, lake, story
+from console.pages.home import bar, frame, heading, lake, story
 from console.pages.home.colleagues import ASKER
 from console.pages.home.forms import ColleaguesForm
 from console.pages.people.people_views import link_with
@@ -211,9 +212,20 @@ def _added(request: HttpRequest, form: ColleaguesForm, scope: Scope) -> list[sto
 @requires(Open.SIGNED_IN)
 @require_POST
 def story_dismiss(request: HttpRequest) -> HttpResponse:
-    """Puts the story away, for this person alone."""
+    """Puts the story and its bar away, for this person alone, and stays on the page."""
     Person.objects.filter(pk=person_of(request).pk).update(story_dismissed_at=timezone.now())
-    return redirect("home")
+    page = request.POST.get("next", "")
+    return redirect(page if leads_into_levee(page) else "home")
+
+
+@requires(Open.SIGNED_IN)
+@require_GET
+def story_bar(request: HttpRequest) -> HttpResponse:
+    """The story’s bar alone, for an open page of it, whose address is `at`; nothing where it shows the same (`seen`)."""
+    told = bar.bar_at(person_of(request), request.GET.get("at", ""))
+    if told is not None and told.seen == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    return render(request, "home/_bar.html", {"story_bar": told})
 
 
 @requires(Open.SIGNED_IN)

@@ -46,6 +46,7 @@ def _note_looked_at(person: Person, table: Table) -> None:
     """The first story has a step that looks at its table’s history: however the person has come here."""
     if person.story_looked_at is None and table.version is not None and sample_lake.is_of_story(table.path, table.root):
         Person.objects.filter(pk=person.pk, story_looked_at=None).update(story_looked_at=Now())
+        person.story_looked_at = timezone.now()  # this page says it already
 
 
 @requires(Permission.TABLE_READ)
