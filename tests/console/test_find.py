@@ -9,10 +9,12 @@ from django.urls import reverse
 
 from console.accounts import lists
 from console.accounts.models import Person
+from console.pages.find.acts import WORDS
 from console.pages.find.places import PLACES, places_for
 from jobs.web.kinds import JOBS
 from tables.models import Schema
 from tables.record import table_fields
+from tables.web.table import page_header
 from tests import factories
 from tests.clients import browser, confirmed_browser
 
@@ -193,3 +195,94 @@ def test_the_keys_are_a_page_that_names_only_pages_for_the_person():
 def test_no_two_pages_have_one_key():
     keys = [place.key for place in PLACES if place.key]
     assert len(keys) == len(set(keys))
+
+
+def first_of(client, q, **more):
+    answer = client.get("/find/", {"q": q, **more}, headers=PALETTE)
+    return answer.context["groups"][0].options[0]
+
+
+@pytest.mark.parametrize(
+    ("q", "text", "form"),
+    [
+        ("optimize", "Optimize: shop.sales", "optimize"),
+        ("delete rows sales", "Delete rows: shop.sales", "delete"),
+        ("sales delete", "Delete rows: shop.sales", "delete"),
+        ("compact sales", "Optimize: shop.sales", "optimize"),
+        ("undo sales", "Restore: shop.sales", "restore"),
+    ],
+)
+def test_an_act_is_found_from_any_page_with_the_table_that_the_other_words_name(q, text, form):
+    sales, _ = table("shop.sales", "id"), table("shop.visits", "id")
+    client = browser(factories.person_with("operator"))
+    assert options(client, q)[text].url == f"/tables/{sales.pk}/{form}/"
+    if "sales" in q:
+        assert first_of(client, q).text == text
+        assert not {found for found in options(client, q) if found.endswith(": shop.visits")}
+    assert client.get(options(client, q)[text].url).status_code not in (403, 404)
+
+
+@pytest.mark.parametrize("role", ["viewer", "admin", "approver", "auditor"])
+def test_an_act_is_found_by_those_alone_who_may_do_it(role):
+    table("shop.sales", "id")
+    found = options(browser(factories.person_with(role)), "optimize sales")
+    assert not {text for text in found if text.startswith("Optimize: ")}
+
+
+def test_an_operator_of_one_root_finds_acts_on_its_tables_alone():
+    mine, other = factories.RootFactory(), factories.RootFactory()
+    person = factories.person_with("operator", root=mine)
+    factories.GrantFactory(person=person, role="viewer", root=other)
+    table("a.sales", "id", root=mine)
+    table("b.sales", "id", root=other)
+    found = {text for text in options(browser(person), "vacuum sales") if ": " in text}
+    assert found == {"Vacuum: a.sales"}
+
+
+def test_each_act_of_a_header_has_its_words():
+    delta, parquet = table("shop.sales", "id"), factories.TableFactory(format="parquet")
+    person = factories.person_with("operator")
+    offered = {text for each in (delta, parquet) for text, _ in page_header.acts(person, each)}
+    assert offered == set(WORDS)
+
+
+@pytest.mark.parametrize("q", ["sales", "shop.sales", "delete sales", "sales opt"])
+def test_on_a_table_s_page_the_first_hit_is_not_that_table(q):
+    sales = table("shop.sales", "id")
+    table("shop.sales_old", "id")
+    client = browser(factories.person_with("operator"))
+    at = f"/tables/{sales.pk}/"
+    assert first_of(client, q, at=at).url.startswith(f"/tables/{sales.pk}/")
+    assert first_of(client, q, at=at).url != at
+    assert first_of(client, q, at=at).second == "on this table"
+
+
+def test_sign_out_settings_and_policy_are_found():
+    client = browser(factories.person_with("admin"))
+    assert first_of(client, "sign out").url == "/sign-out/"
+    assert first_of(client, "settings").url == "/account/preferences/"
+    assert first_of(client, "policy").url == "/policies/"
+
+
+def test_jobs_are_found_by_their_reason():
+    job = factories.job("running", reason="GDPR request 4711 of a customer")
+    hidden = factories.job("running", reason="GDPR request 4711, another one")
+    person = factories.person_with("viewer", root=job.table.root)
+    urls = {option.url for option in options(browser(person), "customer gdpr 4711").values()}
+    assert urls == {f"/jobs/{job.pk}/"}
+    assert f"/jobs/{hidden.pk}/" not in {option.url for option in options(browser(person), "4711").values()}
+
+
+def test_the_help_is_found_by_its_headings():
+    found = options(browser(factories.person_with("viewer")), "digest")
+    assert {option.url.partition("#")[0] for option in found.values()} == {"/help/concepts/"}
+
+
+def test_signing_out_by_its_address_asks_first():
+    person = factories.person_with("viewer")
+    client = browser(person)
+    page = client.get("/sign-out/")
+    assert "Sign out of Levee?" in page.content.decode()
+    assert client.get("/account/preferences/").status_code == 200
+    assert client.post("/sign-out/").status_code == 302
+    assert client.get("/account/preferences/").status_code == 302

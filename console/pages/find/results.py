@@ -14,7 +14,9 @@ from django.utils.text import Truncator
 from console.accounts.lists import saved_filters
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from console.pages.find.acts import WORDS, acts_on_tables
 from console.pages.find.places import places_for
+from console.pages.help import searching, site
 from console.pages.preferences.kinds import KINDS
 from jobs.commands.registry import title_of
 from jobs.models import Job
@@ -34,6 +36,8 @@ BESIDE = 3  # the rank of a table that a search finds by something else than its
 CANDIDATES = 30  # tables that are looked through for the column that was meant
 JOBS_OF = 3  # tables
 RECENT = 8
+REASONS_OF = 2000  # of the newest jobs
+HELP = 4
 REASON = 80  # characters of a job’s reason
 HEX = re.compile(r"[0-9a-f-]{4,36}")
 
@@ -56,9 +60,13 @@ class Group:
 
 def found(person: Person, q: str, at: str = "") -> list[Group]:
     """The groups of a search. `at` is the path of the page that it is asked from: its table's pages and acts come first."""
+    here = _table_at(person, at)
     tables = _tables(person, q)
+    if here is not None:  # you are there already: what can be done with it comes first
+        tables = [*(each for each in tables if each.pk != here.pk), *(each for each in tables if each.pk == here.pk)]
     groups = [
-        *_on_this_table(person, at, q),
+        *_on_this_table(person, here, q),
+        Group("Acts", _acts(person, q, here)),
         Group("Pages", _pages(person, q)),
         Group("Saved filters", _filters(person, q)),
         Group("Tables", [_table(table) for table in tables]),
@@ -67,6 +75,8 @@ def found(person: Person, q: str, at: str = "") -> list[Group]:
         Group("Streams", _streams(person, q)),
         Group("Schedules", _schedules(person, q)),
         Group("People", _people(person, q)),
+        Group("Jobs by their reason", _jobs_by_reason(person, q)),
+        Group("Help", _help(q)),
     ]
     return [group for group in groups if group.options]
 
@@ -75,7 +85,7 @@ def unasked(person: Person, at: str = "", recent: Iterable[str] = ()) -> list[Gr
     """What stands there before anything is typed: what the person last opened, this page's table, their filters, the pages."""
     groups = [
         Group("Last opened", _recent(person, list(recent)[:RECENT])),
-        *_on_this_table(person, at, ""),
+        *_on_this_table(person, _table_at(person, at), ""),
         Group("Saved filters", _filters(person, "", pinned_only=True)),
         Group("Pages", _pages(person, "")),
     ]
@@ -88,13 +98,19 @@ def _matches(q: str, text: str) -> bool:
     return all(any(word.startswith(term) for word in words) for term in terms(q))
 
 
-def _on_this_table(person: Person, at: str, q: str) -> list[Group]:
-    table = _table_at(person, at)
+def _on_this_table(person: Person, table: Table | None, q: str) -> list[Group]:
+    """The pages and acts of the page's table; words of the question that its name holds say which table, not what to do there."""
     if table is None:
         return []
     options = [Option(text, url, "on this table") for text, url in page_header.places(person, table)]
     name = table.catalog_name or table.name
-    return [Group(f"On {name}", [option for option in options if _matches(q, option.text)])]
+    asked = " ".join(term for term in terms(q) if term not in name.casefold())
+    matching = [each for each in options if _matches(asked, f"{each.text} {WORDS.get(each.text, '')}")]
+    return [Group(f"On {name}", matching)]
+
+
+def _acts(person: Person, q: str, here: Table | None) -> list[Option]:
+    return [Option(text, url, table.path, "player-play") for text, url, table in acts_on_tables(person, q, here)]
 
 
 def _table_at(person: Person, at: str) -> Table | None:
@@ -181,6 +197,39 @@ def _job(job: Job) -> Option:
     state = job.state.replace("_", " ")
     text = f"{str(job.pk)[:8]}, {state}: {Truncator(job.reason).chars(REASON)}"
     return Option(title_of(job), reverse("jobs:detail", args=[job.pk]), text, "clock")
+
+
+def _jobs_by_reason(person: Person, q: str) -> list[Option]:
+    """Of the newest jobs, those whose reason holds every word."""
+    newest = visible_jobs(person).filter(folded=False).order_by("-requested_at", "-id").values("pk")[:REASONS_OF]
+    jobs = titled(Job.objects.filter(pk__in=newest))
+    for term in terms(q):
+        jobs = jobs.filter(reason__icontains=term)
+    return [_job(job) for job in jobs.select_related("table").order_by("-requested_at", "-id")[:MOST]]
+
+
+def _help(q: str) -> list[Option]:
+    """Sections of the help whose headings hold every word."""
+    try:
+        pages = site.load().pages
+    except FileNotFoundError:
+        return []  # not built
+    asked = q.lower().split()
+    hits = [hit for hit in searching.search(q, pages) if _heads(hit, asked)][:HELP]
+    return [
+        Option(
+            hit.section.title,
+            f"{reverse('help_page', args=[hit.page.name]) if hit.page.name else reverse('help')}#{hit.section.anchor}",
+            "help" if hit.is_page else f"help: {hit.page.title}",
+            "help-circle",
+        )
+        for hit in hits
+    ]
+
+
+def _heads(hit: searching.Hit, asked: Sequence[str]) -> bool:
+    heading = f"{hit.page.title} {hit.section.title}".lower()
+    return all(word in heading for word in asked)
 
 
 def _streams(person: Person, q: str) -> list[Option]:

@@ -129,9 +129,11 @@ def _too_early(response: HttpResponse, problem: Problem) -> HttpResponse:
 
 
 @requires(Open.SIGNED_IN)
-@require_POST
+@GET_OR_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """Ends the session."""
+    """Ends the session; its address, opened, asks first."""
+    if request.method == "GET":
+        return render(request, "accounts/sign_out.html")
     person = person_of(request)
     record(Actor.of(request), Action.SIGN_OUT, ObjectKind.PERSON, person.id, person.name)
     logout(request)

@@ -152,8 +152,14 @@ def _reversed(name: str, *args: object) -> str | None:
 
 def places(person: Person, table: Table) -> list[tuple[str, str]]:
     """The pages of a table that its header offers to the person, as names and addresses: the acts first, then the tabs."""
+    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table, "")
+    return acts(person, table) + [(tab["text"], tab["url"]) for tab in tabs]
+
+
+def acts(person: Person, table: Table) -> list[tuple[str, str]]:
+    """What the person may do with the table, as names and addresses: what the buttons of its header are."""
     convert = _convert_url(person, table)
-    acts = [
+    offered = [
         ("Delete rows…", _change_url("jobs:delete", person, table)),
         ("Restore…", _change_url("jobs:restore", person, table)),
         ("Optimize…", _change_url("jobs:optimize", person, table)),
@@ -167,8 +173,7 @@ def places(person: Person, table: Table) -> list[tuple[str, str]]:
         ("Convert…", f"{convert}?{urlencode({'path': table.path})}" if convert else None),
         ("Describe…", reverse("tables:describe", args=[table.pk]) if may_describe(person, table) else None),
     ]
-    tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table, "")
-    return [(text, url) for text, url in acts if url] + [(tab["text"], tab["url"]) for tab in tabs]
+    return [(text, url) for text, url in offered if url]
 
 
 def may_describe(person: Person, table: Table) -> bool:
