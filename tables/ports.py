@@ -125,6 +125,9 @@ class Jobs(Protocol):
     def streams_of(self, person: Person, table: Table) -> Sequence[Stream]:
         """The streams that write into the table or read it, by name."""
 
+    def streams_at(self, person: Person, paths: Sequence[str]) -> Mapping[str, str]:
+        """As the function of this name."""
+
     def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
         """The streams whose name, source or target holds the text, by name."""
 
@@ -186,6 +189,11 @@ def acts_on(person: Person, table: Table, most: int) -> Sequence[Act]:
 def streams_of(person: Person, table: Table) -> Sequence[Stream]:
     """What flows into the table and out of it by Levee's streams, as far as the person may see them."""
     return _known[0].streams_of(person, table) if _known else []
+
+
+def streams_at(person: Person, paths: Sequence[str]) -> Mapping[str, str]:
+    """By path, which running stream reads the directory or writes into it, and that it isn't converted meanwhile, as a sentence."""
+    return _known[0].streams_at(person, paths) if _known and paths else {}
 
 
 def streams_named(person: Person, text: str) -> Sequence[Stream]:

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from console.accounts.admins import role_needed
 from console.accounts.models import Person, Token
 from console.accounts.roles import GUARDED, NEEDS_SCOPE, Permission, TokenScope
 from console.accounts.step_up import Purpose, require_recent
@@ -55,9 +56,9 @@ def check(person: Person, permissions: tuple[Asked, ...]) -> None:
     """Raises PermissionDenied unless the person has one of the permissions somewhere."""
     if any(isinstance(p, Open) for p in permissions):
         return
-    if not any(person.may(p) for p in permissions if isinstance(p, Permission)):
-        names = " or ".join(p.value for p in permissions)
-        raise PermissionDenied(f"This needs {names}, which none of your roles grants.")
+    asked = [p for p in permissions if isinstance(p, Permission)]
+    if not any(map(person.may, asked)):
+        raise PermissionDenied(role_needed(*asked))
 
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from console.accounts.admins import role_needed
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
@@ -59,8 +60,7 @@ def address() -> str:
 def require(person: Person) -> None:
     """Raises Problem 403 `forbidden` unless the person may add tables somewhere."""
     if not person.may(Permission.TABLE_ADD):
-        needed = Permission.TABLE_ADD.value
-        raise Problem(403, "forbidden", f"This needs {needed} on a root at least, which none of your roles grants.")
+        raise Problem(403, "forbidden", role_needed(Permission.TABLE_ADD, where="a root at least"))
 
 
 def ask_databases(person: Person) -> Read:

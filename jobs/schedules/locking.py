@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.accounts.admins import who_gives_roles
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
@@ -24,5 +25,5 @@ def require_operator(actor: Actor, schedule: Schedule, action: Action) -> None:
     """Raises Problem 403 `forbidden`, on record, unless the person may change the schedule."""
     if may_run(require_person(actor), schedule):
         return
-    text = "You may see this schedule but not change it; that takes an operator of its table."
+    text = f"You may see this schedule but not change it; that takes an operator of its table. {who_gives_roles()}"
     refuse(actor, action, ObjectKind.SCHEDULE, schedule.pk, schedule.name, Problem(403, "forbidden", text))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from console.accounts.admins import who_gives_roles
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
@@ -52,7 +53,7 @@ def _target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) ->
         return places.Place(table.root, table.path, None, table)
     place = _place_or_new(actor, str(given["path"]), made)
     if not access.may_request_at(require_person(actor), place):
-        text = "You may view this path, but a stream into it takes the operator role there."
+        text = f"You may view this path, but a stream into it takes the operator role there. {who_gives_roles()}"
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
     if is_new:  # of a stream that has begun, a first batch that was killed may have left files: the round looks at them
         _refuse_other_files(place.path)
@@ -77,7 +78,7 @@ def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
             raise
     above = places.by_path(actor, parent, Action.STREAM_CREATE)
     if not access.may_request_at(require_person(actor), above):
-        text = "You may view this path, but a stream into it takes the operator role there."
+        text = f"You may view this path, but a stream into it takes the operator role there. {who_gives_roles()}"
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, path, path, Problem(403, "forbidden", text))
     _refuse_inside(above)
     if above.location is not None and not above.location.is_local:
@@ -159,7 +160,7 @@ def checkpoint_of_query(
     _refuse_stored_checkpoint(path)
     place = _place_or_new(actor, path, made)
     if not access.may_request_at(require_person(actor), place):
-        raise invalid("checkpoint", "A checkpoint below this root takes the operator role there.")
+        raise invalid("checkpoint", f"A checkpoint below this root takes the operator role there. {who_gives_roles()}")
     for other in (target, source):
         if f"{place.path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place.path}/"):
             raise invalid("checkpoint", f"The checkpoint and {other} can’t lie inside each other.")

@@ -7,6 +7,7 @@ import uuid
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
+from console.accounts.admins import who_gives_roles
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
@@ -57,6 +58,6 @@ def table_to_change(actor: Actor, table_id: uuid.UUID) -> Table:
     person = require_person(actor)
     table = listing.table_for(person, table_id)
     if not person.scopes(Permission.JOB_REQUEST).covers_table(table.root_id, table.pk):
-        text = "You may see this table but not request jobs on it; that takes an operator."
+        text = f"You may see this table but not request jobs on it; that takes an operator. {who_gives_roles()}"
         refuse(actor, Action.JOB_REQUEST, ObjectKind.TABLE, table.pk, table.name, Problem(403, "forbidden", text))
     return table

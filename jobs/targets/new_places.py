@@ -8,6 +8,7 @@ from functools import partial
 
 from django.db import transaction
 
+from console.accounts.admins import who_gives_roles
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
@@ -32,7 +33,7 @@ def new_place(actor: Actor, path: str) -> Place:
     """
     place, is_new = _place(actor, path)
     if not access.may_request_at(require_person(actor), place):
-        text = "You may view this path, but making a table there takes the operator role."
+        text = f"You may view this path, but making a table there takes the operator role. {who_gives_roles()}"
         refuse(actor, Action.JOB_REQUEST, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
     if place.location is not None:
         refuse_inside_table(place.location)

@@ -19,7 +19,7 @@ from jobs.domain.readers import readers_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.reads import queue
-from jobs.streams.queries import matching, source_of
+from jobs.streams.queries import matching, running_at, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
 from jobs.web.jobs.queries import titled
@@ -82,6 +82,10 @@ class KnownJobs:
         """One query; MOST_STREAMS at most."""
         streams = visible_streams(person).filter(Q(table=table) | Q(source_table=table)).order_by("name")
         return [_flow(stream, table) for stream in streams[:MOST_STREAMS]]
+
+    def streams_at(self, person: Person, paths: Sequence[str]) -> Mapping[str, str]:
+        """One query. A stream that the person may not see has no name here."""
+        return running_at(person, paths)
 
     def streams_named(self, person: Person, text: str) -> Sequence[ports.Stream]:
         """One query; MOST_STREAMS at most."""

@@ -9,11 +9,24 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, DurationField, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import (
+    Case,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.functions import Coalesce, Now
 from django.http import Http404
 from django.utils import timezone
 
+from console.accounts.admins import role_needed
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
 from console.base.errors import Problem
@@ -51,9 +64,7 @@ def table_for(person: Person, table_id: uuid.UUID, permission: Permission = Perm
     if table is None:
         raise Http404
     if not person.scopes(permission).covers_table(table.root_id, table.pk):
-        raise Problem(
-            403, "forbidden", f"This needs {permission.value} on {table.name}, which none of your roles grants."
-        )
+        raise Problem(403, "forbidden", role_needed(permission, where=table.name))
     return table
 
 
@@ -68,10 +79,7 @@ def locate(person: Person, text: str, permission: Permission = Permission.TABLE_
     except LocationError as error:
         raise Problem(error.status, error.code, str(error)) from None
     if not person.scopes(permission).covers_root(location.root.pk):
-        name = location.root.name
-        raise Problem(
-            403, "forbidden", f"This needs {permission.value} on the root {name}, which none of your roles grants."
-        )
+        raise Problem(403, "forbidden", role_needed(permission, where=f"the root {location.root.name}"))
     return location
 
 
@@ -331,6 +339,13 @@ def findings_of(*roots: Root) -> QuerySet[Finding]:
         default=Value("new"),
     )
     return Finding.objects.filter(root__in=roots).annotate(known_id=Subquery(known)).annotate(state=state)
+
+
+def count_new(*roots: Root) -> int:
+    """How many finds aren't in the catalog, up to MOST_COUNTED and one."""
+    known = Table.objects.filter(path=OuterRef("path"), hidden_at=None)
+    new = Finding.objects.filter(~Exists(known), root__in=roots, gone_at=None)
+    return new.order_by()[: MOST_COUNTED + 1].count()
 
 
 def scan_waits() -> Q:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from django.db import transaction
 
+from console.accounts.admins import role_needed
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
@@ -17,9 +18,7 @@ from tables.models import Root, Table
 def require_everywhere(actor: Actor, permission: Permission) -> None:
     """For acts on everything. Levee itself has no person and needs no permission."""
     if actor.person is not None and not actor.person.scopes(permission).everything:
-        raise Problem(
-            403, "forbidden", f"This needs {permission.value} on everything, which none of your roles grants."
-        )
+        raise Problem(403, "forbidden", role_needed(permission, where="everything"))
 
 
 def person_of(actor: Actor) -> Person:
@@ -32,8 +31,7 @@ def person_of(actor: Actor) -> Person:
 def require_below(person: Person, root: Root) -> None:
     """Raises Problem 403 `forbidden` unless the person may add tables below the root."""
     if not person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
-        detail = f"Adding a table needs {Permission.TABLE_ADD.value} on the root {root.name}."
-        raise Problem(403, "forbidden", detail)
+        raise Problem(403, "forbidden", role_needed(Permission.TABLE_ADD, where=f"the root {root.name}"))
 
 
 def refuse_paused(root: Root) -> None:
@@ -48,8 +46,7 @@ def require_on(actor: Actor, table: Table, permission: Permission) -> None:
     if actor.person is None:
         return
     if not actor.person.scopes(permission).covers_table(table.root_id, table.pk):
-        detail = f"This needs {permission.value} on {table.name}, which none of your roles grants."
-        raise Problem(403, "forbidden", detail)
+        raise Problem(403, "forbidden", role_needed(permission, where=table.name))
 
 
 @contextmanager

@@ -22,12 +22,17 @@ def _opened(
     """Opens the job and shows it; with `wait`, once it has ended. The exit code."""
     job = session.api.post(path, body, key=key)
     if wait:
-        session.note(f"Requested as job {job['id']}.")
+        session.note(f"Requested as job {job['id']}. Its page, to send to who approves it:\n{page_of(session, job)}")
         return wait_for(session, job, has_ended, timeout, id_alone)
     session.show_job(job, lambda: facts(summary(job)), id_alone)
     if not has_ended(job):
-        session.note(_next_step(job))
+        session.note(f"{_next_step(job)}\nIts page: {page_of(session, job)}")
     return 0
+
+
+def page_of(session: Session, job: dict[str, Any]) -> str:
+    """The job's page, as a browser opens it."""
+    return f"{session.server.url}/jobs/{job['id']}/"
 
 
 def _next_step(job: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from console.accounts.admins import who_gives_roles
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
@@ -92,7 +93,7 @@ def _by_catalog(command: Convert, place: places.Place) -> Convert:
 def _check_permission(actor: Actor, place: places.Place) -> None:
     if access.may_request_at(require_person(actor), place):
         return
-    text = "You can view this path, but you need the operator role to request jobs on it."
+    text = f"You can view this path, but you need the operator role to request jobs on it. {who_gives_roles()}"
     refuse(actor, Action.JOB_REQUEST, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
 
 

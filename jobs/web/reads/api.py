@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from console.accounts.admins import role_needed
 from console.accounts.models import Person
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
@@ -96,7 +97,7 @@ class RootScan(APIView):
         if root is None:
             raise Http404
         if not person.scopes(Permission.TABLE_ADD).covers_root(root.pk):
-            raise Problem(403, "forbidden", f"Scanning {root.name} needs an operator on it.")
+            raise Problem(403, "forbidden", role_needed(Permission.TABLE_ADD, where=f"the root {root.name}"))
         refuse_paused(root)
         with transaction.atomic():
             record(Actor.of(request), Action.ROOT_SCAN, ObjectKind.ROOT, root.pk, root.name)

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.admins import who_gives_roles
 from console.accounts.drafts import entered, entered_or_linked
 from console.accounts.lists import in_order, listing_of
 from console.accounts.permissions import person_of, requires
@@ -133,7 +134,7 @@ def schedule_edit(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
 def _require_may_run(request: HttpRequest, found: Schedule) -> None:
     """Raises Problem 403."""
     if not queries.may_run(person_of(request), found):
-        text = "You may see this schedule but not change it; that takes an operator of its table."
+        text = f"You may see this schedule but not change it; that takes an operator of its table. {who_gives_roles()}"
         raise Problem(403, "forbidden", text)
 
 

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from console.accounts.admins import who_gives_roles
 from console.accounts.drafts import entered
 from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
@@ -218,9 +219,8 @@ def _changed_text(changed: Stream) -> str:
 def _require_may_run(request: HttpRequest, found: Stream) -> None:
     """Raises Problem 403."""
     if not may_run(person_of(request), found):
-        raise Problem(
-            403, "forbidden", "You may see this stream but not change it; that takes an operator of its table."
-        )
+        text = f"You may see this stream but not change it; that takes an operator of its table. {who_gives_roles()}"
+        raise Problem(403, "forbidden", text)
 
 
 def _saved(

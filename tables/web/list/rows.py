@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -34,13 +34,18 @@ class Row:
     cells: SafeString
 
 
-def rows_of(tables: Iterable[Table], columns: Sequence[str], *, may_convert: bool) -> list[Row]:
-    """The rows, with these columns in this order; who may convert has a link to that where there is no Delta table yet."""
+def rows_of(
+    tables: Iterable[Table], columns: Sequence[str], *, may_convert: bool, streaming: Mapping[str, str] | None = None
+) -> list[Row]:
+    """The rows, with these columns in this order.
+
+    Who may convert has a link to that where there is no Delta table yet, and no stream is at the directory (`streaming`: why not, by path).
+    """
     convert_url = _convert_url() if may_convert else ""
     return [
         Row(table.catalog_name or table.name, table.path, address_of("tables:overview", table.pk), cells)
         for table in tables
-        for cells in [_cells(table, columns, convert_url)]
+        for cells in [_cells(table, columns, convert_url, (streaming or {}).get(table.path, ""))]
     ]
 
 
@@ -51,8 +56,8 @@ def _convert_url() -> str:
         return ""
 
 
-def _cells(table: Table, columns: Sequence[str], convert_url: str) -> SafeString:
-    cells = [_health(table, convert_url) if name == "health" else _numeric(table, name) for name in columns]
+def _cells(table: Table, columns: Sequence[str], convert_url: str, streaming: str) -> SafeString:
+    cells = [_health(table, convert_url, streaming) if name == "health" else _numeric(table, name) for name in columns]
     return format_html_join("", "{}", ((cell,) for cell in cells))
 
 
@@ -80,11 +85,13 @@ NUMBERS: dict[str, tuple[str, Callable[[Table], str]]] = {
 }
 
 
-def _health(table: Table, convert_url: str) -> SafeString:
+def _health(table: Table, convert_url: str, streaming: str) -> SafeString:
     if table.is_delta or table.missing_since or table.sync_error:
         return format_html(CELL, state_line(state_of(table)))
     if table.is_not_there_yet:
         return format_html(CELL, NOT_THERE_YET)
+    if convert_url and streaming:
+        return format_html(CELL, format_html('{}<span class="lv-second lv-break">{}</span>', ONLY_PARQUET, streaming))
     if not convert_url:
         return format_html(CELL, ONLY_PARQUET)
     link = format_html('<a href="{}?path={}">Convert…</a>', convert_url, quote(table.path, safe=""))

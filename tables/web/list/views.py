@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -27,7 +28,7 @@ from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm
 from tables.web.kinds import TABLES
-from tables.web.list.rows import rows_of
+from tables.web.list.rows import Row, rows_of
 
 FINDINGS = 200
 FRESH = 50
@@ -48,7 +49,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
     is_all = table_page.next is None and table_page.previous is None
     columns = [name for name, _ in TABLES.columns if name in arranged.columns]
     context = {
-        "rows": rows_of(table_page.rows, columns, may_convert=person.may(Permission.JOB_REQUEST)),
+        "rows": _rows(person, table_page.rows, columns),
         "listing": arranged,
         "heads": _heads(request, order, arranged),
         "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
@@ -61,6 +62,13 @@ def table_list(request: HttpRequest) -> HttpResponse:
     if getattr(request, "htmx", False) and request.headers.get("HX-Target") == "found":
         return render(request, "tables/list/_rows.html", context)
     return render(request, "tables/list/list.html", {**context, **_around(request, person, wanted, usual)})
+
+
+def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> list[Row]:
+    """The list's rows. Which streams are at plain directories is asked once, by those who would be offered to convert one."""
+    may_convert = person.may(Permission.JOB_REQUEST)
+    plain = [table.path for table in tables if not table.is_delta] if may_convert else []
+    return rows_of(tables, columns, may_convert=may_convert, streaming=ports.streams_at(person, plain))
 
 
 def _filter(request: HttpRequest) -> listing.Filter:
@@ -127,11 +135,19 @@ def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual:
     narrowing = request.GET.copy()
     narrowing.pop("cursor", None)
     return {
+        "found_new": 0 if wanted else _found_new(person),
+        "most_found": listing.MOST_COUNTED,
         "facets": facets.groups(counts, chosen, FACET_NAMES),
         "counted_at": counted_at,
         "orders": orders,
         "narrowing": narrowing.urlencode(),
     }
+
+
+def _found_new(person: Person) -> int:
+    """How many of what scans found in roots where the person may add tables aren't in the catalog; counted up to MOST_COUNTED and one."""
+    addable = list(listing.roots_of(person, Permission.TABLE_ADD)) if person.may(Permission.TABLE_ADD) else []
+    return listing.count_new(*addable) if addable else 0
 
 
 @requires(Permission.TABLE_ADD, Permission.ROOT_MANAGE)
@@ -149,6 +165,8 @@ def add(request: HttpRequest) -> HttpResponse:
             return redirect("tables:overview", added.table.pk)
     person = person_of(request)
     addable = list(listing.roots_of(person, Permission.TABLE_ADD))
+    fresh = list(listing.findings_of(*addable).filter(Q(state="new")).order_by("path")[:FRESH])
+    streaming = ports.streams_at(person, [each.path for each in fresh if each.kind == "parquet"])
     roots = {root.pk: root for root in (*addable, *listing.roots_of(person, Permission.ROOT_MANAGE))}
     context = {
         "form": form,
@@ -157,7 +175,7 @@ def add(request: HttpRequest) -> HttpResponse:
         "addable": {root.pk for root in addable},
         "may_add": person.may(Permission.TABLE_ADD),
         "metastore": settings.ENV.metastore,
-        "fresh": listing.findings_of(*addable).filter(Q(state="new")).order_by("path")[:FRESH],
+        "fresh": [(each, streaming.get(each.path, "")) for each in fresh],
     }
     return render(request, "tables/list/add.html", context, status=problem.status if problem else 200)
 

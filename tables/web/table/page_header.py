@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from tables import ports
 from tables.catalog import attributions
 from tables.catalog.listing import moved_to, table_for, visible_to
 from tables.history.reachability import CHANGE_FEED
@@ -23,6 +24,7 @@ def may(person: Person, table: Table, permission: Permission) -> bool:
 def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     """The context of the header."""
     unexplained = attributions.count_open(table)
+    streaming = _streaming(person, table)
     return {
         "table": table,
         "state": state_of(table),
@@ -34,7 +36,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "may_sync": may(person, table, Permission.TABLE_ADD),
         "may_describe": may(person, table, Permission.TABLE_ADD),
         "may_tag": may(person, table, Permission.TAG_MANAGE),
-        "convert_url": _convert_url(person, table),
+        "convert_url": _convert_url(person, table, streaming),
+        "not_converted": streaming,
         "delete_url": _change_url("jobs:delete", person, table),
         "rows_url": _rows_url(person, table),
         "restore_url": _change_url("jobs:restore", person, table),
@@ -122,10 +125,19 @@ def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     ]
 
 
-def _convert_url(person: Person, table: Table) -> str | None:
-    """The page to convert this directory, for people who may request it."""
-    is_convertible = not (table.is_delta or table.is_not_there_yet or table.missing_since)
-    if not is_convertible or not may(person, table, Permission.JOB_REQUEST):
+def _is_plain(table: Table) -> bool:
+    """Whether it is a directory of parquet files that could be converted."""
+    return not (table.is_delta or table.is_not_there_yet or table.missing_since)
+
+
+def _streaming(person: Person, table: Table) -> str:
+    """Why a plain directory isn't converted now: a stream reads it or writes into it."""
+    return ports.streams_at(person, [table.path]).get(table.path, "") if _is_plain(table) else ""
+
+
+def _convert_url(person: Person, table: Table, streaming: str) -> str | None:
+    """The page to convert this directory, for people who may request it, unless a stream is at it (`streaming`)."""
+    if streaming or not _is_plain(table) or not may(person, table, Permission.JOB_REQUEST):
         return None
     return _reversed("jobs:convert")
 
@@ -158,7 +170,7 @@ def places(person: Person, table: Table) -> list[tuple[str, str]]:
 
 def acts(person: Person, table: Table) -> list[tuple[str, str]]:
     """What the person may do with the table, as names and addresses: what the buttons of its header are."""
-    convert = _convert_url(person, table)
+    convert = _convert_url(person, table, _streaming(person, table))
     offered = [
         ("Delete rows…", _change_url("jobs:delete", person, table)),
         ("Restore…", _change_url("jobs:restore", person, table)),

@@ -420,3 +420,11 @@ def test_at_a_terminal_an_approval_asks(olga, anna, sales, worker, tmp_path):
     yes = at_a_terminal(anna, "y\n", tmp_path, "approve", job, "--json")
     assert yes.returncode == Exit.DONE, yes.stderr
     assert json.loads(yes.stdout)["state"] == "queued"
+
+
+@pytest.mark.parametrize("how", [("--wait", "--timeout", "0s"), ()])
+def test_a_request_prints_its_page_to_send_to_who_approves_it(olga, server, sales, how):
+    told = olga("delete", "sales", "--where", "p = 'FR'", "--reason", "old", *how)
+    job = Job.objects.get()
+    assert f"{server}/jobs/{job.pk}/" in told.stderr.split()
+    assert server not in told.stdout, "the data is alone there"

@@ -173,9 +173,16 @@ def test_the_page_switches_the_example_on_and_off():
         rule.refresh_from_db()
         assert rule.enabled
     assert "Waits for a second admin" in client.get("/policies/").content.decode()
+    own = client.get(f"/policies/{rule.pk}/").content.decode()
+    assert "A change of this rule waits" in own
+    assert "the rule is switched off." in own
+    assert "Take back…" in own
+    other = browser(factories.person_with("admin")).get(f"/policies/{rule.pk}/").content.decode()
+    assert f'action="/policies/{rule.pk}/confirm/"' in other
     services.confirm(SYSTEM, rule, policy_changes.waiting().get().pk)
     rule.refresh_from_db()
     assert not rule.enabled
+    assert "A change of this rule waits" not in client.get(f"/policies/{rule.pk}/").content.decode()
 
 
 def test_the_page_adds_changes_and_removes_a_rule():

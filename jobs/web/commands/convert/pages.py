@@ -25,6 +25,7 @@ from jobs.models import Job, Read, Worker
 from jobs.policy.needs import needs_at
 from jobs.reads import queue
 from jobs.requests import asking
+from jobs.streams.queries import running_at
 from jobs.targets import access, places
 from jobs.web.commands.convert.serializers import InspectionSerializer
 from jobs.web.parts import Answer, Parts
@@ -93,6 +94,7 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
         "collect_stats": given.get("collect_stats") != "false",
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
+        "streaming": running_at(person_of(request), [place.path]).get(place.path, ""),
         "may_request": access.may_request_at(person_of(request), place),
     }
 
