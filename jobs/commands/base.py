@@ -31,6 +31,11 @@ REWRITTEN = (
 )
 
 
+def with_article(kind: str) -> str:
+    """A command as it stands in a sentence: `an optimize`, `a drop feature`."""
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind.replace('_', ' ')}"
+
+
 class Verdict(StrEnum):
     """How far a table has moved since the version that a preview measured."""
 
@@ -168,7 +173,9 @@ class Handling(ABC, Generic[C]):
 
     def edited(self, job: Job, change: Mapping[str, Any]) -> Edited:
         """The request with its requester's change. Raises Problem; 409 `wrong_state` for a command that can't be edited."""
-        raise Problem(409, "wrong_state", f"You can’t edit a {job.command}: withdraw it and request it again.")
+        raise Problem(
+            409, "wrong_state", f"You can’t edit {with_article(job.command)}: withdraw it and request it again."
+        )
 
     def clean_up(self, job: Job) -> None:
         """Removes what a run left behind when it died without a commit. Its JVM is dead; the caller still holds the lease."""

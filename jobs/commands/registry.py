@@ -12,7 +12,7 @@ from jobs.commands.alter_schema import rules as alter_schema_rules
 from jobs.commands.alter_schema import wording as alter_schema_wording
 from jobs.commands.alter_schema.handling import AlterSchemaHandling
 from jobs.commands.alter_schema.rules import AlterSchema
-from jobs.commands.base import Drift, Edited, Handling, Verdict
+from jobs.commands.base import Drift, Edited, Handling, Verdict, with_article
 from jobs.commands.clone import comparison as clone_comparison
 from jobs.commands.clone import rules as clone_rules
 from jobs.commands.clone import wording as clone_wording
@@ -361,7 +361,7 @@ def edited(job: Job, change: Mapping[str, Any]) -> Edited:
 def not_undone(job: Job) -> str:
     """Why a restore can't undo its commit; empty if it can."""
     row = ROWS.get(job.command)
-    return row.handling.not_undone if row else f"A restore can’t undo a {job.command}."
+    return row.handling.not_undone if row else f"A restore can’t undo {with_article(job.command)}."
 
 
 def commits_several(job: Job) -> bool:

@@ -37,5 +37,5 @@ def _column(schema: Schema, name: Name, at: int) -> Column:
         if len(name.parts) == 1 and name.parts[0].lower() in functions.MOVING:
             reason = f"{name.parts[0]} changes by itself: what was approved would not be what runs"
             raise refused(at, reason, "Write the value itself, such as DATE '2020-01-31'.") from None
-        near = f"There is {', '.join(error.near[:5])}." if error.near else "Look at the table’s schema."
+        near = f"Did you mean {' or '.join(error.near[:5])}?" if error.near else "Look at the table’s schema."
         raise refused(at, error.reason, near) from None

@@ -21,7 +21,7 @@ def refuse_data_columns(node: Node | None, partitions: Mapping[str, str]) -> Non
     if wrong is not None:
         known = ", ".join(partitions.values()) or "none"
         text = f"The predicate names {wrong}, which is no partition column. The table’s partition columns: {known}."
-        remedy = "Ask by partition columns alone, or leave the predicate out."
+        remedy = "Ask by partition columns alone, or for the whole table: leave the field empty, in the API give null."
         raise refused("DELTA_NON_PARTITION_COLUMN_REFERENCE", "42P10", text, remedy)
 
 

@@ -88,7 +88,7 @@ def _find(step: str, fields: Sequence[Json], name: str) -> int:
     raise _no_step(
         step,
         f"there is no column {name[:200]}",
-        f"There is {there}. Names with dots are names: fields of structs can’t be named here.",
+        f"The columns are {there}. Names with dots are names: fields of structs can’t be named here.",
     )
 
 

@@ -8,7 +8,7 @@ from tables.models import Table
 from tables.rules import health
 
 ORDERS = [
-    ("", "as usual"),
+    ("", "Default"),
     ("name", "by name"),
     ("-size", "largest first"),
     ("-changed", "last changed first"),

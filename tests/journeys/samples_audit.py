@@ -65,7 +65,7 @@ CHAIN = {
 }  # fmt: skip
 LIST = {
     "lines": presenters.lines(EVENTS), "form": AuditForm({}), "about": "", "is_narrowed": False, "query": "",
-    "page": {"previous_url": None, "next_url": "?cursor=x", "text": "newest first"}, "listing": listing("audit"),
+    "page": {"previous_url": None, "next_url": "?cursor=x"}, "listing": listing("audit"),
 }  # fmt: skip
 VERIFICATION = {
     "run": {"problem_count": 0, "finished_at": before(minutes=1), "problems": [], "first_wrong": None},

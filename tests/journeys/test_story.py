@@ -264,6 +264,7 @@ def test_the_first_story_is_played_to_its_undo_without_going_home(
     page.goto(story.base)
     story.convert()
     look_at_the_live_table(page, check)
+    page.go_back()  # to the table, whose page leads on
     story.look_at_the_history()
     story.add_the_colleagues()
     story.ask_for_the_delete()

@@ -30,8 +30,8 @@ from tables.models import Table
 
 ORDERS = {"newest": NEWEST, "oldest": OLDEST}
 WORDS = {
-    "newest": {"next_text": "Older", "text": "newest first"},
-    "oldest": {"next_text": "Newer", "previous_text": "Older", "text": "oldest first"},
+    "newest": {"next_text": "Older"},
+    "oldest": {"next_text": "Newer", "previous_text": "Older"},
 }
 
 
@@ -49,6 +49,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
         "lines": presenters.lines(page.rows, _titles(page.rows)),
         "page": pager(in_order(request.GET, order), page, **WORDS[order]),
         "listing": arranged,
+        "is_oldest_first": order == "oldest",
         "form": form,
         "about": _about(person, wanted),
         "is_narrowed": bool(wanted.given()),

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, get_script_prefix, resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from console.accounts.models import Person
-from console.accounts.permissions import Asked, asked_by, check
+from console.accounts.permissions import Asked, asked_by, lets_in
 from console.accounts.roles import Permission
 
 
@@ -33,13 +32,7 @@ class Place:
     def is_for(self, person: Person) -> bool:
         """Whether the page is there, and its view lets the person in."""
         asked = _asked_for(self.address)
-        if asked is None or (self.needs and not person.may(self.needs)):
-            return False
-        try:
-            check(person, asked)
-        except PermissionDenied:
-            return False
-        return True
+        return asked is not None and (self.needs is None or person.may(self.needs)) and lets_in(person, asked)
 
 
 @cache

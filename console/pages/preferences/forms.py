@@ -7,7 +7,7 @@ from django import forms
 from console.accounts.models import Person
 from console.base import zones
 
-THEMES = [("auto", "As the system has it"), ("light", "Light"), ("dark", "Dark")]
+THEMES = [("auto", "Match system"), ("light", "Light"), ("dark", "Dark")]
 DENSITIES = [("compact", "Compact: more rows at a glance"), ("comfortable", "Comfortable: taller rows")]
 
 

@@ -74,9 +74,8 @@ def consequences_of(branch: str, *, change_feed: bool, retention: timedelta, ver
     consequences = [
         said(
             "readable_until",
-            f"You can still read the rows at version {version:,}, and bring them back with a restore, until VACUUM removes their"
-            f" files, at the earliest {in_words(retention)} after the delete, but only until that version is"
-            f" {in_words(retention)} old: Delta refuses older ones.",
+            f"You can still read the rows at version {version:,}, and bring them back with a restore, until that version is"
+            f" {in_words(retention)} old: Delta refuses older ones. A VACUUM that keeps less ends it earlier.",
         ),
         said("bytes_stay", _bytes_stay(branch)),
     ]

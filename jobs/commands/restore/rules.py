@@ -36,8 +36,8 @@ def consequences_of(*, change_feed: bool, retention: timedelta, head: int) -> li
     consequences = [
         said(
             "reversible",
-            f"Version {head:,} stays in the history: you can restore it in turn until VACUUM removes its files, at the earliest"
-            f" {in_words(retention)} after the restore, but only until it is {in_words(retention)} old.",
+            f"Version {head:,} stays in the history: you can restore it in turn until it is {in_words(retention)} old. A VACUUM that"
+            " keeps less ends it earlier.",
         ),
         said("metadata_too", "Schema, partitioning and table properties go back to that version as well."),
     ]

@@ -25,7 +25,7 @@ from jobs.domain.predicates.tree import (
     Or,
 )
 
-EVERYTHING = "To mean the whole table, leave the predicate out (null)."
+EVERYTHING = "To mean the whole table, tick “every row”; in the API, give null as the predicate."
 _OPPOSITES = {"=": "<>", "<": ">=", ">": "<="}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

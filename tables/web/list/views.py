@@ -48,13 +48,15 @@ def table_list(request: HttpRequest) -> HttpResponse:
     table_page = listing.table_page(person, wanted, order, arranged.rows, request.GET.get("cursor", ""))
     is_all = table_page.next is None and table_page.previous is None
     columns = [name for name, _ in TABLES.columns if name in arranged.columns]
+    heads = _heads(request, order, arranged)
     context = {
         "rows": _rows(person, table_page.rows, columns),
         "listing": arranged,
-        "heads": _heads(request, order, arranged),
+        "heads": heads,
+        "order_text": "" if any(head["sorted"] for head in heads) else _order_text(order),
         "total": len(table_page.rows) if is_all else listing.count_some(person, wanted),
         "most_counted": listing.MOST_COUNTED,
-        "page": pager(in_order(request.GET, order), table_page, "Next", text=_order_text(order)),
+        "page": pager(in_order(request.GET, order), table_page, "Next"),
         "wanted": wanted,
         "order": order,
         "streams": ports.streams_named(person, wanted.q),
@@ -84,6 +86,7 @@ def _values(request: HttpRequest, name: str) -> list[str]:
 
 
 def _order_text(order: str) -> str:
+    """The order in words, for one that no column's head shows."""
     return "best match first" if order == "best" else dict(ORDERS).get(order, "")
 
 

@@ -38,7 +38,7 @@ def root_list(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": presenters.rows(root_page.rows),
         "total": managed.count(),
-        "page": pager(request.GET, root_page, "Next", text="by name"),
+        "page": pager(request.GET, root_page, "Next"),
         "may_add": person.scopes(MANAGE).everything,
     }
     return render(request, "tables/roots/list.html", context)

@@ -188,7 +188,7 @@ def test_the_table_leads_operators_to_it_and_nobody_else(client, table):
 def test_rules_become_text_and_a_preview_from_the_log(client, table):
     page = ask(client, table, do="preview", **rules(("n", ">", "15"), ("country", "=", "DE")))
     assert text_in(page) == "n > 15\nAND country = 'DE'"
-    assert "read as 2 conditions" in flat(page)
+    assert "Condition is valid: 2 comparisons" in flat(page)
     assert "at most 20 rows in 1 of 2 files" in flat(page)
     assert "By partition: 1 of" in flat(page)
     assert "rewrite at most 1 file" in flat(page)
