@@ -29,8 +29,8 @@ STATE_LOOKS: Mapping[str, StateLook] = {
     "expired": StateLook("idle", "clock-off", "Expired"),
     "stale": StateLook("wait", "git-branch", "Stale"),
     # Streams.
-    "stopped": StateLook("idle", "player-pause", "Stopped"),
-    "stopping": StateLook("wait", "loader-2", "Stopping"),
+    "stopped": StateLook("idle", "player-stop", "Stopped"),
+    "stopping": StateLook("wait", "player-stop", "Stopping"),
     # Workers and the other parts of the console.
     "ready": StateLook("ok", "circle-check", "Ready"),
     "idle": StateLook("ok", "circle-check", "Idle"),

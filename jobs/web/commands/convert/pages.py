@@ -79,12 +79,14 @@ def _ask(person: Person, path: str) -> Read:
 def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict[str, Any]:
     state = {"waiting": "pending", "running": "pending"}.get(read.state, read.state)
     table_id = place.table.pk if place.table else None
-    refusals = (read.answer or {}).get("refusals", [])
+    answer = read.answer or {}
+    refusals = answer.get("refusals", [])
     given = _given(request, place)
     return {
         "decisions": _decisions(refusals, given),
         "decision_codes": list(DECISIONS),
         "stops": len([refusal for refusal in refusals if refusal["code"] not in DECISIONS]),
+        "note_count": len(answer.get("notes", [])) + bool(answer.get("from_metadata_log")),
         "needs": needs_at(person_of(request), Convert.kind, place.root.pk, table_id, {}),
         "path": place.path,
         "read": {"state": state, "asked_at": read.asked_at, "error": queue.as_error(read)},

@@ -1,0 +1,63 @@
+"""What of the stylesheet and of markup can be told without eyes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.template.loader import render_to_string
+
+from console.templatetags.formatting.looks import STATE_LOOKS
+from jobs.web.streams.states import LOOKS
+
+STYLES = Path(__file__).parents[2] / "frontend" / "styles"
+
+
+def style(name):
+    return (STYLES / name).read_text()
+
+
+def test_a_saved_filter_keeps_its_padding():
+    """The tabs of kinds and the pills of saved filters share a list: a rule of its links is for the tabs alone."""
+    for name in ("home.css", "lists.css"):
+        rules = re.findall(r"^\.lv-chips a[^{]*\{", style(name), re.M)
+        assert all(":not(.lv-chip)" in rule for rule in rules), rules
+
+
+def test_fields_of_a_filter_do_not_jump_for_an_error_below_one_of_them():
+    (rule,) = re.findall(r"^\.lv-filter \{([^}]*)\}", style("forms.css"), re.M)
+    assert "align-items: start" in rule
+
+
+def test_a_number_has_a_field_of_its_size():
+    assert re.search(r'input\[type="number"\]\.form-control \{ max-width: \d+rem; \}', style("forms.css"))
+
+
+def test_a_wide_table_shows_that_it_goes_on():
+    (rule,) = re.findall(r"^\.lv-scroll \{([^}]*)\}", style("data.css"), re.M)
+    assert rule.count("local") == rule.count("scroll no-repeat") == 2
+
+
+def test_blanks_in_markup_part_no_breadcrumbs():
+    (rule,) = re.findall(r"^\.lv-crumbs li \{([^}]*)\}", style("frame.css"), re.M)
+    assert "display: flex" in rule
+
+
+@pytest.mark.parametrize("state", ["stopped", "stopping"])
+def test_a_state_of_a_stream_has_one_sign_everywhere(state):
+    assert STATE_LOOKS[state].icon == LOOKS[state].icon
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({}, ""),
+        ({"stops": 2}, "2 blocking"),
+        ({"note_count": 1}, "1 note"),
+        ({"stops": 1, "decisions": [1], "note_count": 2}, "1 blocking, 1 to decide, 2 notes"),
+        ({"decisions": [1], "note_count": 1}, "1 to decide, 1 note"),
+    ],
+)
+def test_findings_are_counted_where_there_are_some(facts, says):
+    given = {"stops": 0, "decisions": [], "note_count": 0} | facts
+    html = render_to_string("jobs/convert/_counts.html", given)
+    assert " ".join(re.sub(r"<[^>]+>", "", html).split()) == says
