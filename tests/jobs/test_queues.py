@@ -130,7 +130,7 @@ def test_a_round_wakes_the_queues_in_which_jobs_wait(lake, olga, no_wakes, monke
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("queue", ["spark", "streams"])
 def test_a_preview_wakes_the_queue_of_its_command(orders, olga, timing, no_wakes, queue):
-    timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+    timing(watch=0.3, lease=5, record_retry=5)
     asked(queue, orders, olga, state=State.PREVIEWING)
     claim, engine = claim_preview(factories.holder()), scripted.ScriptedEngine()
     assert claim is not None

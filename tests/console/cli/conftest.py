@@ -99,7 +99,7 @@ def sales(server: str, lake: Any) -> str:
 @pytest.fixture
 def worker(server: str, timing: Any) -> Callable[[], Job]:
     """Does what the next job waits for, its preview or its run, as a worker does; the job afterwards."""
-    timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+    timing(watch=0.3, lease=5, record_retry=5)
     engine = SmallEngine()
 
     def work_once() -> Job:

@@ -49,7 +49,7 @@ class Compacting(SmallEngine):
 
 @pytest.fixture(autouse=True)
 def quick(timing: Any, no_wakes: Any) -> Any:
-    return timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+    return timing(watch=0.3, lease=5, record_retry=5)
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ WHERE = "p = 'FR' AND id < 5"
 
 @pytest.fixture(autouse=True)
 def quick(timing, no_wakes):
-    return timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+    return timing(watch=0.3, lease=5, record_retry=5)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ PREDICATE = "p = 'FR' AND id < 5"
 
 @pytest.fixture(autouse=True)
 def quick(timing, no_wakes, redis_server):
-    return timing(watch=0.02, heartbeat=0.05, lease=5, record_retry=5)
+    return timing(watch=0.3, lease=5, record_retry=5)
 
 
 @pytest.fixture
