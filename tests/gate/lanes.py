@@ -70,7 +70,7 @@ def run(lane: Lane, place: Path) -> Result:
 
 def _ended(command: list[str], own: Path, limit_s: float) -> int:
     """The exit code of pytest; that of a process killed for its time is the signal's."""
-    process = subprocess.Popen(command, cwd=PROJECT, env={**os.environ, "TMPDIR": str(own)}, start_new_session=True)
+    process = subprocess.Popen(command, cwd=PROJECT, env=_environment(own), start_new_session=True)
     try:
         return process.wait(limit_s)
     except subprocess.TimeoutExpired:
@@ -79,6 +79,12 @@ def _ended(command: list[str], own: Path, limit_s: float) -> int:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     return process.wait()
+
+
+def _environment(own: Path) -> dict[str, str]:
+    """That of the run, but Python keeps what it compiles, whatever a container says: a lane starts the project dozens of times."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "TMPDIR": str(own)}
 
 
 def result_of(lane: Lane, code: int, seconds: float, written: Path) -> Result:

@@ -86,6 +86,12 @@ def test_a_heavy_test_that_fails_once_counts_by_its_second_try_and_is_told(suite
     assert lines[-1] == "==== 3 passed, 0 skipped, 1 second tries in 1.5 min: passed ===="
 
 
+def test_a_lane_keeps_what_python_compiles(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    suite.write("heavy", "import sys\ndef test_keeps():\n    assert not sys.dont_write_bytecode\n")
+    assert suite.judged().second == {}
+
+
 def test_a_heavy_test_that_fails_always_fails_the_run(suite: Suite) -> None:
     suite.write("heavy", "def test_fails():\n    assert 1 == 2\n", PASSES)
     found = suite.judged()
