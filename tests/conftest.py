@@ -24,7 +24,7 @@ from tests.environment import HOME
 from tests.hdfs import hdfs_cluster, on_hdfs
 from tests.jobs.engine.fixtures import engine, runtime
 from tests.lanes import HEAVY
-from tests.pristine import Pristine
+from tests.pristine import Pristine, as_new
 
 # Of one JVM for the whole run: a session's fixtures are made once for each place that defines them.
 __all__ = ["engine", "hdfs_cluster", "on_hdfs", "runtime"]
@@ -155,14 +155,24 @@ def patient_stores() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _truncating_teardown(pristine: Pristine) -> Iterator[None]:
-    """Django ends a test with real transactions by a TRUNCATE, which the application's role may not do."""
+    """Django ends a test with real transactions by a TRUNCATE, which the application's role may not do.
+
+    And connects anew, which loads the catalog and plans every query again: a connection that is well is made as if new instead.
+    """
+    from django.db import DEFAULT_DB_ALIAS, connections
     from django.test import TransactionTestCase
 
     def restore(case: TransactionTestCase) -> None:
         pristine.restore()
 
+    def connects_anew(case: TransactionTestCase) -> bool:
+        for alias in set(connections) - {DEFAULT_DB_ALIAS}:
+            connections[alias].close()
+        return DEFAULT_DB_ALIAS not in case.databases or not as_new(connections[DEFAULT_DB_ALIAS])
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", restore)
+        patch.setattr(TransactionTestCase, "_should_reload_connections", connects_anew)
         yield
 
 

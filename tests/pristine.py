@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import psycopg
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.pq import TransactionStatus
 
 from console.supervisor import postgres
 from console.supervisor.home import Home
@@ -90,6 +92,18 @@ class Pristine:
 BEGIN = """create function pristine.restore() returns void language plpgsql
 set lock_timeout = '60s' set session_replication_role = replica as $restore$ begin"""
 END = "end $restore$"
+
+
+def as_new(connection: BaseDatabaseWrapper) -> bool:
+    """Whether the application's connection, if it has one, is well between transactions: then with no lock or setting of its past."""
+    if connection.connection is None:
+        return True
+    if connection.in_atomic_block or connection.connection.info.transaction_status != TransactionStatus.IDLE:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_unlock_all(); unlisten *; reset role; reset all")
+    connection.ensure_timezone()
+    return True
 
 
 def _counted(table: _Table, newest: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from django.db import connection, transaction
 
 from console.accounts.models import Appointment, Person
 from console.audit.models import Event
@@ -9,6 +10,7 @@ from console.supervisor import postgres
 from jobs.models import PolicyRule
 from tests import factories
 from tests.environment import HOME
+from tests.pristine import as_new
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,3 +47,34 @@ def test_the_rules_of_the_audit_hold_again(django_db_setup):
     event = factories.event(factories.TableFactory())
     with postgres.connect(HOME) as superuser, pytest.raises(psycopg.errors.InsufficientPrivilege):
         superuser.execute("delete from audit.event where id = %s", [event.pk])
+
+
+def setting(name):
+    with connection.cursor() as cursor:
+        cursor.execute("select current_setting(%s)", [name])
+        return cursor.fetchone()[0]
+
+
+def locks():
+    with connection.cursor() as cursor:
+        cursor.execute("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()")
+        return cursor.fetchone()[0]
+
+
+def test_a_connection_keeps_nothing_of_a_test():
+    before = [setting(name) for name in ("TimeZone", "lock_timeout", "role")]
+    with connection.cursor() as cursor:
+        cursor.execute("set TimeZone = 'Asia/Tokyo'; set lock_timeout = '7s'; select pg_advisory_lock(7)")
+    assert locks() == 1
+    assert as_new(connection)
+    assert [setting(name) for name in ("TimeZone", "lock_timeout", "role")] == before
+    assert locks() == 0
+
+
+def test_a_connection_within_a_transaction_is_not_kept():
+    with transaction.atomic():
+        assert not as_new(connection)
+    connection.connection.close()
+    assert not as_new(connection)
+    connection.close()
+    assert as_new(connection)
