@@ -84,6 +84,40 @@ class FooterDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeSample:
+    """A date or time as the file holds it, and as Spark reads it; `spark` is None where Spark refuses or fails to read it."""
+
+    file: str
+    spark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeReading:
+    """A column of dates or times that Spark may read as others than the files hold: its type in parquet (`stored`) and in Spark
+    (`reads_as`, None where Spark refuses it), what decides (a setting with its value, or the footer), and the oldest and the largest known
+    value; None where no footer tells one."""
+
+    column: str
+    stored: str
+    reads_as: str | None
+    decided_by: str
+    files: int
+    example: str
+    oldest: TimeSample | None
+    largest: TimeSample | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether a reader sees another value than the file's, in what is known."""
+        return any(sample is not None and sample.file != sample.spark for sample in (self.oldest, self.largest))
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> TimeReading:
+        samples = {name: TimeSample(**value[name]) if value[name] else None for name in ("oldest", "largest")}
+        return cls(**{**value, **samples})
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """What a convert would find in a directory; the answer of `POST /conversions/inspect` and a convert job's preview.
 
@@ -94,7 +128,7 @@ class Inspection:
     `layout` are the partition columns in the order of the directories. `manifest` is the list of files (base64 of zlib of lines
     `path TAB size TAB changed_ns`), by which the run names files come and gone; None when there are more than 10,000.
     `readings` are the first names of partition directories that have two readings, `footers` the kinds of files whose footer
-    describes other columns than they have.
+    describes other columns than they have, `times` the columns of dates and times that Spark may read as others.
     """
 
     path: str
@@ -117,6 +151,7 @@ class Inspection:
     manifest: str | None = None
     readings: tuple[PartitionReading, ...] = ()
     footers: tuple[FooterDifference, ...] = ()
+    times: tuple[TimeReading, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)
@@ -136,6 +171,7 @@ class Inspection:
         known["notes"] = tuple(Note(**n) for n in known.get("notes", ()))
         known["readings"] = tuple(PartitionReading(**r) for r in known.get("readings", ()))
         known["footers"] = tuple(FooterDifference.from_json(f) for f in known.get("footers", ()))
+        known["times"] = tuple(TimeReading.from_json(t) for t in known.get("times", ()))
         for name in ("stray_files", "nested_tables", "layout"):
             known[name] = tuple(known.get(name, ()))
         return cls(**known)

@@ -22,6 +22,11 @@ def json_lines(session: SparkSession, files: Sequence[str], schema: str) -> Data
     return session.read.schema(schema).json([literal_path(file) for file in files])
 
 
+def parquet_file(session: SparkSession, file: str) -> DataFrame:
+    """A parquet file by its full path or URI, taken literally. Reads its footer, and raises Spark's failures."""
+    return session.read.parquet(literal_path(file))
+
+
 def file_stream(
     session: SparkSession, path: str, form: str, schema: StructType, options: Mapping[str, str]
 ) -> DataFrame:

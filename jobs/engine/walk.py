@@ -1,8 +1,9 @@
 """One task of an inspection: walks its share of a directory and reads the footers of its files.
 
 Runs inside Spark's Python workers, which are only certain to have the standard library, pyarrow, and what the storage takes: obstore for
-an object store, hdfs-native for HDFS. This module, storage, the readers of directories and HDFS, jobs.domain.partition_values and
-footer_times, and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many files it saw.
+an object store, hdfs-native for HDFS. This module, the reader of footers, storage, the readers of directories, HDFS and Thrift,
+jobs.domain.partition_values and footers, and tables.rules.table_formats travel to them by value. A task's answer is bounded, however many
+files it saw.
 Delta's ConvertUtils and Spark's PartitioningUtils define which names count.
 """
 
@@ -14,15 +15,24 @@ import zlib
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from jobs.domain.footer_times import OldTimes, TimeColumn, old_times, time_columns
+from jobs.domain.footers.chunks import DAMAGED, Fault, Faulty, faults
+from jobs.domain.footers.times import (
+    Calendar,
+    OldTimes,
+    Watched,
+    old_times,
+    schema_faults,
+    time_faults,
+    watched_columns,
+)
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
+from jobs.engine.footers.reading import BadFooter, Footer, NotParquet, read_footer
 from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
 from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
-ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 EXAMPLES = 20
@@ -32,7 +42,7 @@ SCHEMAS = 200
 LAYOUTS = 50
 MISREAD = 50
 OLD_COLUMNS = 100
-TAIL = 64 << 10
+FAULTS = 50
 DIGEST_RANGE = 1 << 256
 
 
@@ -72,7 +82,8 @@ class Findings:
         self.layouts: dict[tuple[str, ...], tuple[int, str]] = {}
         self.schemas: dict[str, tuple[int, list[str]]] = {}
         self.misfits: dict[str, tuple[str, str]] = {}
-        self.times: dict[tuple[str, str], OldTimes] = {}  # by path and kind of the column
+        self.times: dict[Calendar, OldTimes] = {}
+        self.faults: dict[Fault, Faulty] = {}
         self.misread: dict[str, str] = {}  # names of partition directories that Spark misreads, each with a directory
 
     def count(self, name: str, amount: int = 1) -> None:
@@ -109,8 +120,10 @@ class Findings:
             self.misfits[column] = min(self.misfits.get(column, misfit), misfit)
         for part, directory in other.misread.items():
             self.misread_name(part, directory)
-        for place, times in other.times.items():
-            self.old(place, times)
+        for calendar, times in other.times.items():
+            self.old(calendar, times)
+        for fault, faulty in other.faults.items():
+            self.fault(fault, faulty)
 
     def file(self, path: str, size: int, changed_ns: int, lines: int) -> None:
         """Adds one file that the conversion would include."""
@@ -144,12 +157,20 @@ class Findings:
         else:
             self.counts["misread beyond the limit"] = 1
 
-    def old(self, column: tuple[str, str], times: OldTimes) -> None:
-        known = self.times.get(column)
+    def old(self, calendar: Calendar, times: OldTimes) -> None:
+        known = self.times.get(calendar)
         if known is not None:
-            self.times[column] = known.merged(times)
+            self.times[calendar] = known.merged(times)
         elif len(self.times) < OLD_COLUMNS:
-            self.times[column] = times
+            self.times[calendar] = times
+
+    def fault(self, fault: Fault, faulty: Faulty) -> None:
+        """Beyond the limit all that is damaged counts as one, so that nothing that refuses is lost."""
+        known = self.faults.get(fault)
+        if known is None and len(self.faults) >= FAULTS:
+            fault = Fault(DAMAGED, "it is damaged in other ways")
+            known = self.faults.get(fault)
+        self.faults[fault] = faulty if known is None else known.merged(faulty)
 
     def layout(self, columns: tuple[str, ...], example: str) -> None:
         self._layout(columns, 1, example)
@@ -248,7 +269,7 @@ class _Walk:
         self.found = Findings()
         self.fields = {name.lower(): type_name for name, type_name in order.fields}
         self.directory: tuple[str, list[tuple[str, str]] | None] | None = None
-        self.times: dict[str, tuple[TimeColumn, ...]] = {}  # by the key of the schema
+        self.watched: dict[str, Watched] = {}  # by the key of the schema
 
     def share(self, share: Share) -> None:
         for path, size, changed_ns in share.names:
@@ -315,7 +336,7 @@ class _Walk:
         if not path.endswith(MARKER):  # its place says nothing of partitions: it stands beside a directory
             self._partition(path)
         if self.order.footers:
-            self._footer(path)
+            self._footer(path, size)
 
     def _partition(self, path: str) -> None:
         directory = path.rpartition("/")[0]
@@ -345,32 +366,41 @@ class _Walk:
                 misfit = (value, directory)
                 self.found.misfits[column.lower()] = min(self.found.misfits.get(column.lower(), misfit), misfit)
 
-    def _footer(self, path: str) -> None:
+    def _footer(self, path: str, size: int) -> None:
         try:  # each was a regular file when listed, but may have changed since
-            metadata = footer(self.storage, path)
+            footer = read_footer(self.storage, path, size)
+            watched = self.watched.get(footer.key) or watched_columns(footer.schema)
         except FileNotFoundError:
             self.found.note("missing", path)
-            return
         except Linked:
             self.found.note("links", path)
-            return
         except Irregular:
             self.found.note("stray", path)
-            return
-        if metadata is None:
+        except NotParquet:
             self.found.note("stray", path)
             self.found.count("markers", path.endswith(MARKER))
-            return
-        self.found.count("rows", metadata.num_rows)
-        if metadata.num_rows == 0:
+        except BadFooter as error:
+            self._bad_footer(error.fault, path)
+        except UnicodeDecodeError:
+            self._bad_footer(Fault(DAMAGED, "a name in its footer isn’t UTF-8"), path)
+        else:
+            self.watched[footer.key] = watched
+            self._read(path, size, footer, watched)
+
+    def _bad_footer(self, fault: Fault, path: str) -> None:
+        self.found.count("no footer")
+        self.found.fault(fault, Faulty(1, path))
+
+    def _read(self, path: str, size: int, footer: Footer, watched: Watched) -> None:
+        self.found.count("rows", footer.rows)
+        if footer.rows == 0:
             self.found.note("empty", path)
-        key = schema_key(metadata)
-        self.found.schema(key, path)
-        columns = self.times.get(key)
-        if columns is None:
-            columns = self.times[key] = time_columns(metadata)
-        for column, times in old_times(metadata, columns, path):
-            self.found.old((column.path, column.kind), times)
+        self.found.schema(footer.key, path)
+        for calendar, least, greatest in old_times(footer.groups, watched, footer.words, footer.created_by):
+            self.found.old(calendar, OldTimes(1, least, greatest, path, (size, path)))
+        wrong = faults(footer.groups, footer.leaves, footer.body)
+        for fault, column in {**wrong, **schema_faults(watched), **time_faults(footer.groups, watched)}.items():
+            self.found.fault(fault, Faulty(1, path, column))
 
 
 def _iceberg_table(path: str) -> str | None:
@@ -378,27 +408,3 @@ def _iceberg_table(path: str) -> str | None:
     directory, _, name = path.rpartition("/")
     table, _, marked = directory.rpartition("/")
     return table if table and marked_format(marked, name) is TableFormat.ICEBERG else None
-
-
-def footer(storage: Storage, path: str) -> Any:
-    """The parquet footer of a file (pyarrow's FileMetaData); None when the file isn't parquet or its footer is damaged."""
-    import pyarrow
-    from pyarrow import parquet
-
-    tail = storage.tail(path, TAIL)
-    if len(tail) < 12 or tail[-4:] != b"PAR1":
-        return None
-    length = int.from_bytes(tail[-8:-4], "little") + 8
-    if length > len(tail):
-        tail = storage.tail(path, length)
-    try:
-        return parquet.read_metadata(pyarrow.BufferReader(tail))
-    except (pyarrow.ArrowException, OSError):
-        return None
-
-
-def schema_key(metadata: Any) -> str:
-    """A key, equal for files of the same schema: parquet's own, and Spark's description of it where the footer has one."""
-    described = (metadata.metadata or {}).get(ROW_METADATA, b"")
-    text = described + str(metadata.schema).partition("\n")[2].encode()
-    return hashlib.sha1(text, usedforsecurity=False).hexdigest()

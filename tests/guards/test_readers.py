@@ -29,5 +29,6 @@ def test_only_one_module_gives_spark_files_to_read():
 def test_it_reads_nothing_that_it_does_not_escape():
     text = (ROOT / ALLOWED).read_text()
     escaped = text.count(".json([literal_path(file) for file in files])") + text.count(".load(literal_path(path))")
+    escaped += text.count(".parquet(literal_path(file))")
     by_delta = text.count('.format("delta").options(**options).load(path)')  # which takes a path literally
-    assert len(READER.findall(text)) == escaped + by_delta == 3
+    assert len(READER.findall(text)) == escaped + by_delta == 4

@@ -3,6 +3,7 @@
 import pytest
 
 from jobs.engine import walk
+from jobs.engine.footers import reading
 from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import opened
 from jobs.engine.walk import Findings, Order, Share, partition_values, scan
@@ -101,7 +102,7 @@ def test_a_value_that_the_given_type_cannot_read_is_named(lake):
 
 
 def test_a_footer_longer_than_the_tail_is_read_whole(lake, monkeypatch):
-    monkeypatch.setattr(walk, "TAIL", 64)
+    monkeypatch.setattr(reading, "TAIL", 64)
     path = lake.write("t", {f"column_{number}": [1] for number in range(50)})
     found = scanned(path)
     assert (found.total("stray"), found.total("rows")) == (0, 1)

@@ -6,22 +6,23 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from jobs.commands.convert.spark.file_faults import fault_refusals, unreadable_refusals, unsupported_refusals
 from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.old_calendar import old_times
 from jobs.commands.convert.spark.other_formats import format_refusal, nested_format_refusals
 from jobs.commands.convert.spark.readings import encoding_refusals, readings
 from jobs.commands.convert.spark.schemas import (
     Footers,
-    Unreadable,
     invalid_names,
     merge_footers,
 )
+from jobs.commands.convert.spark.time_readings import time_readings
 from jobs.domain.column_names import invalid_names_failure, is_invalid
-from jobs.domain.consequences import listed
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
@@ -33,9 +34,9 @@ from jobs.engine.walk import DELTA_LOG, Findings, format_of, holds_table
 from tables.rules.table_formats import TableFormat
 
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
-COLUMNS_NAMED = 10
 FAILS = "one such file fails the whole conversion"
-NOT_PARQUET = f"is not a parquet file, or its footer is damaged; {FAILS}"
+NOT_PARQUET = f"is not a parquet file; {FAILS}"
+ROWS_UNKNOWN = ("stray", "missing", "no footer")
 KINDS_KEPT = 50
 CHANGES_WHILE_RUNNING = (FileNotFoundError, NotADirectoryError)
 
@@ -56,13 +57,14 @@ def inspect(
         report.stage("reading footers")
         directory.check_place()
         footers = merge_footers(session, path, findings.schemas, partition_names(findings))
+        times = time_readings(session, path, findings)
     directory.check_place()
     refusals, (old_notes, too_old) = table_refusals(path), old_times(session, findings)
     if not any(refusal.code in OTHER_FORMATS for refusal in refusals):  # what else is wrong would be no way out
         refusals += directory_refusals(path, findings)
         refusals += [*layout_refusals(path, findings, schema), *encoding_refusals(findings)]
-        refusals += [*_schema_refusals(path, footers, findings), *too_old]
-    return _inspection(path, findings, footers, refusals, old_notes)
+        refusals += [*fault_refusals(session, findings), *_schema_refusals(path, footers, findings), *too_old]
+    return replace(_inspection(path, findings, footers, refusals, old_notes), times=times)
 
 
 def look(
@@ -213,7 +215,7 @@ def _inspection(
         path=path,
         num_files=findings.total("files"),
         size_bytes=findings.total("bytes"),
-        num_records=None if findings.total("stray") or findings.total("missing") else findings.total("rows"),
+        num_records=None if any(map(findings.total, ROWS_UNKNOWN)) else findings.total("rows"),
         partition_columns=columns,
         conflicts=footers.conflicts,
         stray_files=tuple(findings.first("stray")),
@@ -282,29 +284,9 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
     return notes
 
 
-def unreadable_refusals(path: str, footers: Footers) -> list[Refusal]:
-    """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known."""
-    return [
-        Refusal(
-            "schema_conflict",
-            f"Spark can't read {_columns_of(each)} of {each.example}: {each.failure.message}",
-            place=f"{path}/{each.example}",
-            remedy="Rewrite the file with types that Spark supports.",
-            engine=each.failure,
-        )
-        for each in footers.unreadable
-    ]
-
-
-def _columns_of(each: Unreadable) -> str:
-    if not each.columns:
-        return "the schema"
-    texts = [f"{name} ({kind})" for name, kind in each.columns]
-    return f"the column{'s' if len(texts) > 1 else ''} {listed(texts, COLUMNS_NAMED)}"
-
-
 def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
-    refusals = [*unreadable_refusals(path, footers), *footer_refusals(footers.differences)]
+    refusals = [*unreadable_refusals(path, footers), *unsupported_refusals(footers)]
+    refusals += footer_refusals(footers.differences)
     if footers.failure is not None:
         fatal = [conflict for conflict in footers.conflicts if conflict.fatal]
         refusals.append(

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
-from jobs.domain.footer_times import INT96, OldTimes, day_text
+from jobs.domain.footers.times import DATE, INT96, NANOS_OF_DAY, SETTING, SURE_SINCE, TIMESTAMP, OldTimes, day_text
 from jobs.domain.results import Note
 from jobs.engine.walk import Findings
 
@@ -35,7 +35,7 @@ def notes_of(findings: Findings, dates: str, int96: str) -> list[Note]:
         notes.append(
             Note("int96", f"{text} that name no Spark version, Spark {_reads(int96)} ({INT96_TIMES}={int96}).")
         )
-    old = [each for each in _columns(findings, is_int96=False) if dates != "EXCEPTION" or each[2].oldest is None]
+    old = [each for each in _columns(findings, is_int96=False) if dates != "EXCEPTION" or not _is_old(each)]
     if old:
         text = f"{_listed(old)}, in files that name no Spark version: of dates before 1582-10-15 and timestamps before 1900, Spark"
         notes.append(Note("old_calendar", f"{text} {_reads(dates)} ({DATES}={dates})."))
@@ -44,7 +44,7 @@ def notes_of(findings: Findings, dates: str, int96: str) -> list[Note]:
 
 def refusals_of(findings: Findings, dates: str) -> list[Refusal]:
     """A refusal of values that are too old for Spark's setting; what no footer tells stops nothing."""
-    old = [each for each in _columns(findings, is_int96=False) if each[2].oldest is not None]
+    old = [each for each in _columns(findings, is_int96=False) if _is_old(each)]
     if dates != "EXCEPTION" or not old:
         return []
     return [
@@ -61,7 +61,25 @@ Column = tuple[str, str, OldTimes]
 
 
 def _columns(findings: Findings, *, is_int96: bool) -> list[Column]:
-    return sorted((path, kind, times) for (path, kind), times in findings.times.items() if (kind == INT96) is is_int96)
+    """INT96, or the dates and timestamps of which a setting decides; a column of several calendars once."""
+    found: dict[tuple[str, str], OldTimes] = {}
+    for calendar, times in findings.times.items():
+        kinds = (INT96,) if is_int96 else (DATE, TIMESTAMP)
+        if calendar.kind in kinds and (is_int96 or calendar.by == SETTING):
+            place = (calendar.column, calendar.kind)
+            found[place] = found[place].merged(times) if place in found else times
+    return sorted((path, kind, times) for (path, kind), times in found.items())
+
+
+def _oldest(kind: str, times: OldTimes) -> int | None:
+    """In days since 1970."""
+    return times.least if times.least is None or kind == DATE else times.least // NANOS_OF_DAY
+
+
+def _is_old(column: Column) -> bool:
+    _, kind, times = column
+    days = _oldest(kind, times)
+    return days is not None and days < SURE_SINCE[kind]
 
 
 def _listed(columns: list[Column]) -> str:
@@ -71,7 +89,8 @@ def _listed(columns: list[Column]) -> str:
 def _age(kind: str, times: OldTimes) -> str:
     if kind == INT96:
         return ""
-    return ", oldest value unknown" if times.oldest is None else f", oldest known value {day_text(times.oldest)}"
+    days = _oldest(kind, times)
+    return ", oldest value unknown" if days is None else f", oldest known value {day_text(days)}"
 
 
 def _files(times: OldTimes) -> str:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from jobs.commands.convert.cleanup import remove_empty_log
 from jobs.commands.convert.rules import Convert, check_convert, data_schema, decided, partition_fields
 from jobs.commands.convert.spark.by_catalog import by_catalog, filled
+from jobs.commands.convert.spark.file_faults import fault_refusals, unreadable_refusals
 from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.inspect import (
     directory_refusals,
@@ -20,7 +21,6 @@ from jobs.commands.convert.spark.inspect import (
     partition_names,
     table_refusals,
     unpacked_manifest,
-    unreadable_refusals,
 )
 from jobs.commands.convert.spark.old_calendar import old_times
 from jobs.commands.convert.spark.readings import encoding_refusals
@@ -201,7 +201,8 @@ def _new_files(
     footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     new = [each for each in footers.differences if not any(each.same_as(known) for known in preview.footers)]
     _, too_old = old_times(session, findings)
-    return [*directory_refusals(path, findings), *unreadable_refusals(path, footers), *footer_refusals(new), *too_old]
+    unreadable = [*fault_refusals(session, findings), *unreadable_refusals(path, footers)]
+    return [*directory_refusals(path, findings), *unreadable, *footer_refusals(new), *too_old]
 
 
 def _names(lines: list[str]) -> list[str]:

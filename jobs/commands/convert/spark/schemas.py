@@ -20,6 +20,7 @@ from jobs.engine.errors import as_failure
 MERGING = "org.apache.spark.sql.delta.schema.SchemaMergingUtils$"
 SCHEMA_UTILS = "org.apache.spark.sql.delta.schema.SchemaUtils$"
 PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
+TYPE_CHECK = "spark.databricks.delta.schema.typeCheck.enabled"
 CONFLICT_EXAMPLES = 5
 MOST_TYPE = 100  # characters of a parquet type in a message
 
@@ -29,7 +30,7 @@ class Footers:
     """All footers together. `schema` is Spark's JSON struct, None when Delta can't merge them; `failure` is then Delta's.
 
     `unreadable` are files whose types Spark doesn't support. `differences` are kinds of files whose footer describes other
-    columns than they have.
+    columns than they have. `unsupported` are columns, with their types, that Spark reads and Delta refuses.
     """
 
     schema: Mapping[str, Any] | None
@@ -38,6 +39,7 @@ class Footers:
     missing_columns: tuple[str, ...] = ()
     unreadable: tuple[Unreadable, ...] = field(default=())
     differences: tuple[FooterDifference, ...] = ()
+    unsupported: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,11 @@ def merge_footers(
     unreadable: list[Unreadable] = []
     differences: list[FooterDifference] = []
     for files, examples in sorted(schemas.values(), key=lambda kind: kind[1]):
-        footer = reader.footer(f"{root}/{examples[0]}")
+        try:  # Arrow reads some footers that Spark's parquet doesn't
+            footer = reader.footer(f"{root}/{examples[0]}")
+        except Py4JJavaError as error:
+            unreadable.append(Unreadable(examples[0], as_failure(error)))
+            continue
         own = reader.own(footer)
         try:
             struct = reader.struct(footer)
@@ -100,6 +106,7 @@ def merge_footers(
             differences.append(found)
     columns = _columns(kinds)
     schema, failure = reader.merge([struct for struct, _, _ in kinds])
+    unsupported = reader.unsupported(schema) if schema is not None else ()
     total = sum(files for _, files, _ in kinds)
     return Footers(
         schema=json.loads(schema.json()) if schema is not None and kinds else None,
@@ -108,6 +115,7 @@ def merge_footers(
         missing_columns=tuple(column.name for column in columns.values() if column.files < total),
         unreadable=tuple(unreadable),
         differences=tuple(differences),
+        unsupported=unsupported,
     )
 
 
@@ -182,6 +190,7 @@ class _Reader:
     def __init__(self, session: SparkSession) -> None:
         self.jvm: Any = session._jvm
         state = session._jsparkSession.sessionState()
+        self.conf = session.conf
         self.hadoop_conf = state.newHadoopConf()
         self.converter = getattr(self.jvm, f"{PARQUET}.ParquetToSparkSchemaConverter")(state.conf())
         self.parquet = self._object(f"{PARQUET}.ParquetFileFormat$")
@@ -236,6 +245,14 @@ class _Reader:
             except (PySparkException, Py4JJavaError) as error:
                 return None, as_failure(error)
         return merged, None
+
+    def unsupported(self, struct: Any) -> tuple[tuple[str, str], ...]:
+        """(column, type) of what Delta's own check of a new table's schema refuses; none where a setting turns the check off."""
+        if str(self.conf.get(TYPE_CHECK, "true")).lower() != "true":
+            return ()
+        found = self._object(SCHEMA_UTILS).findUnsupportedDataTypes(struct)
+        each = [found.apply(at) for at in range(found.size())]
+        return tuple((str(info.column()), str(info.dataType().sql()).lower()) for info in each)
 
     def _object(self, name: str) -> Any:
         return getattr(self.jvm, name).__getattr__("MODULE$")

@@ -90,6 +90,26 @@ class FooterSerializer(serializers.Serializer[Any]):
     types = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
 
 
+class TimeSampleSerializer(serializers.Serializer[Any]):
+    """A value as the file holds it and as Spark reads it; `spark` is null where Spark refuses or fails to read it."""
+
+    file = serializers.CharField()
+    spark = serializers.CharField(allow_null=True)
+
+
+class TimeReadingSerializer(serializers.Serializer[Any]):
+    """A column of dates or times that Spark may read as others than the files hold. A sample is null where no footer tells it."""
+
+    column = serializers.CharField()
+    stored = serializers.CharField(help_text="INT96, DATE, TIMESTAMP or TIMESTAMP(NANOS).")
+    reads_as = serializers.CharField(allow_null=True, help_text="Spark's type; null where it refuses the column.")
+    decided_by = serializers.CharField(help_text="A setting of Spark with its value, or what the footer says.")
+    files = serializers.IntegerField()
+    example = serializers.CharField()
+    oldest = TimeSampleSerializer(allow_null=True)
+    largest = TimeSampleSerializer(allow_null=True)
+
+
 class InspectionSerializer(serializers.Serializer[Any]):
     """What a convert would find in a directory. Paths are relative to `path`; `num_records` is null when a footer can't be read."""
 
@@ -110,6 +130,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
     already_delta = serializers.BooleanField()
     readings = ReadingSerializer(many=True, default=list)
     footers = FooterSerializer(many=True, default=list)
+    times = TimeReadingSerializer(many=True, default=list)
 
 
 SHAPE = Shape(ConvertBody, _convert, InspectionSerializer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +11,26 @@ import pytest
 from pyarrow import parquet as pq
 
 from jobs.commands.convert.spark.old_calendar import notes_of, refusals_of
-from jobs.domain import footer_times
-from jobs.domain.footer_times import OldTimes, day_text, old_times, time_columns
+from jobs.domain.footers.times import (
+    DATE,
+    INT96,
+    LEGACY_DATES,
+    NANOS,
+    OLD,
+    SETTING,
+    SPARK_VERSION,
+    TIMESTAMP,
+    ZONE,
+    Calendar,
+    OldTimes,
+    day_text,
+    value_text,
+)
 from jobs.engine.walk import Findings, Order, Share, scan
+from tests.jobs.corpus.footers import CREATED_BY, changed
+from tests.jobs.corpus.thrift import BINARY
 
-OLD = date(1500, 1, 1)
+LONG_AGO = date(1500, 1, 1)
 
 
 def found(top: Path, columns: dict[str, Any], metadata: dict[bytes, bytes] | None = None, **options: Any) -> Findings:
@@ -24,20 +38,34 @@ def found(top: Path, columns: dict[str, Any], metadata: dict[bytes, bytes] | Non
     return scan([Share(tree="")], Order(str(top), True, ()))
 
 
+def calendars(findings: Findings) -> list[tuple[str, str, str]]:
+    return [(calendar.column, calendar.kind, calendar.by) for calendar in findings.times]
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "oldest"),
     [
-        (pa.array([OLD, date(2026, 1, 1)]), "DATE", "1500-01-01"),
-        (pa.array([datetime(1500, 1, 1, 12)], pa.timestamp("us")), "TIMESTAMP", "1500-01-01"),
-        (pa.array([datetime(1899, 12, 31, 23)], pa.timestamp("ms", tz="UTC")), "TIMESTAMP", "1899-12-31"),
-        (pa.array([datetime(1800, 1, 1)], pa.timestamp("ns")), "TIMESTAMP", "1800-01-01"),
+        (pa.array([LONG_AGO, date(2026, 1, 1)]), DATE, "1500-01-01"),
+        (pa.array([datetime(1500, 1, 1, 12)], pa.timestamp("us")), TIMESTAMP, "1500-01-01 12:00:00"),
+        (pa.array([datetime(1899, 12, 31, 23)], pa.timestamp("ms", tz="UTC")), TIMESTAMP, "1899-12-31 23:00:00"),
+        (pa.array([datetime(1800, 1, 1)], pa.timestamp("ns")), NANOS, "1800-01-01 00:00:00"),
+        (pa.array([1], pa.timestamp("ns")), NANOS, "1970-01-01 00:00:00.000000001"),
     ],
 )
-def test_days_of_long_ago_are_told_with_the_oldest(tmp_path: Path, values: pa.Array, kind: str, oldest: str) -> None:
-    times = found(tmp_path, {"c": values}).times[("c", kind)]
-    assert times.oldest is not None
-    assert day_text(times.oldest) == oldest
-    assert times.example == "a.parquet"
+def test_days_of_long_ago_and_nanoseconds_are_told_with_the_oldest(
+    tmp_path: Path, values: pa.Array, kind: str, oldest: str
+) -> None:
+    ((calendar, times),) = found(tmp_path, {"c": values}).times.items()
+    assert (calendar.column, calendar.kind, calendar.by) == ("c", kind, SETTING)
+    assert times.least is not None
+    assert value_text(kind, times.least) == oldest
+    assert (times.example, times.sample) == ("a.parquet", ((tmp_path / "a.parquet").stat().st_size, "a.parquet"))
+
+
+def test_the_largest_value_is_told_too(tmp_path: Path) -> None:
+    (times,) = found(tmp_path, {"c": [LONG_AGO, date(2026, 1, 1), None]}, row_group_size=1).times.values()
+    assert times.greatest is not None
+    assert day_text(times.greatest) == "2026-01-01"
 
 
 @pytest.mark.parametrize(
@@ -55,31 +83,53 @@ def test_other_columns_are_told_nothing_of(tmp_path: Path, values: pa.Array) -> 
     assert found(tmp_path, {"c": values}).times == {}
 
 
-def test_a_file_that_names_its_spark_is_left_to_spark_but_for_int96(tmp_path: Path) -> None:
-    columns = {"day": [OLD], "at": pa.array([datetime(1500, 1, 1)], pa.timestamp("us"))}
-    metadata = {footer_times.SPARK_VERSION: b"2.4.8"}
-    assert found(tmp_path, columns, metadata).times == {}
-    seen = found(tmp_path, columns, metadata, use_deprecated_int96_timestamps=True)
-    assert {kind for _, kind in seen.times} == {"INT96"}
+@pytest.mark.parametrize(
+    ("words", "by"),
+    [
+        ({SPARK_VERSION: b"2.4.8"}, [("day", DATE, OLD), ("at", TIMESTAMP, OLD)]),
+        ({SPARK_VERSION: b"3.5.0", LEGACY_DATES: b""}, [("day", DATE, OLD), ("at", TIMESTAMP, OLD)]),
+        ({SPARK_VERSION: b"3.5.0"}, []),
+    ],
+)
+def test_a_file_that_names_its_spark_names_its_calendar(
+    tmp_path: Path, words: dict[bytes, bytes], by: list[tuple[str, str, str]]
+) -> None:
+    columns = {"day": [LONG_AGO], "at": pa.array([datetime(1500, 1, 1)], pa.timestamp("us"))}
+    seen = found(tmp_path, columns, words)
+    assert calendars(seen) == by
+    assert (notes_of(seen, "EXCEPTION", "EXCEPTION"), refusals_of(seen, "EXCEPTION")) == ([], [])
+
+
+def test_the_zone_of_an_old_writer_is_told(tmp_path: Path) -> None:
+    seen = found(tmp_path, {"day": [LONG_AGO]}, {SPARK_VERSION: b"2.4.8", ZONE: b"America/Los_Angeles"})
+    assert [calendar.zone for calendar in seen.times] == ["America/Los_Angeles"]
+
+
+def test_int96_is_told_whoever_wrote_it(tmp_path: Path) -> None:
+    columns = {"at": pa.array([datetime(1500, 1, 1)], pa.timestamp("us"))}
+    seen = found(tmp_path, columns, {SPARK_VERSION: b"3.0.9"}, use_deprecated_int96_timestamps=True)
+    assert calendars(seen) == [("at", INT96, OLD)]
+    assert "at (INT96, 1 file" in notes_of(seen, "CORRECTED", "CORRECTED")[0].text
 
 
 def test_nested_columns_are_told_by_their_path(tmp_path: Path) -> None:
-    assert list(found(tmp_path, {"s": [{"day": OLD}]}).times) == [("s.day", "DATE")]
+    assert calendars(found(tmp_path, {"s": [{"day": LONG_AGO}]})) == [("s.day", DATE, SETTING)]
 
 
 def test_what_no_footer_tells_is_unknown_and_only_said_of_writers_of_the_old_kind(tmp_path: Path) -> None:
     columns = {"day": [date(2026, 1, 1)]}
     assert found(tmp_path, columns, write_statistics=False).times == {}
-    real = pq.read_metadata(tmp_path / "a.parquet")
-    names = ("metadata", "schema", "num_rows", "num_row_groups", "row_group")
-    mr = SimpleNamespace(created_by="parquet-mr version 1.10.1", **{name: getattr(real, name) for name in names})
-    ((column, times),) = old_times(mr, time_columns(mr), "a.parquet")
-    assert (column.path, times) == ("day", OldTimes(1, None, "a.parquet"))
+    file = tmp_path / "a.parquet"
+    writer = (BINARY, b"parquet-mr version 1.10.1")
+    file.write_bytes(changed(file.read_bytes(), lambda footer: footer.update({CREATED_BY: writer})))
+    seen = scan([Share(tree="")], Order(str(tmp_path), True, ()))
+    ((calendar, times),) = seen.times.items()
+    assert (calendar.column, times.files, times.least) == ("day", 1, None)
 
 
 def test_columns_of_many_files_are_one_with_the_oldest_of_all() -> None:
-    first, second = OldTimes(1, None, "b"), OldTimes(2, -200_000, "a")
-    assert first.merged(second) == second.merged(first) == OldTimes(3, -200_000, "a")
+    first, second = OldTimes(1, None, None, "b", (7, "b")), OldTimes(2, -200_000, 5, "a", (9, "a"))
+    assert first.merged(second) == second.merged(first) == OldTimes(3, -200_000, 5, "a", (7, "b"))
 
 
 def test_a_day_beyond_the_calendar_is_told_as_a_number() -> None:
@@ -87,7 +137,7 @@ def test_a_day_beyond_the_calendar_is_told_as_a_number() -> None:
 
 
 def test_notes_name_column_kind_age_and_setting_and_only_a_known_age_refuses(tmp_path: Path) -> None:
-    seen = found(tmp_path, {"day": [OLD]})
+    seen = found(tmp_path, {"day": [LONG_AGO]})
     (note,) = notes_of(seen, "CORRECTED", "CORRECTED")
     assert "day (DATE, oldest known value 1500-01-01, 1 file, for example a.parquet)" in note.text
     assert "takes them as they are" in note.text
@@ -96,7 +146,10 @@ def test_notes_name_column_kind_age_and_setting_and_only_a_known_age_refuses(tmp
     (refusal,) = refusals_of(seen, "EXCEPTION")
     assert (refusal.code, refusal.place) == ("old_calendar", "a.parquet")
     unknown = Findings()
-    unknown.old(("day", "DATE"), OldTimes(1, None, "a.parquet"))
+    unknown.old(Calendar("day", DATE), OldTimes(1, None, None, "a.parquet"))
     assert refusals_of(unknown, "EXCEPTION") == []
+    recent = Findings()  # of a writer of the old kind, and not every row group tells its values
+    recent.old(Calendar("day", DATE), OldTimes(1, 20_000, 20_000, "a.parquet"))
+    assert refusals_of(recent, "EXCEPTION") == []
     for setting in ("LEGACY", "EXCEPTION"):
         assert "oldest value unknown" in notes_of(unknown, setting, setting)[0].text

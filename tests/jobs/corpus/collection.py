@@ -1,0 +1,11 @@
+"""All files of the corpus that are made without Spark, by name."""
+
+from __future__ import annotations
+
+from tests.jobs.corpus import damaged, encodings, names, nesting, rust, shapes, times, types
+
+FILES: dict[str, bytes] = {
+    name: data
+    for module in (types, encodings, nesting, times, names, shapes, rust, damaged)
+    for name, data in module.FILES.items()
+}

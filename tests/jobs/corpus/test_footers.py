@@ -1,0 +1,62 @@
+"""The whole corpus by its footers alone, as each task of an inspection reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobs.commands.convert.spark.file_faults import CODES
+from jobs.engine.footers.reading import TAIL
+from jobs.engine.storage import Local
+from jobs.engine.walk import Findings, Order, Share, scan
+from tests.jobs.corpus.collection import FILES
+from tests.jobs.corpus.verdicts import BY_FOOTERS, STRAY
+
+
+def found(top: Path, data: bytes) -> Findings:
+    (top / "a.parquet").write_bytes(data)
+    return scan([Share(tree="")], Order(str(top), True, ()))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_file_is_read_or_its_trouble_named(name: str, tmp_path: Path) -> None:
+    seen = found(tmp_path, FILES[name])
+    codes = {CODES[fault.kind] for fault in seen.faults} | ({STRAY} if seen.total("stray") else set())
+    assert codes == ({BY_FOOTERS[name]} if name in BY_FOOTERS else set())
+    assert seen.total("files") == 1
+
+
+def test_the_corpus_is_whole() -> None:
+    assert len(FILES) >= 200
+    assert set(BY_FOOTERS) <= set(FILES)
+
+
+def test_the_same_trouble_of_many_files_is_one(tmp_path: Path) -> None:
+    for name in ("b", "c"):
+        (tmp_path / f"{name}.parquet").write_bytes(FILES["codec-lzo"])
+    seen = found(tmp_path, FILES["codec-lzo"])
+    ((fault, faulty),) = seen.faults.items()
+    assert (fault.what, faulty.files, faulty.example, faulty.column) == ("LZO", 3, "a.parquet", "id")
+
+
+def test_beyond_the_limit_no_trouble_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.engine.walk.FAULTS", 1)
+    (tmp_path / "b.parquet").write_bytes(FILES["schema-empty"])
+    (tmp_path / "c.parquet").write_bytes(FILES["footer-zeros"])
+    seen = found(tmp_path, FILES["schema-type-unknown"])
+    assert sum(faulty.files for faulty in seen.faults.values()) == 3
+    assert "it is damaged in other ways" in {fault.what for fault in seen.faults}
+
+
+def test_a_footer_is_not_read_at_the_length_that_it_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def tail(self: Local, relative: str, length: int) -> bytes:
+        lengths.append(length)
+        return (tmp_path / relative).read_bytes()[-length:]
+
+    monkeypatch.setattr(Local, "tail", tail)
+    (fault,) = found(tmp_path, FILES["footer-length-beyond"]).faults
+    assert fault.what == "its footer would be longer than the file"
+    assert lengths == [TAIL]
