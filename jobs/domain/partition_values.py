@@ -1,7 +1,8 @@
-"""The types that the values of a partition column fit. Standard library only; also runs inside Spark's Python workers.
+"""The values of partition columns: how Spark reads them from the names of directories, and the types that they fit.
 
-Two questions, two sets of rules. `casts` answers whether Spark's non-ANSI cast, which CONVERT uses, reads a text as a type at
-all (`01` as int is 1). `ValueSet.propose` looks for the narrowest type that gives every text back unchanged (`01` stays text).
+Of types there are two questions and two sets of rules. `casts` answers whether Spark's non-ANSI cast, which CONVERT uses, reads a text as
+a type at all (`01` as int is 1). `ValueSet.propose` looks for the narrowest type that gives every text back unchanged (`01` stays text).
+Standard library only; also runs inside Spark's Python workers.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from urllib.parse import unquote
 
 HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
+ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 # Distinct values remembered per column: beyond it counts become lower bounds, the proposed type stays right.
 DISTINCT_LIMIT = 10_000
@@ -271,3 +274,40 @@ def _sorted(texts: Iterable[str], *, numbers: bool | None = None) -> list[str]:
 def _unpadded(text: str) -> str:
     number = Decimal(text)
     return str(int(number)) if number == number.to_integral_value() else str(number)
+
+
+def unescaped(name: str) -> str:
+    """A partition value or name as Spark reads it from a directory: each %XX is one character."""
+    return ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
+
+
+def meant(name: str) -> str | None:
+    """A partition's name as percent-encoded UTF-8, where Spark reads another text; None where it reads the same, or it isn't UTF-8.
+
+    pyarrow and others escape the bytes of UTF-8. Spark (PartitioningUtils, ExternalCatalogUtils.unescapePathName) takes each %XX for
+    one character, which is the same for ASCII alone.
+    """
+    try:
+        text = unquote(name, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return None if text == unescaped(name) else text
+
+
+def partition_values(relative: str) -> list[tuple[str, str]] | None:
+    """(column, value) pairs of a directory, outermost first; None if a part is an incomplete pair (`p=`, `=1`).
+
+    Like PartitioningUtils.parsePartition: from the deepest directory upwards, skips plain names until the first pair, and ends
+    at the first plain name above the pairs.
+    """
+    pairs: list[tuple[str, str]] = []
+    for part in reversed(relative.split("/")) if relative else ():
+        name, mark, value = part.partition("=")
+        if not mark:
+            if pairs:
+                break
+            continue
+        if not name or not value:
+            return None
+        pairs.append((unescaped(name), unescaped(value)))
+    return pairs[::-1]

@@ -13,7 +13,6 @@ import hashlib
 import re
 import zlib
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from jobs.domain.footers.chunks import DAMAGED, Fault, Faulty, faults
 from jobs.domain.footers.times import (
@@ -25,7 +24,7 @@ from jobs.domain.footers.times import (
     time_faults,
     watched_columns,
 )
-from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts
+from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts, meant, partition_values
 from jobs.engine.footers.reading import BadFooter, Footer, NotParquet, read_footer
 from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
 from tables.deltalog.read.places import Irregular, Linked
@@ -33,7 +32,6 @@ from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")
-ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 EXAMPLES = 20
 FILES_PER_SCHEMA = 3
@@ -225,43 +223,6 @@ def format_of(storage: Storage) -> TableFormat | None:
     return None
 
 
-def unescaped(name: str) -> str:
-    """A partition value or name as Spark reads it from a directory: each %XX is one character."""
-    return ESCAPED.sub(lambda match: chr(int(match[1], 16)), name)
-
-
-def meant(name: str) -> str | None:
-    """A partition's name as percent-encoded UTF-8, where Spark reads another text; None where it reads the same, or it isn't UTF-8.
-
-    pyarrow and others escape the bytes of UTF-8. Spark (PartitioningUtils, ExternalCatalogUtils.unescapePathName) takes each %XX for
-    one character, which is the same for ASCII alone.
-    """
-    try:
-        text = unquote(name, errors="strict")
-    except UnicodeDecodeError:
-        return None
-    return None if text == unescaped(name) else text
-
-
-def partition_values(relative: str) -> list[tuple[str, str]] | None:
-    """(column, value) pairs of a directory, outermost first; None if a part is an incomplete pair (`p=`, `=1`).
-
-    Like PartitioningUtils.parsePartition: from the deepest directory upwards, skips plain names until the first pair, and ends
-    at the first plain name above the pairs.
-    """
-    pairs: list[tuple[str, str]] = []
-    for part in reversed(relative.split("/")) if relative else ():
-        name, mark, value = part.partition("=")
-        if not mark:
-            if pairs:
-                break
-            continue
-        if not name or not value:
-            return None
-        pairs.append((unescaped(name), unescaped(value)))
-    return pairs[::-1]
-
-
 class _Walk:
     def __init__(self, order: Order) -> None:
         self.order = order
@@ -398,7 +359,7 @@ class _Walk:
         self.found.schema(footer.key, path)
         for calendar, least, greatest in old_times(footer.groups, watched, footer.words, footer.created_by):
             self.found.old(calendar, OldTimes(1, least, greatest, path, (size, path)))
-        wrong = faults(footer.groups, footer.leaves, footer.body)
+        wrong = faults(footer.groups, watched.types, footer.body)
         for fault, column in {**wrong, **schema_faults(watched), **time_faults(footer.groups, watched)}.items():
             self.found.fault(fault, Faulty(1, path, column))
 

@@ -6,7 +6,7 @@ Python workers: standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Struct = Mapping[int, Any]
@@ -16,6 +16,7 @@ WANTED: Mapping[int, Any] = {
     4: {1: {3: {1: None, 2: None, 3: None, 4: None, 5: None, 7: None, 9: None, 11: None, 12: None}, 8: {}}, 3: None},
     6: None,
 }
+TYPES = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")
 # Codecs of every Spark; of the others a class has to be on its class path.
 EVERYWHERE = frozenset({0, 1, 2, 5, 6, 7})
@@ -71,16 +72,16 @@ def number(struct: Struct, field: int) -> int:
     return value if type(value) is int else 0
 
 
-def faults(groups: Collection[Struct], leaves: int, body: int) -> dict[Fault, str]:
-    """The faults of a file by its row groups, each with a column; `leaves` are the columns of its schema, `body` the bytes before the
-    footer."""
+def faults(groups: Collection[Struct], types: Sequence[str], body: int) -> dict[Fault, str]:
+    """The faults of a file by its row groups, each with a column; `types` are the physical types of its schema's columns, `body` the
+    bytes before the footer."""
     found: dict[Fault, str] = {}
     for group in groups:
         columns = columns_of(group)
-        if len(columns) != leaves:
+        if len(columns) != len(types):
             found.setdefault(Fault(DAMAGED, "a row group doesn’t have the columns of the schema"), "")
-        for column in columns:
-            for fault in _faults(column, body if number(group, 3) else None):
+        for column, kind in zip(columns, types, strict=False):
+            for fault in _faults(column, kind, body if number(group, 3) else None):
                 found.setdefault(fault, path_of(column))
     return found
 
@@ -93,7 +94,7 @@ def path_of(column: Struct) -> str:
     return ".".join(part.decode("utf-8", "replace") for part in parts if isinstance(part, bytes))
 
 
-def _faults(column: Struct, body: int | None) -> Iterator[Fault]:
+def _faults(column: Struct, kind: str, body: int | None) -> Iterator[Fault]:
     """Faults of one chunk; without `body` its place doesn't matter, since no row is read there."""
     metadata = metadata_of(column)
     if 8 in column:
@@ -102,9 +103,11 @@ def _faults(column: Struct, body: int | None) -> Iterator[Fault]:
         if 8 not in column:
             yield Fault(DAMAGED, "a column has no metadata")
         return
+    if 1 in metadata and _name(TYPES, number(metadata, 1)) != kind:  # Spark would read other values, and say nothing
+        yield Fault(DAMAGED, "its columns are of other types than its schema says")
     codec = number(metadata, 4)
     if codec not in EVERYWHERE:
-        yield Fault(CODEC, CODECS[codec] if 0 <= codec < len(CODECS) else str(codec))
+        yield Fault(CODEC, _name(CODECS, codec))
     encodings = metadata.get(2)
     if isinstance(encodings, list) and BYTE_STREAM_SPLIT in encodings:
         yield Fault(ENCODING, "BYTE_STREAM_SPLIT")
@@ -116,6 +119,10 @@ def _lies_within(metadata: Struct, body: int) -> bool:
     data, dictionary, size = number(metadata, 9), number(metadata, 11), number(metadata, 7)
     start = min(data, dictionary) if data and dictionary > 0 else data or dictionary
     return start >= FIRST and size >= 0 and start + size <= body
+
+
+def _name(names: Sequence[str], value: int) -> str:
+    return names[value] if 0 <= value < len(names) else str(value)
 
 
 def _structs(values: Any) -> list[Struct]:

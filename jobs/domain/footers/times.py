@@ -80,8 +80,10 @@ class OldTimes(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """The columns of a schema that are looked at in each file: dates and times, and small decimals that are stored as bytes."""
+    """The columns of a schema that are looked at in each file: their physical types, dates and times, and small decimals that are stored
+    as bytes."""
 
+    types: tuple[str, ...]
     times: tuple[TimeColumn, ...]
     decimals: tuple[str, ...]
 
@@ -90,13 +92,13 @@ def watched_columns(schema: Any) -> Watched:
     """Those of a schema (pyarrow's ParquetSchema). Raises UnicodeDecodeError for a name that is no UTF-8."""
     times: list[TimeColumn] = []
     decimals: list[str] = []
-    for index in range(len(schema)):
-        column = schema.column(index)
+    columns = [schema.column(index) for index in range(len(schema))]
+    for index, column in enumerate(columns):
         if (found := _time_column(index, column)) is not None:
             times.append(found)
         elif column.physical_type == "BYTE_ARRAY" and _is_small_decimal(column.logical_type):
             decimals.append(column.path)
-    return Watched(tuple(times), tuple(decimals))
+    return Watched(tuple(column.physical_type for column in columns), tuple(times), tuple(decimals))
 
 
 def schema_faults(watched: Watched) -> dict[Fault, str]:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jobs.domain.footers.chunks import DAMAGED, ENCRYPTED, WANTED, Fault, Struct, groups_of, writer_of
+from jobs.domain.footers.chunks import DAMAGED, ENCRYPTED, WANTED, Fault, Struct, groups_of, number, writer_of
 from jobs.engine.storage import Storage
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
 
@@ -33,7 +33,8 @@ class BadFooter(Exception):
 
 
 class Footer(NamedTuple):
-    """`schema` is pyarrow's ParquetSchema, `key` the same for files of one schema, `body` the bytes before the footer."""
+    """`rows` are those of the row groups, as Spark counts them, `schema` is pyarrow's ParquetSchema, `key` the same for files of one
+    schema, `body` the bytes before the footer."""
 
     rows: int
     schema: Any
@@ -41,7 +42,6 @@ class Footer(NamedTuple):
     words: Mapping[bytes, bytes]
     created_by: str
     groups: list[Struct]
-    leaves: int
     body: int
 
 
@@ -75,7 +75,8 @@ def _parsed(tail: bytes, length: int, body: int) -> Footer:
     except (pyarrow.ArrowException, OSError, Malformed) as error:
         raise _failed(str(error)) from error
     groups, writer = groups_of(struct), writer_of(struct)
-    return Footer(metadata.num_rows, metadata.schema, key, words, writer, groups, metadata.num_columns, body)
+    rows = sum(max(0, number(group, 3)) for group in groups)
+    return Footer(rows, metadata.schema, key, words, writer, groups, body)
 
 
 def _failed(reason: str) -> BadFooter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,20 @@ def test_a_footer_is_not_read_at_the_length_that_it_claims(tmp_path: Path, monke
     (fault,) = found(tmp_path, FILES["footer-length-beyond"]).faults
     assert fault.what == "its footer would be longer than the file"
     assert lengths == [TAIL]
+
+
+def damaged(data: bytes, draw: random.Random) -> bytes:
+    """Some bytes of the footer, or of its length, overwritten."""
+    file = bytearray(data)
+    footer = len(file) - 8 - int.from_bytes(data[-8:-4], "little")
+    for _ in range(draw.choice((1, 1, 2, 4, 16))):
+        at = draw.randrange(max(0, footer), len(file) - 4)
+        file[at] = draw.choice((draw.randrange(256), 0, 255, file[at] ^ 1 << draw.randrange(8)))
+    return bytes(file)
+
+
+def test_whatever_is_damaged_in_a_footer_the_task_goes_on(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    whole = [data for name, data in FILES.items() if name not in BY_FOOTERS]
+    for _ in range(500):
+        assert found(tmp_path, damaged(draw.choice(whole), draw)).total("files") == 1

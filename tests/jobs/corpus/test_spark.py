@@ -11,8 +11,9 @@ from jobs.commands.convert.rules import Convert
 from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import EngineFailed
 from tests.jobs.corpus.collection import FILES
+from tests.jobs.corpus.damaged import WHOLE
 from tests.jobs.corpus.rows import by_arrow, by_spark
-from tests.jobs.corpus.verdicts import BEYOND_PYTHON, DIFFERENT, FAILS, REFUSED
+from tests.jobs.corpus.verdicts import BEYOND_PYTHON, DIFFERENT, FAILS, MISREAD, REFUSED
 
 pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.xdist_group("engine")]
 FILE = "a.parquet"
@@ -41,8 +42,11 @@ def test_each_file_is_refused_by_name_or_converts_or_fails_in_delta_alone(
         assert [row.c for row in rows] == BEYOND_PYTHON[name]
         return
     rows = by_spark(sql(f"SELECT * FROM delta.`{tmp_path}`"))
+    if name in MISREAD:
+        assert rows != by_arrow(WHOLE)
+        return
     assert rows == (DIFFERENT[name][0] if name in DIFFERENT else by_arrow(FILES[name]))
 
 
 def test_every_verdict_is_of_a_file() -> None:
-    assert {*REFUSED, *FAILS, *DIFFERENT, *BEYOND_PYTHON} <= set(FILES)
+    assert {*REFUSED, *FAILS, *DIFFERENT, *BEYOND_PYTHON, *MISREAD} <= set(FILES)

@@ -9,7 +9,7 @@ STRAY, DAMAGED, ENCRYPTED, UNREADABLE, RANGE = (
     "unreadable_files",
     "times_out_of_range",
 )
-SCHEMA, NAME, FOOTER = "schema_conflict", "bad_column_name", "footer_schema"
+SCHEMA, NAME = "schema_conflict", "bad_column_name"
 
 # What the listing and the footers show by themselves: refused without Spark.
 BY_FOOTERS = {
@@ -55,6 +55,7 @@ BY_FOOTERS = {
             "schema-empty",
             "schema-children-beyond",
             "schema-type-unknown",
+            "schema-type-other",
         ),
         DAMAGED,
     ),
@@ -97,14 +98,22 @@ BY_SPARK = {
             "timestamp-ns",
             "timestamp-ns-utc",
             "timestamp-ns-list",
+            "name-duplicate",
+            "name-case",
+            "name-case-nested",
+            "columns-none",
+            "columns-none-groups-none",
         ),
         SCHEMA,
     ),
+    **dict.fromkeys(("name-blank", "name-comma", "name-equals", "name-newline"), NAME),
 }
 REFUSED = BY_FOOTERS | BY_SPARK
 
 # What no footer shows: the conversion fails in Spark while it collects statistics, with its condition and without a commit.
 FAILS = {
+    "pages-overwritten": "FAILED_READ_FILE.NO_HINT",
+    "pages-zeros": "FAILED_READ_FILE.NO_HINT",
     "codec-lz4-hadoop": "FAILED_READ_FILE.NO_HINT",
     "timestamp-millis-beyond-untold": "FAILED_READ_FILE.NO_HINT",
 }
@@ -131,6 +140,9 @@ DIFFERENT = {
     "int96-spark-2": ([{"c": "1500-02-20T12:00:00"}, {"c": "2026-01-01T00:00:00"}, {"c": None}], OLD_CALENDAR),
     "int96-spark-legacy": ([{"c": "1500-02-20T11:52:58"}, {"c": "2026-01-01T00:00:00"}, {"c": None}], OLD_ZONE),
 }
+
+# Files that convert to rows that nobody wrote: their schema says of NULLs what isn't so, and no reader of pages can know.
+MISREAD = {"schema-repetition-other"}
 
 # Files with years that neither Python reader has: Spark's own texts of them.
 BEYOND_PYTHON = {

@@ -45,8 +45,10 @@ def fault_refusals(session: SparkSession, findings: Findings) -> list[Refusal]:
     return [_refusal(fault, faulty) for fault, faulty in found if _stops(session, fault)]
 
 
-def unreadable_refusals(path: str, footers: Footers) -> list[Refusal]:
-    """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known."""
+def unreadable_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
+    """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known; none of files that
+    `fault_refusals` names already."""
+    named = {faulty.example for fault, faulty in findings.faults.items() if fault.kind in (DAMAGED, CODEC)}
     return [
         Refusal(
             "schema_conflict",
@@ -56,6 +58,7 @@ def unreadable_refusals(path: str, footers: Footers) -> list[Refusal]:
             engine=each.failure,
         )
         for each in footers.unreadable
+        if each.example not in named
     ]
 
 

@@ -285,7 +285,7 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
 
 
 def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
-    refusals = [*unreadable_refusals(path, footers), *unsupported_refusals(footers)]
+    refusals = [*unreadable_refusals(path, footers, findings), *unsupported_refusals(footers)]
     refusals += footer_refusals(footers.differences)
     if footers.failure is not None:
         fatal = [conflict for conflict in footers.conflicts if conflict.fatal]

@@ -6,8 +6,9 @@ from collections.abc import Collection
 
 from jobs.commands.convert.rules import PARTITION_ENCODING
 from jobs.domain.errors import Refusal
+from jobs.domain.partition_values import meant, unescaped
 from jobs.domain.results import PartitionReading
-from jobs.engine.walk import Findings, meant, unescaped
+from jobs.engine.walk import Findings
 
 NAMED = 5
 

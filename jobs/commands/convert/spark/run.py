@@ -201,7 +201,7 @@ def _new_files(
     footers = merge_footers(session, path, findings.schemas, partition_names(findings))
     new = [each for each in footers.differences if not any(each.same_as(known) for known in preview.footers)]
     _, too_old = old_times(session, findings)
-    unreadable = [*fault_refusals(session, findings), *unreadable_refusals(path, footers)]
+    unreadable = [*fault_refusals(session, findings), *unreadable_refusals(path, footers, findings)]
     return [*directory_refusals(path, findings), *unreadable, *footer_refusals(new), *too_old]
 
 

@@ -15,8 +15,9 @@ from jobs.commands.convert.spark.readings import encoding_refusals, readings
 from jobs.commands.registry import command_from_json
 from jobs.domain.commands import command_to_json
 from jobs.domain.errors import Refusal
+from jobs.domain.partition_values import meant
 from jobs.domain.results import Inspection
-from jobs.engine.walk import MISREAD, Findings, Order, Share, meant, scan
+from jobs.engine.walk import MISREAD, Findings, Order, Share, scan
 from jobs.models import Job
 from tests import factories
 from tests.clients import Caller, browser
