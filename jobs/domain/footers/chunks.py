@@ -23,7 +23,15 @@ EVERYWHERE = frozenset({0, 1, 2, 5, 6, 7})
 BYTE_STREAM_SPLIT = 9
 FIRST = 4  # bytes of the magic before the first page
 
-ENCRYPTED, DAMAGED, CODEC, ENCODING, DECIMAL, RANGE = "encrypted", "damaged", "codec", "encoding", "decimal", "range"
+ENCRYPTED, DAMAGED, SCHEMA, CODEC, ENCODING, DECIMAL, RANGE = (
+    "encrypted",
+    "damaged",
+    "schema",
+    "codec",
+    "encoding",
+    "decimal",
+    "range",
+)
 
 
 class Fault(NamedTuple):

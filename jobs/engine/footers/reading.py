@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jobs.domain.footers.chunks import DAMAGED, ENCRYPTED, WANTED, Fault, Struct, groups_of, number, writer_of
+from jobs.domain.footers.chunks import DAMAGED, ENCRYPTED, SCHEMA, WANTED, Fault, Struct, groups_of, number, writer_of
 from jobs.engine.storage import Storage
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
 
@@ -72,19 +72,24 @@ def _parsed(tail: bytes, length: int, body: int) -> Footer:
         key = schema_key(metadata.schema, words)
     except UnicodeDecodeError as error:
         raise BadFooter(DAMAGED, "a name in its footer isn’t UTF-8") from error
-    except (pyarrow.ArrowException, OSError, Malformed) as error:
-        raise _failed(str(error)) from error
+    except pyarrow.ArrowException as error:  # the footer is whole, and Arrow has no such types
+        raise BadFooter(SCHEMA, _reason(error)) from error
+    except (OSError, Malformed) as error:
+        raise _failed(error) from error
     groups, writer = groups_of(struct), writer_of(struct)
     rows = sum(max(0, number(group, 3)) for group in groups)
     return Footer(rows, metadata.schema, key, words, writer, groups, body)
 
 
-def _failed(reason: str) -> BadFooter:
-    """Arrow's failure, in its first words."""
-    if "decrypt" in reason:
+def _failed(error: Exception) -> BadFooter:
+    if "decrypt" in str(error):
         return BadFooter(ENCRYPTED, "footer")
-    line = " ".join(reason.split())[:REASON].rstrip(".")
-    return BadFooter(DAMAGED, f"its footer can’t be read: {line}")
+    return BadFooter(DAMAGED, f"its footer can’t be read: {_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    """The failure in its first words."""
+    return " ".join(str(error).split())[:REASON].rstrip(".")
 
 
 def schema_key(schema: Any, words: Mapping[bytes, bytes]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.jobs.corpus import damaged, encodings, names, nesting, rust, shapes, times, types
+from tests.jobs.corpus import damaged, encodings, kept, names, nesting, rust, shapes, times, types
 
 FILES: dict[str, bytes] = {
     name: data
-    for module in (types, encodings, nesting, times, names, shapes, rust, damaged)
+    for module in (kept, rust, types, encodings, nesting, times, names, shapes, damaged)
     for name, data in module.FILES.items()
 }

@@ -33,7 +33,6 @@ BY_FOOTERS = {
         (
             "type-decimal-scale-above-precision",
             "type-decimal-precision-zero",
-            "struct-declared-list",
             "name-not-utf8",
             "chunks-missing",
             "cut-head",
@@ -79,7 +78,18 @@ BY_FOOTERS = {
     "timestamp-millis-beyond": RANGE,
     "timestamp-millis-utc-beyond": RANGE,
 }
-BY_FOOTERS |= dict.fromkeys(("rust-brotli", "rust-split"), UNREADABLE)
+BY_FOOTERS |= dict.fromkeys(
+    (
+        "struct-declared-list",
+        "polars-int128",
+        "rust-brotli",
+        "rust-split",
+        "duckdb-brotli",
+        "duckdb-pages-v2",
+        "polars-brotli",
+    ),
+    UNREADABLE,
+)
 
 # What Spark's or Delta's own schema code refuses when the inspection asks it.
 BY_SPARK = {
@@ -98,6 +108,14 @@ BY_SPARK = {
             "timestamp-ns",
             "timestamp-ns-utc",
             "timestamp-ns-list",
+            "duckdb-interval",
+            "duckdb-time",
+            "duckdb-timestamp-ns",
+            "duckdb-timetz",
+            "duckdb-uuid",
+            "polars-datetime-ns",
+            "polars-no-columns",
+            "polars-time",
             "name-duplicate",
             "name-case",
             "name-case-nested",
@@ -129,6 +147,12 @@ DIFFERENT = {
     "type-string-not-utf8": ([{"c": "\ufffd\ufffd"}, {"c": "ok"}], "pyarrow refuses what isn't UTF-8"),
     "type-enum": ([{"c": "RED"}, {"c": "BLUE"}], "texts where pyarrow has bytes"),
     "type-decimal-wide-fixed": ([{"c": "0.01"}], "pyarrow refuses decimals in more than 16 bytes"),
+    "duckdb-ubigint": ([{"c": "18446744073709551615"}], "decimal(20,0) where pyarrow has numbers"),
+    "polars-duration": ([{"c": 1_000_000}], "numbers: only Arrow's own schema says that they are durations"),
+    "polars-unsigned": (
+        [{"a": 255, "b": 65_535, "c": 4_294_967_295, "d": "18446744073709551615"}],
+        "decimal(20,0) where pyarrow has numbers",
+    ),
     "type-duration": ([{"c": 1}, {"c": None}], "numbers: only Arrow's own schema says that they are durations"),
     "map-without-annotation": (
         [{"c": {"key_value": {"a": 1, "b": None}}}, {"c": {"key_value": []}}, {"c": None}],

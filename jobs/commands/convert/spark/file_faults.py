@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from jobs.commands.convert.spark.schemas import Footers, Unreadable
 from jobs.domain.consequences import listed
 from jobs.domain.errors import EngineFailure, Refusal
-from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, Fault, Faulty
+from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Fault, Faulty
 from jobs.engine.walk import Findings
 
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
@@ -21,6 +21,7 @@ COLUMNS_NAMED = 10
 CODES = {
     ENCRYPTED: "encrypted_files",
     DAMAGED: "damaged_files",
+    SCHEMA: "unreadable_files",
     CODEC: "unreadable_files",
     ENCODING: "unreadable_files",
     DECIMAL: "unreadable_files",
@@ -32,6 +33,7 @@ BY_ROWS = (
 REMEDIES = {
     ENCRYPTED: "Write the files again without encryption, or move them out of the directory.",
     DAMAGED: "Replace the files with whole copies, or move them out of the directory.",
+    SCHEMA: "Write the files again with types that Spark supports.",
     CODEC: "Write the files again with Snappy or Zstandard, or put the codec’s library on Spark’s class path.",
     ENCODING: f"Write the files again with another encoding, {BY_ROWS}.",
     DECIMAL: f"Write the files again with such decimals as numbers or as bytes of a fixed length, {BY_ROWS}.",
@@ -98,6 +100,7 @@ def _what(fault: Fault, column: str) -> str:
     texts = {
         ENCRYPTED: f"{'its footer' if fault.what == 'footer' else of} is encrypted, and Spark has no keys",
         DAMAGED: f"it is damaged: {fault.what}",
+        SCHEMA: f"its footer has a schema that Levee can’t read: {fault.what}",
         CODEC: f"{of} is compressed with the codec {fault.what}, which this Spark doesn’t have",
         ENCODING: f"{of} is encoded as {fault.what}, which Spark’s vectorized reader doesn’t know",
         DECIMAL: f"{of} has decimals of 18 digits at most as bytes, which Spark’s vectorized reader doesn’t read",

@@ -12,7 +12,7 @@ from jobs.commands.convert.spark import file_faults
 from jobs.commands.convert.spark.file_faults import KEYS, VECTORIZED, fault_refusals, unreadable_refusals
 from jobs.commands.convert.spark.schemas import Footers, Unreadable
 from jobs.domain.errors import EngineFailure
-from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, Fault, Faulty
+from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Fault, Faulty
 from jobs.engine.walk import Findings
 
 
@@ -57,6 +57,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Any:
             "damaged_files",
             "it is damaged: its columns lie outside of it",
         ),
+        (Fault(SCHEMA, "no such type"), "unreadable_files", "a schema that Levee can’t read: no such type"),
         (Fault(CODEC, "LZO"), "unreadable_files", "compressed with the codec LZO"),
         (Fault(CODEC, "42"), "unreadable_files", "the codec 42"),
         (Fault(ENCODING, "BYTE_STREAM_SPLIT"), "unreadable_files", "encoded as BYTE_STREAM_SPLIT"),

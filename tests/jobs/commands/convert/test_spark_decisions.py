@@ -11,7 +11,7 @@ from pyarrow import parquet as pq
 
 from jobs.commands.convert.rules import Convert
 from jobs.domain.engine import UNCHECKED
-from jobs.domain.errors import CommandRefused
+from jobs.domain.errors import CommandRefused, EngineFailed
 from tests.factories.lakes import Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
@@ -103,7 +103,7 @@ KINDS = """
     cast(1 as tinyint) b, cast(1 as smallint) s, 1 i, 1L l, 1.5f f, 1.5d d, cast(1.5 as decimal(9,2)) small,
     cast(1.5 as decimal(18,2)) middle, cast(1.5 as decimal(38,10)) large, 'x' str, cast('x' as binary) bin, true bool,
     date'2026-01-01' day, timestamp'2026-01-01 10:00:00' at, timestamp_ntz'2026-01-01 10:00:00' ntz,
-    interval '1' day days, interval '1' month months, array(1, 2) list, map('k', named_struct('a', 1)) dict,
+    array(1, 2) list, map('k', named_struct('a', 1)) dict,
     array(named_struct('A', 1, 'b', array('x'))) deep, named_struct('x', named_struct('y', 1L)) Nested,
     parse_json('{"a": 1}') as var
 """
@@ -118,6 +118,23 @@ def test_no_file_of_spark_itself_is_called_different(lake, preview, runtime, sto
     session.sql(f"SELECT {KINDS}").write.parquet(str(path))
     _, seen = preview(path)
     assert (seen.footers, codes(seen)) == ((), [])
+
+
+def test_intervals_are_refused_as_delta_would(lake, preview, runtime, sql):
+    from jobs.engine.errors import translate
+
+    session, path = runtime.new_session(), lake.top / "t"
+    session.sql("SELECT 1 id, interval '1' day days, struct(interval '1' month AS months) s").write.parquet(str(path))
+    _, seen = preview(path)
+    (refusal,) = seen.refusals
+    assert (seen.footers, refusal.code, refusal.place) == ((), "schema_conflict", "days")
+    assert "s.months" in refusal.message
+    with pytest.raises(EngineFailed) as caught, translate():
+        sql(f"CONVERT TO DELTA parquet.`{path}`")
+    assert (refusal.engine.condition, refusal.engine.sqlstate) == (
+        caught.value.failure.condition,
+        caught.value.failure.sqlstate,
+    )
 
 
 def test_no_file_of_delta_itself_is_called_different(lake, preview, sql, tmp_path):

@@ -91,11 +91,11 @@ def test_directory_markers_on_a_disk_are_refused_together_with_one_remedy(lake, 
     assert both.remedy.endswith("Remove the other files too, or rename them to start with _ or a dot.")
 
 
-def test_a_damaged_footer_is_a_stray_file(lake, refusals):
+def test_a_damaged_footer_is_named_as_one(lake, refusals):
     path = lake.write("t")
     file = path / "part-0.parquet"
     file.write_bytes(file.read_bytes()[:-12] + b"\xff\xff\xff\x7fPAR1"[-8:])
-    assert [found.code for found in refusals(path)] == ["stray_files"]
+    assert [(found.code, found.place) for found in refusals(path)] == [("damaged_files", "part-0.parquet")]
 
 
 def test_hidden_files_are_no_strays(lake, refusals, inspect):
