@@ -37,7 +37,7 @@ test: ## Run the gate: every light test, then the heavy ones that hold a promise
 	@$(BIN)/python -m tests.gate --workers $(WORKERS)
 
 test-all: ## Run all tests, clusters, HDFS, soaks and benches at their tiny size too; goes on where it was stopped
-	@$(SETUP) test
+	@$(SETUP) test-all
 	@$(BIN)/python -m tests.gate.whole
 
 ready: ## Run .ci/run on HEAD in a clean clone beside two busy processes; keeps its test-results/gate.json

@@ -1,4 +1,4 @@
-"""`python3 -m console.setup [--for run|test|check|bench]`; the Makefile's targets call it first."""
+"""`python3 -m console.setup [--for run|test|test-all|check|bench]`; the Makefile's targets call it first."""
 
 import sys
 

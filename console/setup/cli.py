@@ -21,11 +21,12 @@ from console.setup.parts import Part, bring_up_to_date
 from console.setup.places import HERE, Places
 from console.setup.postgres import Postgres
 from console.setup.redis import Redis
-from console.setup.venv import Environment, Packages
+from console.setup.venv import Environment, ForeignWriters, Packages
 
 PURPOSES = {
     "run": "the console itself",
     "test": "the console, the tests and the checks",
+    "test-all": "all tests: other writers of Delta tables too",
     "check": "the checks alone: no Java, no Node, no servers",
     "cli": "the command line alone, for a machine that speaks to a console elsewhere",
     "bench": "the benches and soaks: the tests without a browser",
@@ -55,7 +56,8 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
         return [*python, Node(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
     if purpose == "spark-packages":
         return [Java(places), *python, Jars(places)]
-    browser: list[Part] = [Chromium(places)] if purpose == "test" else []
+    testing = purpose in ("test", "test-all")
+    browser: list[Part] = [Chromium(places)] if testing else []
     programs: list[Part] = [
         Java(places),
         *browser,
@@ -66,8 +68,10 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
         Postgres(places),
     ]
     made: list[Part] = [Jars(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
-    if purpose == "test":
+    if testing:
         made.append(HadoopJars(places))
+    if purpose == "test-all":
+        made.append(ForeignWriters(places))
     # Figures are taken with the archive; `make run` makes it beside the console, the tests do without.
     return [*programs, *made, *([Archive(places)] if purpose == "bench" else [])]
 

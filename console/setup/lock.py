@@ -10,10 +10,10 @@ from console.setup.commands import run
 from console.setup.node import npm
 from console.setup.places import HERE, Places
 from console.setup.troubles import CommandFailed
-from console.setup.venv import Wheel
+from console.setup.venv import FOREIGN, LEFT_OUT, Wheel
 
 # In this order: cli.in and spark.in are bound to what web.txt chose, dev.in to all three.
-LOCKS = ("lock", "build", "web", "cli", "spark", "dev", "postgres", "redis", "node", "security")
+LOCKS = ("lock", "build", "web", "cli", "spark", "dev", "postgres", "redis", "node", "security", *FOREIGN)
 # One lock for every supported Python and machine.
 COMPILE = ["pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version", "3.11", "--generate-hashes"]
 SILENT = ["--no-emit-index-url", "--no-emit-find-links", "--no-header"]
@@ -27,7 +27,8 @@ def lock_python(places: Places) -> None:
     uv = str(places.tools / "lock" / "bin" / "uv")
     for name in LOCKS:
         print(f"lock: requirements/{name}.txt", flush=True)
-        command = [uv, *COMPILE, *SILENT, f"{name}.in", "-o", f"{name}.txt"]
+        left_out = ["--no-emit-package", LEFT_OUT] if name in FOREIGN else []
+        command = [uv, *COMPILE, *SILENT, *left_out, f"{name}.in", "-o", f"{name}.txt"]
         run(command, places.logs / "lock.log", cwd=places.requirements)
 
 

@@ -14,6 +14,8 @@ from console.setup.places import Places
 from console.setup.troubles import CommandFailed
 
 PIP = ["-m", "pip", "install", "--require-hashes", "--no-input", "--progress-bar", "off"]
+FOREIGN = ("foreign-deltalake-0.15", "foreign-deltalake-0.25", "foreign-polars", "foreign-duckdb")
+LEFT_OUT = "pyarrow"  # of FOREIGN: the largest part of each, and the same in .venv
 # There while something writes into .venv: who finds it when starting knows that a kill left half a package.
 BEGUN = "environment-begun"
 # pip says so before it touches the environment; a failure up to here, a lost connection say, has done no harm.
@@ -90,10 +92,14 @@ class Packages:
 
 @dataclass(frozen=True)
 class Wheel:
-    """One lock in a directory of its own below .tools: a program that the system lacks, never imported by Levee."""
+    """One lock in a directory of its own below .tools: a program that the system lacks, never imported by Levee.
+
+    `leans`: the lock leaves out what .venv has already, so pip takes it for whole.
+    """
 
     places: Places
     lock: str
+    leans: bool = False
 
     def ready(self) -> bool:
         return stamps.holds(self.places.stamps, self.lock, self._digest())
@@ -107,13 +113,37 @@ class Wheel:
         shutil.rmtree(part, ignore_errors=True)
         lock = self.places.requirements / f"{self.lock}.txt"
         log = self.places.logs / f"{self.lock}.log"
-        run([str(self.places.python), *PIP, "--no-compile", "--target", str(part), "-r", str(lock)], log)
+        options = ["--no-compile", *(["--no-deps"] if self.leans else []), "--target", str(part)]
+        run([str(self.places.python), *PIP, *options, "-r", str(lock)], log)
         shutil.rmtree(target, ignore_errors=True)
         part.rename(target)
         stamps.write(self.places.stamps, self.lock, self._digest())
 
     def _digest(self) -> str:
         return stamps.digest([self.places.requirements / f"{self.lock}.txt"], version())
+
+
+@dataclass(frozen=True)
+class ForeignWriters:
+    """Other engines that write Delta tables, and old versions of one: the tests read what they write, nothing of Levee imports them.
+
+    Each is in a directory of its own below .tools, since no two of them fit into one environment.
+    """
+
+    places: Places
+    name: str = "other writers of Delta tables"
+    needs: tuple[str, ...] = ("Python packages",)
+
+    def ready(self) -> bool:
+        return all(wheel.ready() for wheel in self._wheels())
+
+    def install(self) -> None:
+        for wheel in self._wheels():
+            if not wheel.ready():
+                wheel.install()
+
+    def _wheels(self) -> list[Wheel]:
+        return [Wheel(self.places, lock, leans=True) for lock in FOREIGN]
 
 
 def _stamp(lock: str) -> str:

@@ -27,7 +27,12 @@ def test_each_part_stands_after_what_it_needs(purpose):
 
 def test_only_the_tests_want_a_browser():
     wanting = [purpose for purpose in cli.PURPOSES if "Chromium" in str(cli.parts_for(purpose, HERE))]
-    assert wanting == ["test"]
+    assert wanting == ["test", "test-all"]
+
+
+def test_only_all_tests_want_other_writers_of_tables():
+    wanting = [purpose for purpose in cli.PURPOSES if "ForeignWriters" in str(cli.parts_for(purpose, HERE))]
+    assert wanting == ["test-all"]
 
 
 def test_the_web_needs_no_pyspark():
@@ -38,7 +43,7 @@ def test_the_web_needs_no_pyspark():
 
 def test_no_lock_names_an_address():
     locks = [*HERE.requirements.glob("*.txt"), HERE.frontend / "package-lock.json"]
-    assert len(locks) == 11
+    assert len(locks) == 15
     assert [lock.name for lock in locks if "://" in lock.read_text()] == []
 
 

@@ -105,7 +105,7 @@ def test_the_tests_hadoop_has_the_version_of_spark_s_and_lies_where_spark_doesn_
     assert HadoopJars(HERE).directory != Jars(HERE).directory
     for purpose in PURPOSES:
         parts = [type(part) for part in parts_for(purpose, HERE)]
-        assert (HadoopJars in parts) == (purpose == "test")
+        assert (HadoopJars in parts) == (purpose in ("test", "test-all"))
 
 
 def test_the_fetched_jars_of_this_clone_have_the_pinned_bytes():

@@ -46,4 +46,4 @@ def test_it_is_among_the_parts_of_whoever_runs_levee():
     from console.setup.places import HERE
 
     having = [purpose for purpose in cli.PURPOSES if "Launchers" in str(cli.parts_for(purpose, HERE))]
-    assert having == ["run", "test", "check", "cli", "bench"]
+    assert having == ["run", "test", "test-all", "check", "cli", "bench"]

@@ -8,7 +8,7 @@ import pytest
 from console.setup import stamps, venv
 from console.setup.places import Places
 from console.setup.troubles import CommandFailed
-from console.setup.venv import BEGUN, Environment, Packages, Wheel
+from console.setup.venv import BEGUN, FOREIGN, Environment, ForeignWriters, Packages, Wheel
 
 
 @pytest.fixture
@@ -116,3 +116,23 @@ def test_a_wheel_of_an_older_lock_no_longer_serves(places, monkeypatch):
     assert not wheel.serves(program)
     assert wheel.serves(Path("/usr/bin/node"))
     assert not wheel.serves(None)
+
+
+def test_each_other_writer_of_tables_is_installed_for_itself_and_again_when_its_lock_changes(places, monkeypatch):
+    commands: list[list[str]] = []
+
+    def run(command, *_):
+        commands.append(command)
+        target(command).mkdir(parents=True)
+
+    monkeypatch.setattr(venv, "run", run)
+    for lock in FOREIGN:
+        (places.requirements / f"{lock}.txt").write_text("")
+    ForeignWriters(places).install()
+    assert ForeignWriters(places).ready()
+    assert [target(command).name for command in commands] == [f"{lock}.part" for lock in FOREIGN]
+    assert all("--no-deps" in command and "--require-hashes" in command for command in commands)
+    (places.requirements / "foreign-duckdb.txt").write_text("# newer\n")
+    assert not ForeignWriters(places).ready()
+    ForeignWriters(places).install()
+    assert [target(command).name for command in commands[len(FOREIGN) :]] == ["foreign-duckdb.part"]

@@ -1,0 +1,106 @@
+"""What the log's preview says of tables by other engines, beside the rows that Spark finds: every column, by values of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from jobs.domain.predicates.printing import to_text
+from jobs.predicates.reading import parse
+from jobs.predicates.table_schema import schema_of
+from jobs.pruning.matching import match
+from jobs.pruning.prediction import files_of, see
+from tables.deltalog.replay.log import open_log
+from tables.deltalog.rules.schema import Struct, parse_schema, type_text, walk
+from tests.jobs.engine.test_preview_soundness import false_sums, faults, file_name, spark_truth
+from tests.jobs.foreign.conftest import Written
+from tests.jobs.foreign.test_state import UNREADABLE
+from tests.jobs.foreign.writers import CASES
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+
+SCALARS = (
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+    "boolean",
+)
+MOST_VALUES = 2
+
+
+@pytest.mark.parametrize(("writer", "table"), [case for case in CASES if tuple(case.values) not in UNREADABLE])
+def test_nothing_wrong_is_said_of_any_column(
+    runtime: Any, written: Written, tmp_path: Path, writer: str, table: str
+) -> None:
+    path, session = written(writer, table), runtime.new_session()
+    snapshot = open_log(str(path)).snapshot(None, tmp_path / "files.arrow")
+    assert snapshot.metadata
+    struct = parse_schema(snapshot.metadata.schema_json)
+    schema = schema_of(struct)
+    trees = [parse(text, schema) for text in conditions(session, path, struct)]
+    assert trees
+    truth = spark_truth(session, str(path), trees)
+    files = files_of(snapshot, struct, schema)
+    names = [file_name(name) for name in files.table.column("path").to_pylist()]
+    wrong: list[tuple[Any, ...]] = []
+    for at, tree in enumerate(trees):
+        counts = {name: truth[name][at] if name in truth else (0, 0) for name in names}
+        wrong += [(to_text(tree), *fault) for fault in faults(match(tree, files), names, counts)]
+        wrong += [(to_text(tree), fault) for fault in false_sums(see(snapshot, struct, schema, tree)[0], counts)]
+    assert wrong == []
+
+
+def conditions(session: SparkSession, path: Path, struct: Struct) -> Iterator[str]:
+    """Comparisons of each column with some of its own values, and with what lies beside them."""
+    frame = session.read.format("delta").load(str(path))
+    for where, column in walk(struct):
+        kind = type_text(column.type)
+        if (
+            "element" in where
+            or "key" in where
+            or "value" in where
+            or not (kind in SCALARS or kind.startswith("decimal"))
+        ):
+            continue
+        name = ".".join(f"`{part}`" for part in where)
+        yield from (f"{name} IS NULL", f"{name} IS NOT NULL")
+        found = [
+            row[0] for row in frame.select(F.col(name)).distinct().sort(F.col(name).cast("string")).limit(40).collect()
+        ]
+        for literal in filter(None, (written_as(value, kind) for value in found[:: max(1, len(found) // MOST_VALUES)])):
+            yield from (f"{name} {sign} {literal}" for sign in ("=", "<>", "<", ">="))
+
+
+def written_as(value: Any, kind: str) -> str | None:
+    """A value as a literal of its type; None for what no literal says."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case str():
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        case float():
+            return (
+                f"{value!r}D" if math.isfinite(value) and kind == "double" else "9" if math.isfinite(value) else "1e30"
+            )
+        case datetime():
+            return f"{'TIMESTAMP_NTZ' if kind == 'timestamp_ntz' else 'TIMESTAMP'} '{value.replace(tzinfo=None).isoformat(' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case int() | Decimal():
+            return str(value)
+    return None
