@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.jobs.foreign.by_deltalake import TEXTS, rows
-from tests.jobs.foreign.by_deltalake import table as table_of
-from tests.jobs.foreign.by_deltalake import write as made
+from tests.jobs.foreign.deltalake_api import rows
+from tests.jobs.foreign.deltalake_api import table as table_of
+from tests.jobs.foreign.deltalake_api import write as made
+from tests.jobs.foreign.deltalake_kinds import TEXTS
 from tests.jobs.foreign.write import Recipe
 
 RECIPES: dict[str, Recipe] = {}
