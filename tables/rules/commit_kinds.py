@@ -11,7 +11,10 @@ from tables.deltalog.vacuum import operations
 
 
 class Kind(StrEnum):
-    """A commit's kind: by its operation and, of a write, by its mode, unless its removals say otherwise."""
+    """A commit's kind: by its operation and, of a write, by its mode, unless its removals say otherwise.
+
+    An operation that says nothing of data leaves it to the files: one that only adds some appends.
+    """
 
     APPEND = "append"
     CHANGE = "change"
@@ -34,6 +37,8 @@ CHANGES = (
 )  # fmt: skip
 UPKEEP = ("OPTIMIZE", "REORG", operations.START, operations.END, "COMPUTE STATS", "FSCK")
 APPENDS = ("WRITE", "STREAMING UPDATE", "COPY INTO", "CREATE TABLE AS SELECT", "CLONE", "CONVERT")
+# By DuckDB, by writers that name none, by delta-rs until 2024 for a table that it made with rows, by Delta Standalone's users.
+UNSAID = ("", "UNKNOWN", "CREATE TABLE", "MANUAL UPDATE")
 BY_OPERATION = {Kind.REMOVAL: REMOVALS, Kind.CHANGE: CHANGES, Kind.UPKEEP: UPKEEP, Kind.APPEND: APPENDS}
 
 # `contains` is false where a parameter isn't there; a comparison would be unknown, and so would be its opposite.
@@ -54,6 +59,7 @@ _RULES: tuple[tuple[Q, Kind], ...] = (
     (Q(operation__in=UPKEEP), Kind.UPKEEP),
     (_LATER & Q(removal=Removal.REPLACED), Kind.CHANGE),
     (Q(operation__in=APPENDS), Kind.APPEND),
+    (Q(operation__in=UNSAID, removal=Removal.NONE, files_added__gt=0), Kind.APPEND),
 )
 """The first that holds; no row has an unknown value in a column that a condition asks for, but `files_added`, which counts as some."""
 
@@ -82,5 +88,6 @@ KIND_SQL = f"""case
     when operation in ({_quoted(UPKEEP)}) then 'upkeep'
     when version > 0 and removal = '{Removal.REPLACED}' then 'change'
     when operation in ({_quoted(APPENDS)}) then 'append'
+    when operation in ({_quoted(UNSAID)}) and removal = '{Removal.NONE}' and files_added > 0 then 'append'
     else 'other' end"""
 """The same in SQL, for statements over the columns of a commit; made of the constants above alone."""

@@ -88,6 +88,8 @@ def test_a_kind_is_the_same_in_a_filter_and_in_the_sums() -> None:
         "CONVERT",
         "odd",
         "",
+        "UNKNOWN",
+        "CREATE TABLE",
     )
     for operation in operations:
         for parameters in ({}, {"mode": "Overwrite"}, {"outputMode": "Complete"}, {"mode": "Append"}, {"mode": None}):

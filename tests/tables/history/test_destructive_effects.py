@@ -157,7 +157,7 @@ def test_commits_that_an_older_release_has_read_are_judged_by_the_next_sync(orde
     assert kinds(table) == {0: "other", 1: "upkeep", 2: "upkeep"}
     table = syncing.sync(orders.pk)
     assert effects(table) == {1: "drops missing files and their rows"}
-    assert kinds(table) == {0: "other", 1: "removal", 2: "upkeep"}
+    assert kinds(table) == {0: "append", 1: "removal", 2: "upkeep"}
     commit = Commit.objects.get(table=table, version=1)
     assert (commit.rows_changed, commit.engine_info) == (-10, "delta-rs.0.17.0")
     assert table.read_by == commit_rows.RULES

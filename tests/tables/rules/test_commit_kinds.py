@@ -1,0 +1,37 @@
+"""What a commit is called in lists and drawings where its operation doesn't say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.audit.actor import Actor
+from tables.catalog import additions
+from tables.models import Commit, Root
+from tables.rules.commit_kinds import Kind, of_kind
+from tests.tables.deltalog.writing import Action, LogWriter, add, info, remove
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("actions", "kind"),
+    [
+        ([info("UNKNOWN"), add("b")], Kind.APPEND),
+        ([info("CREATE TABLE"), add("b")], Kind.APPEND),
+        ([add("b")], Kind.APPEND),
+        ([info("UNKNOWN"), remove("a")], Kind.REMOVAL),
+        ([info("UNKNOWN"), remove("a"), add("b")], Kind.CHANGE),
+        ([info("UNKNOWN")], Kind.OTHER),
+        ([info("ROW TRACKING BACKFILL"), add("a")], Kind.OTHER),
+    ],
+)
+def test_an_operation_that_says_nothing_of_data_is_told_by_its_files(
+    admin: Actor, root: Root, lake: Path, actions: list[Action], kind: Kind
+) -> None:
+    log = LogWriter(lake / "orders")
+    log.create(add("a"))
+    log.commit(1, *actions)
+    additions.add_table(admin, str(log.table))
+    assert [each for each in Kind if Commit.objects.filter(of_kind(each), version=1).exists()] == [kind]
