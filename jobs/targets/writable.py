@@ -9,6 +9,7 @@ from jobs.domain.protocols import unwritable
 from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS
+from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.problems import Problem
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.obstacles import obstacles
@@ -45,7 +46,9 @@ def refuse_unopenable(subject: Subject) -> None:
 
 
 def _failure_at(problem: Problem) -> EngineFailure:
-    """How Delta 4.4 fails there: over a state that the log doesn't give, or over a file that can't be read."""
+    """How Delta 4.4 fails there: over a commit that can't be parsed, a state that the log doesn't give, or a file that can't be read."""
+    if commit_version(problem.file) is not None:
+        return EngineFailure("CANNOT_PARSE_JSON_FIELD", "2203G", f"{problem.file}: {problem.reason}")
     if problem.file.endswith(".crc") or problem.reason == LACKS:
         return EngineFailure("DELTA_STATE_RECOVER_ERROR", "XXKDS", f"{problem.file}: {problem.reason}")
     return EngineFailure("FAILED_READ_FILE", "KD001", f"{problem.file}: {problem.reason}")

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
+from tables.deltalog.read.filenames import commit_version
 from tables.rules.shares import percent
 
 SMALL_FILE_BYTES = 32 * 2**20
@@ -281,7 +282,8 @@ def _corrupt(facts: Facts) -> Iterator[Finding]:
 
 def _stopping(facts: Facts) -> Iterator[Finding]:
     for file, reason in facts.stopping:
-        text = f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without this file."
+        without = "this value" if commit_version(file) is not None else "this file"
+        text = f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without {without}."
         yield Finding(Code.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
 
 
@@ -326,6 +328,11 @@ def advice_on(file: str) -> str:
     """How to mend a file of the log that stops Spark."""
     if file.endswith(".crc"):
         return f"Move {file} out of _delta_log: Delta does without it and reads the log itself. Check which writer made it."
+    if commit_version(file) is not None:
+        return (
+            "Have the engine that wrote this commit write a checkpoint (deltalake: create_checkpoint): Spark then begins there. Have its"
+            " commits carry no field of a name that is Delta’s own. Don’t edit the log."
+        )
     return (
         f"Move {file} out of _delta_log, with all files of its checkpoint: Delta then begins with the checkpoint before it, or with"
         " the first commit. Do so only if that one, or all commits, are still there."

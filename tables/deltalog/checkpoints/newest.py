@@ -8,11 +8,14 @@ needs the files fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
 from tables.deltalog.read.actions import Metadata, Protocol
-from tables.deltalog.read.filenames import LOG
+from tables.deltalog.read.filenames import LOG, commit_version
 from tables.deltalog.read.parsing import typed_actions
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Storage
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.state import TableState
@@ -30,6 +33,19 @@ def newest_used(listing: Listing, version: int) -> Checkpoint | None:
     """The checkpoint from which Spark reads a version."""
     points = listing.checkpoints_until(version)
     return next((point for point in points if all(file.size for file in point.files)), None)
+
+
+def as_spark_begins(problems: Iterable[Problem], listing: Listing, version: int) -> Iterator[Problem]:
+    """Problems of commits, where those that Spark doesn't read for a version stop it no more: it begins with the newest checkpoint."""
+    for problem in problems:
+        passed = problem.code is Code.STOPS_SPARK and not is_read(problem, listing, version)
+        yield replace(problem, code=Code.ODD) if passed else problem
+
+
+def is_read(problem: Problem, listing: Listing, version: int) -> bool:
+    """Whether a problem is of a commit that Spark reads for a version."""
+    commit, newest = commit_version(problem.file), newest_used(listing, version)
+    return commit is not None and (newest is None or commit > newest.version)
 
 
 def check_newest(storage: Storage, listing: Listing, version: int, problems: Problems) -> None:

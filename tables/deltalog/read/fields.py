@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.problems import Code, Problems
 
 _LARGEST = 2**63 - 1
@@ -16,22 +17,35 @@ _LATEST_MS = 253_402_300_799_999  # 9999-12-31, the last moment that datetime ca
 class Fields:
     """One action's members, by name. `what` names the action in the problems of `file`.
 
-    A wrong value is corrupt where the state needs it (`needed`), and otherwise merely odd.
+    A wrong value is corrupt where the state needs it (`needed`). Otherwise it is merely odd, unless Spark parses no commit that has it:
+    Delta reads commits by a schema (`Action.logSchema`), and Spark's JSON reader fails where a value's kind is another (a text for a
+    number, an object for a list). A text it takes for any kind.
     """
 
-    __slots__ = ("_file", "_needed", "_problems", "_value", "_what")
+    __slots__ = ("_by_schema", "_file", "_needed", "_problems", "_value", "_what")
 
     def __init__(
-        self, value: Mapping[str, Any], what: str, file: str, problems: Problems, needed: Container[str] = ()
+        self,
+        value: Mapping[str, Any],
+        what: str,
+        file: str,
+        problems: Problems,
+        needed: Container[str] = (),
+        *,
+        by_schema: bool = True,
     ) -> None:
+        """`by_schema`: Delta's schema has these members; those of a text, such as statistics, it hasn't."""
+        self._by_schema = by_schema
         self._needed = needed
         self._value = value
         self._what = what
         self._file = file
         self._problems = problems
 
-    def wrong(self, name: str, expected: str) -> None:
-        code = Code.CORRUPT if name in self._needed else Code.ODD
+    def wrong(self, name: str, expected: str, *, parses: bool = True) -> None:
+        """`parses`: Spark's reader takes the value all the same."""
+        stops = not parses and self._by_schema and commit_version(self._file) is not None
+        code = Code.CORRUPT if name in self._needed else Code.STOPS_SPARK if stops else Code.ODD
         self._problems.add(self._file, f"{self._what}.{name} is not {expected}", code)
 
     def text(self, name: str) -> str | None:
@@ -55,7 +69,7 @@ class Fields:
         value = self._value.get(name)
         if value is None or (type(value) is int and 0 <= value <= _LARGEST):
             return value
-        self.wrong(name, "a whole number of 0 or more")
+        self.wrong(name, "a whole number of 0 or more", parses=_is_long(value))
         return None
 
     def whole(self, name: str) -> int | None:
@@ -63,14 +77,14 @@ class Fields:
         value = self._value.get(name)
         if value is None or (type(value) is int and -_LARGEST <= value <= _LARGEST):
             return value
-        self.wrong(name, "a whole number")
+        self.wrong(name, "a whole number", parses=_is_long(value))
         return None
 
     def flag(self, name: str) -> bool | None:
         value = self._value.get(name)
         if value is None or type(value) is bool:
             return value
-        self.wrong(name, "true or false")
+        self.wrong(name, "true or false", parses=False)
         return None
 
     def moment(self, name: str) -> datetime | None:
@@ -80,8 +94,16 @@ class Fields:
             return None
         if type(value) is int and 0 <= value <= _LATEST_MS:
             return from_millis(value)
-        self.wrong(name, "a time in milliseconds")
+        self.wrong(name, "a time in milliseconds", parses=_is_long(value))
         return None
+
+    def time(self, name: str) -> datetime | None:
+        """As `moment`, where Delta's schema has a timestamp: Spark reads many a text as one."""
+        value = self._value.get(name)
+        if type(value) is str:
+            self.wrong(name, "a time in milliseconds")
+            return None
+        return self.moment(name)
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         """A list of texts; anything else in the list is left out and said."""
@@ -89,7 +111,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, list):
-            self.wrong(name, "a list")
+            self.wrong(name, "a list", parses=False)
             return None
         texts = tuple(item for item in value if isinstance(item, str))
         if len(texts) != len(value):
@@ -102,7 +124,7 @@ class Fields:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            self.wrong(name, "a map")
+            self.wrong(name, "a map", parses=False)
             return {}
         for key, item in value.items():
             if type(item) is not str or type(key) is not str:
@@ -113,8 +135,12 @@ class Fields:
         value = self._value.get(name)
         if value is None or isinstance(value, dict):
             return value
-        self.wrong(name, "an object")
+        self.wrong(name, "an object", parses=False)
         return None
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is int and -_LARGEST - 1 <= value <= _LARGEST
 
 
 def as_text(value: Any) -> str | None:

@@ -92,7 +92,7 @@ def num_records_of(stats: str | None, file: str, problems: Problems) -> int | No
     if not isinstance(value, dict):
         problems.add(file, "statistics of a file are not an object", Code.ODD)
         return None
-    return Fields(value, "stats", file, problems).count("numRecords")
+    return Fields(value, "stats", file, problems, by_schema=False).count("numRecords")
 
 
 def _vector(fields: Fields) -> DeletionVector | None:
@@ -113,6 +113,9 @@ def _vector(fields: Fields) -> DeletionVector | None:
 # What tells files apart, and the values by which they are chosen; all else is for history, statistics and display.
 _NEEDED_OF_FILES = frozenset(("path", "partitionValues", "deletionVector"))
 _NEEDED_OF_PROTOCOL = frozenset(("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"))
+_USUAL_REMOVE = frozenset(
+    ("path", "deletionTimestamp", "dataChange", "partitionValues", "size", "stats", "deletionVector")
+)
 _USUAL_ADD = frozenset(("path", "partitionValues", "size", "modificationTime", "dataChange", "stats"))
 
 
@@ -169,6 +172,11 @@ def _remove(value: dict[str, Any], file: str, problems: Problems) -> RemoveFile 
     path = _path(fields, "remove", file, problems)
     if path is None:
         return None
+    if not _USUAL_REMOVE.issuperset(value):
+        fields.mapping("tags")
+        fields.flag("extendedFileMetadata")
+        fields.count("baseRowId")
+        fields.count("defaultRowCommitVersion")
     return RemoveFile(
         path,
         fields.moment("deletionTimestamp"),
@@ -183,6 +191,8 @@ def _remove(value: dict[str, Any], file: str, problems: Problems) -> RemoveFile 
 def _cdc(value: dict[str, Any], file: str, problems: Problems) -> AddCDCFile | None:
     fields = Fields(value, "cdc", file, problems)
     path = _path(fields, "cdc", file, problems)
+    fields.mapping("tags")
+    fields.flag("dataChange")
     return None if path is None else AddCDCFile(path, fields.mapping("partitionValues"), fields.count("size"))
 
 
@@ -252,14 +262,21 @@ def _domain(value: dict[str, Any], file: str, problems: Problems) -> DomainMetad
     return DomainMetadata(domain, fields.text("configuration") or "", bool(fields.flag("removed")))
 
 
+# Levee does without them; of another kind than Delta's schema has, they stop Spark. A writer's own fields often have such names.
+_UNREAD_INFO = frozenset(("job", "notebook", "tags", "version"))
 _TEXTS = ("isolationLevel", "txnId", "userMetadata", "operation")
 
 
 def _commit_info(value: dict[str, Any], file: str, problems: Problems) -> CommitInfo:
     fields = Fields(value, "commitInfo", file, problems)
+    if _UNREAD_INFO.intersection(value):
+        fields.group("job")
+        fields.group("notebook")
+        fields.mapping("tags")
+        fields.whole("version")
     isolation, txn, metadata, operation = fields.all_texts(_TEXTS)
     return CommitInfo(
-        fields.moment("timestamp"),
+        fields.time("timestamp"),
         fields.moment("inCommitTimestamp"),
         operation,
         fields.mapping("operationParameters"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tables.deltalog.checkpoints.checksums import compare_opening, read_checksum
-from tables.deltalog.checkpoints.newest import check_newest
+from tables.deltalog.checkpoints.newest import check_newest, is_read
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.problems import Code, Problem, Problems
 from tables.deltalog.read.storage import Storage
@@ -19,7 +19,8 @@ def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tupl
     """Problems STOPS_SPARK of the log as it lies there now, for a snapshot of its newest version.
 
     `checkpoint` is the version of the newest complete checkpoint: what is older isn't listed. Reads the version's checksum, and of the
-    checkpoint what `check_newest` reads, unless they lie there as at the last look. Raises StorageError.
+    checkpoint what `check_newest` reads, unless they lie there as at the last look; of commits it says what the snapshot knows. Raises
+    StorageError.
     """
     storage = open_log(location).storage
     since = snapshot.version if checkpoint is None else min(checkpoint, snapshot.version)
@@ -36,4 +37,5 @@ def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple
     found = Problems()
     compare_opening(read_checksum(storage, listing.checksums.get(snapshot.version), Problems()), snapshot.state, found)
     check_newest(storage, listing, snapshot.version, found)
+    found.extend(problem for problem in snapshot.problems if is_read(problem, listing, snapshot.version))
     return tuple(problem for problem in found.found() if problem.code is Code.STOPS_SPARK)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tables.deltalog.checkpoints.bases import Base, FromCheckpoint, FromSaved, choose_base
 from tables.deltalog.checkpoints.checksums import read_checksum
 from tables.deltalog.checkpoints.last_checkpoint import check_last_checkpoint
-from tables.deltalog.checkpoints.newest import check_newest, newest_used
+from tables.deltalog.checkpoints.newest import as_spark_begins, check_newest, newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
 from tables.deltalog.read.commits import Commit, read_commit
 from tables.deltalog.read.file_sums import FileSums
@@ -115,7 +115,7 @@ class Sync:
                 rows_of = replay.rows_of(version) if in_state else earlier.of_earlier
                 commit = read_commit(storage, version, entry, clock, sink, rows_of)
                 if commit.problems:
-                    self._problems.extend(commit.problems)
+                    self._problems.extend(as_spark_begins(commit.problems, self._listing, self.head or version))
                     replay.complete &= not in_state or not harms_state(commit.problems)
                 yield commit
 

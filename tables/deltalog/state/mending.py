@@ -20,7 +20,7 @@ def lasting(problems: Iterable[Problem], listing: Listing) -> list[Problem]:
     """The problems of an older version that a newer one still has, in their order; `listing` is of what came since.
 
     Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew, as it does
-    where `_last_checkpoint` points. Gone is what stops Spark in a checkpoint that has a newer one: Spark reads the newest.
+    where `_last_checkpoint` points. Gone is what stops Spark in a checkpoint, or in a commit, that has a newer one: Spark reads the newest.
     """
     return [
         problem
@@ -30,9 +30,12 @@ def lasting(problems: Iterable[Problem], listing: Listing) -> list[Problem]:
 
 
 def _is_outdated(problem: Problem, listing: Listing) -> bool:
-    name = parse(problem.file)
-    newest = listing.checkpoints[-1].version if listing.checkpoints else -1
-    return problem.code is Code.STOPS_SPARK and name is not None and name.version < newest
+    if problem.code is not Code.STOPS_SPARK or not listing.checkpoints:
+        return False
+    name, newest = parse(problem.file), listing.checkpoints[-1].version
+    return name is not None and (
+        name.version < newest or (name.version == newest and commit_version(problem.file) is not None)
+    )
 
 
 def _of_one_version(problem: Problem) -> bool:

@@ -226,7 +226,7 @@ def test_parameters_that_are_no_map_are_said_and_harm_nothing(writer, log, targe
     run = log.sync(target)
     commit = list(run.commits())[1]
     assert (commit.operation_parameters, commit.engine_info) == ({}, "delta-rs.0.17.0")
-    assert [problem.code for problem in commit.problems] == [Code.ODD]
+    assert [problem.code for problem in commit.problems] == [Code.STOPS_SPARK]
     assert run.snapshot().complete
 
 

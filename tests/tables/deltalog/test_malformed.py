@@ -107,7 +107,8 @@ def test_an_odd_value_that_the_state_can_do_without_is_odd_and_nothing_is_lost(w
     writer.create(add("a"))
     writer.commit(1, action)
     commits, snapshot = read(log, target)
-    assert {problem.code for problem in commits[1].problems} == {Code.ODD}
+    assert {problem.code for problem in commits[1].problems} <= {Code.ODD, Code.STOPS_SPARK}  # which: test_odd_kinds
+    assert commits[1].problems
     assert snapshot.complete
     assert "a" in paths(snapshot)
     assert log.snapshot(1, target).complete
