@@ -30,6 +30,7 @@ from tables.deltalog.state.listing import Listing as LogListing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.hidden import has_iceberg
 from tables.deltalog.vacuum.keys import KEY, bytes_of, with_parents
+from tables.deltalog.vacuum.misnamed import Misnamed
 from tables.deltalog.vacuum.removals import UNKNOWN, Changes, read_changes, read_commits
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying
@@ -100,7 +101,10 @@ def _numbers(column: pa.ChunkedArray) -> memoryview | bytes:
 
 
 def planned(order: Order, report: Report, *, with_paths: bool = False) -> Plan:
-    """Reads the log, then lists the directory. Raises CommandRefused: `unreadable`, `stale`, `invalid`, `outside_roots`."""
+    """Reads the log, then lists the directory.
+
+    Raises CommandRefused: `unreadable`, `stale`, `invalid`, `outside_roots`, `misnamed_files`.
+    """
     with tempfile.TemporaryDirectory(prefix="levee-vacuum-") as scratch:
         try:
             return _planned(order, report, Path(scratch), with_paths=with_paths)
@@ -138,15 +142,27 @@ def _planned(order: Order, report: Report, scratch: Path, *, with_paths: bool) -
         place = storage.opened(order.path)
         looked = Listing(place, snapshot.metadata.partition_columns, iceberg=iceberg, cut_ms=cut_ms)
     sieve = _Sieve(live, known, cut_ms, since, with_paths=with_paths)
+    misnamed = Misnamed(snapshot, order.path)
     for batch in looked.batches() if looked else ():
-        sieve.take(batch)
+        misnamed.saw(sieve.take(batch))
     gone, unused = sieve.tables()
+    _refuse_misnamed(order.path, misnamed.lost(gone["key"].combine_chunks()))
     plan = Plan(snapshot.version, own, cut_ms, changes, gone, unused, [], [], sieve.sample, sieve.paths)
     if isinstance(looked, Listing):
         plan.directories = sorted(path for path, old in looked.folders.items() if not old and path not in folders)
         plan.listed, plan.nested, plan.nested_count = looked.files, looked.nested, looked.nested_count
     plan.dying = _dying(log, listing, order.path, gone, first, snapshot.version)
     return plan
+
+
+def _refuse_misnamed(path: str, count: int) -> None:
+    if count:
+        text = (
+            f"{count:,} of the files that Delta would delete {'is a live file' if count == 1 else 'are live files'}: their writer has put"
+            " them where the log’s undecoded text says, and Delta looks elsewhere. No other copy of their rows is there."
+        )
+        remedy = "Move them to the decoded names (`p=a%20b` to `p=a b`), or write their rows again, before you vacuum."
+        raise CommandRefused(Refusal("misnamed_files", text, place=path, remedy=remedy))
 
 
 def _dying(log: DeltaLog, listing: LogListing, root: str, gone: pa.Table, first: int, head: int) -> list[Span]:
@@ -199,7 +215,8 @@ class _Sieve:
         self.sample: list[str] = []
         self.paths: list[str] = []
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: Batch) -> pa.Array:
+        """Returns the keys of the files."""
         table = batch.table()
         unused = pc.invert(pc.is_in(table["key"], value_set=self._live))
         old = pc.less(table["time"], self._cut)
@@ -209,6 +226,7 @@ class _Sieve:
         if room is None or room > 0:
             places = pc.indices_nonzero(goes.combine_chunks())[:room].to_pylist()
             self._name([batch.paths[place] for place in places])
+        return table["key"].combine_chunks()
 
     def _name(self, paths: list[str]) -> None:
         self.sample += paths[: SAMPLE - len(self.sample)]

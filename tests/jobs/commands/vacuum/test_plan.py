@@ -13,6 +13,7 @@ import pytest
 
 from jobs.commands.vacuum.spark.measure import measured
 from jobs.commands.vacuum.spark.plan import Order, Plan, planned
+from jobs.domain.errors import CommandRefused
 from jobs.worker.spark_engine import Silent
 from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
 from tests.jobs.commands.vacuum.generated import PLAIN, Table, history, metadata
@@ -109,3 +110,26 @@ def live_by_version(table: Table) -> list[set[str]]:
             live |= {unquote(action["add"]["path"])} if "add" in action else set()
         versions.append(set(live))
     return versions
+
+
+def encoded(table: Table, *places: str) -> None:
+    """A live file by the name `p=a%20b/x.parquet`, which lies at these places, older than any retention."""
+    add = {"path": "p=a%20b/x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+    table.commit([{"add": add}], ago(12))
+    for place in places:
+        file = table.path / place
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"x")
+        os.utime(file, (ago(12) / 1000, ago(12) / 1000))
+
+
+def test_a_live_file_that_lies_under_its_undecoded_name_is_never_deleted(table):
+    encoded(table, "p=a%20b/x.parquet")
+    with pytest.raises(CommandRefused, match=r"^1 of the files that Delta would delete is a live file") as refused:
+        plan(table)
+    assert refused.value.refusals[0].code == "misnamed_files"
+
+
+def test_a_copy_under_the_undecoded_name_goes_once_the_file_is_where_it_belongs(table):
+    encoded(table, "p=a%20b/x.parquet", "p=a b/x.parquet")
+    assert plan(table).paths == ["p=a%20b/x.parquet"]
