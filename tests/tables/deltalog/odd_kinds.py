@@ -45,7 +45,7 @@ TAKEN: dict[tuple[str, str], list[Any]] = {
     ("add", "clusteringProvider"): [5],
     ("remove", "stats"): [{"numRecords": 1}],
     ("metaData", "name"): [5],
-    ("metaData", "createdTime"): [-5, 2**62],
+    ("metaData", "createdTime"): [-5],
 }
 
 
