@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from tables.deltalog.read.paths import decoded
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.state.snapshot import Snapshot
-from tests.jobs.engine.test_log_witness import compare_detail, compare_files, compare_history, compare_state, history
-from tests.jobs.engine.test_preview_soundness import file_name
+from tests.jobs.engine.test_log_witness import compare_detail, compare_history, compare_state, history
 from tests.jobs.foreign.conftest import Written
 from tests.jobs.foreign.writers import CASES
 
@@ -24,6 +24,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 LOST = {"repaired", "vacuumed"}
 # DuckDB 1.5 names a directory `p=a%20b` and the log calls it so: whoever decodes the log's path, as the protocol asks, finds no file.
 UNREADABLE = {("duckdb", "by_texts")}
+# Its metrics hold lists, over which Spark's DESCRIBE HISTORY fails as a whole; the table it reads.
+UNTOLD = {("deltalake-0.15", "repaired")}
 
 
 @pytest.fixture
@@ -40,7 +42,8 @@ def test_the_log_is_read_as_by_spark(
     log = open_log(str(path))
     run = log.sync(tmp_path / "files.arrow")
     commits = history(log, run)
-    compare_history(spark, path, commits)
+    if (writer, table) not in UNTOLD:
+        compare_history(spark, path, commits)
     snapshot = run.snapshot()
     assert snapshot.complete
     assert (snapshot.problems, snapshot.understanding.needs) == ((), ())
@@ -50,19 +53,24 @@ def test_the_log_is_read_as_by_spark(
     compare_detail(spark.sql(f"DESCRIBE DETAIL delta.`{path}`").collect()[0], snapshot)
     if (writer, table) in UNREADABLE:
         return
-    compare_files(spark, path, snapshot)
-    if table not in LOST and snapshot.version // 2 in commits:
-        compare_files(spark, path, log.snapshot(snapshot.version // 2, tmp_path / "at.arrow"))
     compare_rows(spark, path, snapshot)
+    if table not in LOST and snapshot.version // 2 in commits:
+        compare_rows(spark, path, log.snapshot(snapshot.version // 2, tmp_path / "at.arrow"))
 
 
 def compare_rows(spark: SparkSession, path: Path, snapshot: Snapshot) -> None:
-    """The rows of each file; those of a file without statistics are unknown."""
-    name = F.element_at(F.split(F.input_file_name(), "/"), -1)
-    frame = spark.read.format("delta").load(str(path)).groupBy(name.alias("file")).count()
-    theirs = {unquote(row["file"]): row["count"] for row in frame.collect()}
-    mine = {file_name(row["path"]): row["num_records"] for row in snapshot.files().to_pylist()}
+    """The files, and the rows of each; those of a file without statistics are unknown."""
+    frame = spark.read.format("delta").option("versionAsOf", snapshot.version).load(str(path))
+    counts = frame.groupBy(F.input_file_name().alias("file")).count().collect()
+    theirs = {below(row["file"], path): row["count"] for row in counts}
+    mine = {decoded(row["path"]): row["num_records"] for row in snapshot.files().to_pylist()}
+    assert {below(file, path) for file in frame.inputFiles()} == set(mine)
     assert {file for file, rows in mine.items() if rows != 0} == set(theirs)
     assert {file: rows for file, rows in mine.items() if rows} == {
         file: theirs[file] for file, rows in mine.items() if rows
     }
+
+
+def below(uri: str, path: Path) -> str:
+    """A file's path below the table's: writers give files of several partitions one name."""
+    return unquote(uri).partition(f"{path}/")[2]
