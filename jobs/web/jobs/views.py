@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -39,11 +40,15 @@ def job_list(request: HttpRequest) -> HttpResponse:
     listed = queries.row_page(person, wanted, arranged.rows, request.GET.get("cursor", ""), keys)
     jobs = [queries.row(job) for job in listed.rows]
     words = {"next_text": "Newer", "previous_text": "Older"} if is_oldest_first else {"next_text": "Older"}
-    page = {**pager(in_order(request.GET, order), listed, **words), "jobs": jobs, "filtered": bool(wanted)}
+    page = {
+        **pager(in_order(request.GET, order), listed, **words),
+        "jobs": jobs,
+        "filtered": bool(replace(wanted, table="")),
+    }
     context = {
         "page": page,
         "filters": form.visible_fields(),
-        "kept": form.hidden_fields(),
+        "passed_on": form.hidden_fields(),
         "listing": arranged,
         "is_oldest_first": is_oldest_first,
         "turned_url": _turned(request, "newest" if is_oldest_first else "oldest"),

@@ -68,6 +68,7 @@ def test_what_is_no_filter_is_said_at_its_field_and_the_others_hold(jobs, query)
     assert answer.status_code == 400
     assert listed(answer) == {"Small"}
     assert 'class="lv-field-error"' in answer.content.decode()
+    assert "What you entered is still here" not in answer.content.decode()  # a filter is no draft
 
 
 def test_a_table_s_jobs_are_a_tab_of_it(jobs, orders):
@@ -79,7 +80,9 @@ def test_a_table_s_jobs_are_a_tab_of_it(jobs, orders):
     assert f'href="/tables/{orders.pk}/schema/"' in shown
     assert f'<input type="hidden" name="table" value="{orders.pk}">' in shown  # the next filter stays on the table
     assert 'name="on"' not in shown
-    assert "No such jobs on this table" in client.get(f"/jobs/?table={orders.pk}&by=nobody").content.decode()
+    assert "No matching jobs" in client.get(f"/jobs/?table={orders.pk}&by=nobody").content.decode()
+    Job.objects.all().delete()
+    assert "No jobs on this table yet" in client.get(f"/jobs/?table={orders.pk}").content.decode()
 
 
 def test_a_table_that_is_not_yours_is_not_told(jobs, orders):
