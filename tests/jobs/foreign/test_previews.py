@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pyspark.sql import SparkSession
@@ -66,6 +67,7 @@ def false_of(session: SparkSession, path: Path, snapshot: Snapshot) -> list[tupl
     truth = truth_of(session, path, trees)
     files = files_of(snapshot, struct, schema)
     names = [decoded(name) for name in files.table.column("path").to_pylist()]
+    assert set(truth) <= set(names)
     wrong: list[tuple[Any, ...]] = []
     for at, tree in enumerate(trees):
         counts = {name: truth[name][at] if name in truth else (0, 0) for name in names}
@@ -80,7 +82,9 @@ def truth_of(session: SparkSession, path: Path, trees: list[Node]) -> dict[str, 
     frame = session.read.format("delta").load(str(path))
     counts = [F.count_if(column_of(tree, session)).alias(f"c{at}") for at, tree in enumerate(trees)]
     found = frame.groupBy(F.input_file_name().alias("file")).agg(F.count(F.lit(1)).alias("rows"), *counts).collect()
-    return {below(row["file"], path): [(row[f"c{at}"], row["rows"]) for at in range(len(trees))] for row in found}
+    return {
+        below(unquote(row["file"]), path): [(row[f"c{at}"], row["rows"]) for at in range(len(trees))] for row in found
+    }
 
 
 def is_append_only(snapshot: Snapshot) -> bool:

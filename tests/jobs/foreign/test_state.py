@@ -62,7 +62,7 @@ def compare_rows(spark: SparkSession, path: Path, snapshot: Snapshot) -> None:
     """The files, and the rows of each; those of a file without statistics are unknown."""
     frame = spark.read.format("delta").option("versionAsOf", snapshot.version).load(str(path))
     counts = frame.groupBy(F.input_file_name().alias("file")).count().collect()
-    theirs = {below(row["file"], path): row["count"] for row in counts}
+    theirs = {below(unquote(row["file"]), path): row["count"] for row in counts}
     mine = {decoded(row["path"]): row["num_records"] for row in snapshot.files().to_pylist()}
     assert {below(file, path) for file in frame.inputFiles()} == set(mine)
     assert {file for file, rows in mine.items() if rows != 0} == set(theirs)
@@ -71,6 +71,6 @@ def compare_rows(spark: SparkSession, path: Path, snapshot: Snapshot) -> None:
     }
 
 
-def below(uri: str, path: Path) -> str:
+def below(location: str, path: Path) -> str:
     """A file's path below the table's: writers give files of several partitions one name."""
-    return unquote(uri).partition(f"{path}/")[2]
+    return location.partition(f"{path}/")[2]
