@@ -52,7 +52,7 @@ class JobFilterForm(forms.Form):
 
     def wanted(self) -> Filter:
         """The filter; days are those of UTC, the last one whole. Of a form with faults, what is right in it."""
-        self.full_clean()
+        self.is_valid()
         given = self.cleaned_data
         last = given.get("until")
         return Filter(
