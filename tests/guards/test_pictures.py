@@ -58,7 +58,7 @@ def copy(tmp_path, monkeypatch):
         ("frontend/templates/tables/drawings/_reach_drawing.html", {"history", "vacuum"}),
         (
             "frontend/templates/tables/table/table.html",
-            {"overview", "commit", "history", "schema", "layout", "finding"},
+            {"overview", "commit", "history", "schema", "layout", "finding", "capabilities"},
         ),
         ("frontend/templates/jobs/commands/rewrite.html", {"optimize", "vacuum"}),
         ("jobs/web/commands/vacuum/drawing.py", {"vacuum"}),

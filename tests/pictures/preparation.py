@@ -16,7 +16,7 @@ from tests.pictures import staleness
 QUIET_S = 75.0
 STREAM_S = 15.0
 RUN_S = 90.0  # of a schedule that is due within 75 s
-ON_SPARK = {"home", "delete", "review", "rehearsal"}
+ON_SPARK = {"home", "capabilities", "delete", "review", "rehearsal"}
 PEOPLE = {"ana": ("operator", "auditor", "admin"), "ben": ("approver",)}
 SCOPES = ("read", "request", "approve")
 STREAM = "page-views-ingest"

@@ -104,6 +104,14 @@ SCENES = (
         ready="#checks .lv-list",
         height=1250,
     ),
+    Scene(
+        "capabilities",
+        "/tables/{table}/capabilities/",
+        "jobs/reads/capabilities.html",
+        also=("jobs/reads/_capabilities.html", "jobs/reads/_members.html"),
+        ready="#live-capabilities:not([hx-get])",
+        height=1100,
+    ),
     Scene("finding", "/tables/{small}/", "tables/table/overview.html", height=350),
     Scene("optimize", "/tables/{small}/optimize/", "jobs/optimize/page.html", ready="#h-preview", height=680),
     Scene(

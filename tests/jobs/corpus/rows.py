@@ -43,6 +43,8 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, UUID):
         return value.bytes
+    if hasattr(value, "toJson"):  # a VARIANT
+        return value.toJson()
     if isinstance(value, bytearray):
         return bytes(value)
     return "NaN" if value != value else value

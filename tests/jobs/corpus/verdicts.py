@@ -121,6 +121,7 @@ BY_SPARK = {
             "name-case-nested",
             "columns-none",
             "columns-none-groups-none",
+            "map-without-values",
         ),
         SCHEMA,
     ),
@@ -147,6 +148,7 @@ DIFFERENT = {
     "type-string-not-utf8": ([{"c": "\ufffd\ufffd"}, {"c": "ok"}], "pyarrow refuses what isn't UTF-8"),
     "type-enum": ([{"c": "RED"}, {"c": "BLUE"}], "texts where pyarrow has bytes"),
     "type-decimal-wide-fixed": ([{"c": "0.01"}], "pyarrow refuses decimals in more than 16 bytes"),
+    "duckdb-variant": ([{"c": '{"a":1}'}], "a VARIANT where pyarrow has its parts"),
     "duckdb-ubigint": ([{"c": "18446744073709551615"}], "decimal(20,0) where pyarrow has numbers"),
     "polars-duration": ([{"c": 1_000_000}], "numbers: only Arrow's own schema says that they are durations"),
     "polars-unsigned": (
@@ -155,7 +157,11 @@ DIFFERENT = {
     ),
     "type-duration": ([{"c": 1}, {"c": None}], "numbers: only Arrow's own schema says that they are durations"),
     "map-without-annotation": (
-        [{"c": {"key_value": {"a": 1, "b": None}}}, {"c": {"key_value": []}}, {"c": None}],
+        [
+            {"c": {"key_value": [{"key": "a", "value": 1}, {"key": "b", "value": None}]}},
+            {"c": {"key_value": []}},
+            {"c": None},
+        ],
         "a list of structs where pyarrow makes a map",
     ),
     "timestamp-old-spark-2": ([{"c": "1500-02-20T12:00:00"}, {"c": "2026-01-01T00:00:00"}, {"c": None}], OLD_CALENDAR),
@@ -172,6 +178,7 @@ MISREAD = {"schema-repetition-other"}
 BEYOND_PYTHON = {
     "timestamp-micros-least": ["-290308-12-21 19:59:05.224192", "1970-01-01 00:00:00"],
     "timestamp-year-10000": ["+10000-01-01 00:00:00", "1970-01-01 00:00:00"],
+    "duckdb-infinity": ["+294247-01-10 04:00:54.775807"],
     "date-year-0": ["-0001-12-31", "1970-01-01"],
     "date-least": ["-5877641-06-23", "1970-01-01"],
     "date-greatest": ["+5881580-07-11", "1970-01-01"],

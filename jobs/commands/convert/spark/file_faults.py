@@ -7,7 +7,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from jobs.commands.convert.spark.schemas import Footers, Unreadable
+from jobs.commands.convert.spark.schemas import NO_COLUMNS, Footers, Unreadable
 from jobs.domain.consequences import listed
 from jobs.domain.errors import EngineFailure, Refusal
 from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Fault, Faulty
@@ -51,17 +51,16 @@ def unreadable_refusals(path: str, footers: Footers, findings: Findings) -> list
     """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known; none of files that
     `fault_refusals` names already."""
     named = {faulty.example for fault, faulty in findings.faults.items() if fault.kind in (DAMAGED, CODEC)}
-    return [
-        Refusal(
-            "schema_conflict",
-            f"Spark can't read {_columns_of(each)} of {each.example}: {each.failure.message}",
-            place=f"{path}/{each.example}",
-            remedy="Rewrite the file with types that Spark supports.",
-            engine=each.failure,
-        )
-        for each in footers.unreadable
-        if each.example not in named
-    ]
+    return [_unreadable(path, each) for each in footers.unreadable if each.example not in named]
+
+
+def _unreadable(path: str, each: Unreadable) -> Refusal:
+    text = f"Spark can't read {_columns_of(each)} of {each.example}: {each.failure.message}"
+    remedy = "Rewrite the file with types that Spark supports."
+    if each.failure == NO_COLUMNS:
+        text = f"{each.example} has no column, and Delta converts no directory with such a file"
+        remedy = "Move the file out of the directory: it holds nothing."
+    return Refusal("schema_conflict", text, place=f"{path}/{each.example}", remedy=remedy, engine=each.failure)
 
 
 def unsupported_refusals(footers: Footers) -> list[Refusal]:

@@ -22,6 +22,8 @@ SCHEMA_UTILS = "org.apache.spark.sql.delta.schema.SchemaUtils$"
 PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
 TYPE_CHECK = "spark.databricks.delta.schema.typeCheck.enabled"
 CONFLICT_EXAMPLES = 5
+# What Delta's CONVERT says of a file without a column: it makes a statement of each footer's schema, and parses that.
+NO_COLUMNS = EngineFailure("PARSE_EMPTY_STATEMENT", "42617", "Syntax error, unexpected empty statement.")
 MOST_TYPE = 100  # characters of a parquet type in a message
 
 
@@ -96,6 +98,9 @@ def merge_footers(
             struct = reader.struct(footer)
         except (PySparkException, Py4JJavaError) as error:
             unreadable.append(_unreadable(examples[0], own, own.failed, as_failure(error)))
+            continue
+        if struct.isEmpty():
+            unreadable.append(Unreadable(examples[0], NO_COLUMNS))
             continue
         kinds.append((struct, files, examples))
         text = json.loads(struct.json())
