@@ -69,8 +69,7 @@ def fields_of(
     tree = tree_of(schema)
     if tree is None:
         return []
-    places = {name.lower(): place for place, name in enumerate(partitions, 1)}
-    clustered = None if clustering is None else frozenset(clustering)
+    places, clustered = _places(partitions), None if clustering is None else frozenset(clustering)
     known = {} if properties is None else statistics.retained(tree, partitions, properties)
     return [_field(path, column, places, clustered, known.get(path)) for path, column in walk(tree)]
 
@@ -82,9 +81,13 @@ def first_columns(
     tree = tree_of(schema)
     if tree is None:
         return []
-    places = {name.lower(): place for place, name in enumerate(partitions, 1)}
-    clustered = None if clustering is None else frozenset(clustering)
+    places, clustered = _places(partitions), None if clustering is None else frozenset(clustering)
     return [_field((column.name,), column, places, clustered, None) for column in tree.columns[:most]]
+
+
+def _places(partitions: Sequence[str]) -> dict[str, int]:
+    """The place of each partition column, from 1, by its name in small letters."""
+    return {name.lower(): place for place, name in enumerate(partitions, 1)}
 
 
 def _field(

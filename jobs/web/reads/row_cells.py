@@ -71,24 +71,25 @@ def in_order(answer: Mapping[str, Any], order: Order | None) -> Mapping[str, Any
     """The answer with its rows sorted: numbers by value, all else by text, no value last."""
     if order is None:
         return answer
-    is_number = _is_number(answer["columns"][order.column]["type"])
+    numeric = is_number(answer["columns"][order.column]["type"])
     rows = list(enumerate(answer["rows"]))
     known = [each for each in rows if each[1][order.column] is not None]
-    known.sort(key=lambda each: _key(each[1][order.column], is_number=is_number), reverse=order.is_downwards)
+    known.sort(key=lambda each: _key(each[1][order.column], numeric=numeric), reverse=order.is_downwards)
     known += [each for each in rows if each[1][order.column] is None]
     places = {before: now for now, (before, _) in enumerate(known)}
     cut = [[places[row], column] for row, column in answer["cut_cells"]]
     return {**answer, "rows": [row for _, row in known], "cut_cells": cut}
 
 
-def _key(value: Any, *, is_number: bool) -> Any:
-    if not is_number:
+def _key(value: Any, *, numeric: bool) -> Any:
+    if not numeric:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     number = Decimal(str(value))
     return number if number == number else Decimal("Infinity")  # Spark has NaN above all numbers
 
 
-def _is_number(kind: str) -> bool:
+def is_number(kind: str) -> bool:
+    """Whether a column of this type, as Spark prints it, holds numbers."""
     return kind.partition("(")[0] in NUMERIC
 
 
@@ -103,7 +104,7 @@ def _heading(place: int, name: str, kind: str, order: Order | None) -> Heading:
     is_sorted, is_downwards = order is not None and order.column == place, order is not None and order.is_downwards
     turned = "-" if is_sorted and not is_downwards else ""
     direction = ("descending" if is_downwards else "ascending") if is_sorted else ""
-    return Heading(visible(name), short, whole, _is_number(kind), f"sort={turned}{place}", direction)
+    return Heading(visible(name), short, whole, is_number(kind), f"sort={turned}{place}", direction)
 
 
 def lines(answer: Mapping[str, Any]) -> list[list[Cell]]:

@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from console.base.spreadsheets import inert
+from jobs.web.reads.row_cells import is_number
 
 TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -24,15 +25,21 @@ def made(answer: Mapping[str, Any], kind: str) -> str | bytes:
 
 def as_csv(answer: Mapping[str, Any]) -> Iterator[str]:
     """The file's lines. NULL is empty, an empty text is `""`, nested values are JSON; a text that would begin a formula in a spreadsheet
-    gets an apostrophe before it."""
+    gets an apostrophe before it, but no number, also where answers have it as text (decimals)."""
     yield _line([inert(column["name"]) for column in answer["columns"]])
+    numbers = [is_number(column["type"]) for column in answer["columns"]]
     for row in answer["rows"]:
-        yield _line([None if value is None else _text(value) for value in row])
+        yield _line(
+            [
+                None if value is None else _text(value, numeric=numeric)
+                for value, numeric in zip(row, numbers, strict=True)
+            ]
+        )
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, *, numeric: bool) -> str:
     if isinstance(value, str):
-        return inert(value)
+        return value if numeric else inert(value)
     return str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
 
 

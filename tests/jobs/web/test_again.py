@@ -67,7 +67,7 @@ def ended(asked, table, person) -> Job:
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_a_request_is_made_again_with_all_that_it_had(olga, sales, kind, monkeypatch):
+def test_a_request_is_made_again_with_all_that_it_had(olga, sales, kind):
     command, fields = ASKED[kind]
     job = ended(command(str(sales.pk)), sales, olga)
     client = browser(olga)

@@ -36,7 +36,8 @@ def test_csv_tells_null_from_an_empty_text_and_begins_no_formula():
     assert first[:4] == ["3", "'=cmd()", "10.50", "2026-11-20 12:00:00.5"]
     assert third[1] == 'a,"b"\n'
     assert first[7:9] == ["true", '{"x": 1}']
-    assert second[2] == "'-2.00"  # a text in the answer
+    assert second[2] == "-2.00"  # a number stays one
+    assert third[5] == "-Infinity"
     assert text.split("\r\n")[2].startswith(',"",')  # no id, and a name that is empty
 
 
