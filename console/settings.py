@@ -72,7 +72,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "console.pages.home.frame.chrome",
-                "console.pages.find.places.goes",
+                "console.pages.find.places.navigation",
             ],
             "builtins": ["console.templatetags.levee", "console.templatetags.help"],
         },

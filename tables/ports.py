@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -80,6 +80,27 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """How a table's pages offer what can be requested for it.
+
+    `text` is the link's, `address` its form for a table, `words` are others that find it. It stands in the menu of maintenance, or is a
+    button of its own (`is_button`), and once more `beside` what it changes, the name of a tab. `of_plain`: for a plain directory of
+    parquet files, else for a Delta table. `mends`: the findings of a table's health that it mends, each with the condition of the layout
+    that its form is filled in with, or ""; `mends_not`: those that one would try it for, and why in vain.
+    """
+
+    kind: str
+    text: str
+    address: Callable[[Table], str]
+    words: str = ""
+    is_button: bool = False
+    beside: str = ""
+    of_plain: bool = False
+    mends: Mapping[str, str] = field(default_factory=dict)
+    mends_not: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Uses:
     """What counts on a root: jobs of its tables that haven't ended, streams there that run, approval rules on the root."""
 
@@ -131,6 +152,9 @@ class Jobs(Protocol):
     def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
         """The streams whose name, source or target holds the text, by name."""
 
+    def offers(self) -> Sequence[Offer]:
+        """As the function of this name. Asks the database nothing."""
+
     def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[Engine]:
         """As the function of this name. Asks the database nothing."""
 
@@ -174,6 +198,11 @@ def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
 def engines_of(protocol: Mapping[str, Any] | None) -> Sequence[Engine]:
     """The well-known readers and writers, with what a protocol, as the catalog stores it, keeps each from; none without a protocol."""
     return _known[0].engines_of(protocol) if _known and protocol else []
+
+
+def offers() -> Sequence[Offer]:
+    """What can be requested for a table, in the order in which it is offered."""
+    return _known[0].offers() if _known else []
 
 
 def open_on(person: Person, table: Table) -> Sequence[Request]:

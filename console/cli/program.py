@@ -14,6 +14,7 @@ import httpx
 
 from console.cli.commands import audit, decisions, jobs, previews, requests, servers, streams, tables
 from console.cli.exits import Exit
+from console.cli.requesting import of_commands
 from console.cli.words import plain
 
 
@@ -98,14 +99,24 @@ def levee() -> None:
     """
 
 
-for command in (
-    servers.sign_in, servers.sign_out, servers.whoami, servers.servers,
-    tables.tables, tables.table, tables.history,
-    previews.preview, requests.delete, requests.convert, requests.restore, requests.optimize, requests.undo,
-    decisions.approve, decisions.reject,
-    jobs.jobs, jobs.wait, streams.streams, audit.audit, servers.completion,
-):  # fmt: skip
-    levee.add_command(command)
+def with_commands(group: click.Group) -> click.Group:
+    """The group with every command of the program, those that ask for a job from their own packages."""
+    parts = list(of_commands())
+    for command in (
+        servers.sign_in, servers.sign_out, servers.whoami, servers.servers,
+        tables.tables, tables.table, tables.history,
+        previews.preview, *(request for part in parts for request in part.REQUESTS), requests.undo,
+        decisions.approve, decisions.reject,
+        jobs.jobs, jobs.wait, streams.streams, audit.audit, servers.completion,
+    ):  # fmt: skip
+        group.add_command(command)
+    for part in parts:
+        for preview in getattr(part, "PREVIEWS", ()):
+            previews.preview.add_command(preview)
+    return group
+
+
+with_commands(levee)
 
 
 def main() -> None:

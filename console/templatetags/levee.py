@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django import template
 
-from console.templatetags.formatting import fields, icons, looks, navigation, quantities, statuses, texts, times
+from console.templatetags.formatting import fields, icons, looks, quantities, statuses, texts, times
 
 register = template.Library()
 
@@ -41,4 +41,3 @@ stage_look = register.filter(looks.stage_look)
 event_look = register.filter(looks.event_look)
 
 control = register.filter(fields.control)
-current = register.simple_tag(navigation.current, takes_context=True)

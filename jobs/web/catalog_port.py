@@ -22,7 +22,9 @@ from jobs.reads import queue
 from jobs.streams.queries import matching, running_at, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
+from jobs.web import parts
 from jobs.web.jobs.queries import titled
+from jobs.web.schedules.offer import NEW_SCHEDULE
 from tables import ports
 from tables.history.queries import STREAMING
 from tables.models import Commit, Root, Table
@@ -91,6 +93,10 @@ class KnownJobs:
         """One query; MOST_STREAMS at most."""
         streams = matching(visible_streams(person), text).order_by("name")
         return [_flow(stream) for stream in streams[:MOST_STREAMS]]
+
+    def offers(self) -> Sequence[ports.Offer]:
+        """Each command's own, and a schedule of one."""
+        return [*parts.offers(), NEW_SCHEDULE]
 
     def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ports.Engine]:
         """Those of `jobs.domain.readers`."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from django import forms
-from django.urls import URLPattern
+from django.urls import URLPattern, reverse
 from rest_framework import serializers
 
 from console.accounts.roles import Permission
@@ -17,6 +17,8 @@ from console.base.rest import Body, Flag
 from jobs.commands.registry import ROWS, Row
 from jobs.domain.commands import Command
 from jobs.models import Job, Read
+from tables.models import Table
+from tables.ports import Offer
 
 CLASSES = ["whole_table", "short_retention", "irreversible", "ordinary"]
 
@@ -93,7 +95,7 @@ class Parts:
 
     `what` says what was asked for; `edit` holds the form that `edit_form` makes of what was typed and the job; `result` and
     `measured` are of a job's page; `drawn` makes what `what` draws of the job (`review.drawn`, or `outcome.drawn` after it); `ask_again`
-    is the page where the same is asked for on the table as it is now.
+    is the page where the same is asked for on the table as it is now; `offer` is how a table's pages offer it (None: they don't).
     """
 
     what: str = ""
@@ -104,6 +106,12 @@ class Parts:
     ask_again: Callable[[Job], str] = _no_address
     drawn: Callable[[Job], Mapping[str, Any]] = _nothing
     answers: Mapping[str, Answer] = field(default_factory=dict)
+    offer: Offer | None = None
+
+
+def on_table(page: str) -> Callable[[Table], str]:
+    """The address of a command's page, by its name, for a table."""
+    return lambda table: reverse(page, args=[table.pk])
 
 
 def shapes() -> dict[str, Shape]:
@@ -120,6 +128,11 @@ def parts_of(job: Job) -> Parts:
 def answers() -> dict[str, Answer]:
     """Every command's reads, by their kinds."""
     return {kind: answer for row in ROWS.values() for kind, answer in _parts(row.web).answers.items()}
+
+
+def offers() -> list[Offer]:
+    """How a table's pages offer the commands, in the registry's order."""
+    return [offer for row in ROWS.values() if (offer := _parts(row.web).offer)]
 
 
 def _parts(web: str) -> Parts:

@@ -1,6 +1,7 @@
 """Search from any page: what it finds, for whom, and what stands there before anything is typed."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.db import connection
@@ -9,12 +10,12 @@ from django.urls import reverse
 
 from console.accounts import lists
 from console.accounts.models import Person
-from console.pages.find.acts import WORDS
+from console.pages.find import places
 from console.pages.find.places import PLACES, places_for
 from jobs.web.kinds import JOBS
 from tables.models import Schema
 from tables.record import table_fields
-from tables.web.table import page_header
+from tables.web.table import acts
 from tests import factories
 from tests.clients import browser, confirmed_browser
 
@@ -239,11 +240,12 @@ def test_an_operator_of_one_root_finds_acts_on_its_tables_alone():
     assert found == {"Vacuum: a.sales"}
 
 
-def test_each_act_of_a_header_has_its_words():
+def test_each_act_is_offered_on_some_table_and_has_words_that_find_it():
     delta, parquet = table("shop.sales", "id"), factories.TableFactory(format="parquet")
     person = factories.person_with("operator")
-    offered = {text for each in (delta, parquet) for text, _ in page_header.acts(person, each)}
-    assert offered == set(WORDS)
+    offered = {kind for each in (delta, parquet) for kind in acts.acts_on(person, each, "")}
+    assert offered == {offer.kind for offer in acts.known()}
+    assert all(offer.words for offer in acts.known())
 
 
 @pytest.mark.parametrize("q", ["sales", "shop.sales", "delete sales", "sales opt"])
@@ -286,3 +288,48 @@ def test_signing_out_by_its_address_asks_first():
     assert client.get("/account/preferences/").status_code == 200
     assert client.post("/sign-out/").status_code == 302
     assert client.get("/account/preferences/").status_code == 302
+
+
+def test_a_page_of_the_one_list_is_in_the_navigation_the_menus_the_keys_and_the_palette(monkeypatch):
+    """What is offered is said once: a place that is added there stands everywhere, for those alone whom its view lets in."""
+    added = [
+        replace(place, text=f"Also {place.text}", key=place.key and "x")
+        for place in places.PLACES
+        if place.address in ("jobs:list", "jobs:workers", "accounts:tokens", "accounts:sign_out")
+    ]
+    monkeypatch.setattr(places, "PLACES", (*places.PLACES, *added))
+    admin, viewer = (browser(factories.person_with(role)) for role in ("admin", "viewer"))
+    html = admin.get("/workers/").content.decode()
+    main, tabs = (html.split(f'<nav aria-label="{name}"')[1].split("</nav>")[0] for name in ("Main", "Administration"))
+    assert "Also Jobs" in main
+    assert "Also Workers" in tabs
+    assert html.count("Also API tokens") == 2, "the account's menu and the phone's"
+    assert html.count('<button class="lv-menu-button"') == 4, "a change takes a button"
+    assert 'data-goes="x">Also Jobs' in html
+    assert "Also Workers" in options(admin, "also workers")
+    assert "Also Workers" not in options(viewer, "also")
+    assert (
+        "Administration" not in viewer.get("/").content.decode().split('<nav aria-label="Main"')[1].split("</nav>")[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "current"),
+    [
+        ("/", "Home"),
+        ("/tables/", "Tables"),
+        ("/tables/{table}/", "Tables"),
+        ("/tables/{table}/vacuum/", "Tables"),
+        ("/tables/{table}/rows/", "Tables"),
+        ("/convert/", "Tables"),
+        ("/schedules/new/", "Schedules"),
+        ("/audit/verification/", "Audit"),
+        ("/people/", "Administration"),
+    ],
+)
+def test_a_page_marks_the_place_that_it_belongs_to(at, current):
+    client = browser(factories.person_named("ada", "admin", "operator", "auditor"))
+    html = client.get(at.format(table=table("shop.sales", "id").pk)).content.decode()
+    main = html.split('<nav aria-label="Main"')[1].split("</nav>")[0]
+    marked = [entry for entry in main.split("<li>") if 'aria-current="page"' in entry]
+    assert [re.sub(r"<[^>]+>", "", entry).strip().split()[0] for entry in marked] == [current.split()[0]]

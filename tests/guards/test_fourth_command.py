@@ -1,4 +1,7 @@
-"""A command that nothing knows but its own row gets preview, review, decision, result and API: its packages lie in a temporary place."""
+"""A command that nothing knows but its row gets preview, review, decision, result, API, an act on tables' pages, and the command line.
+
+Its packages lie in a temporary place: rules, wording, handling and the words of the command line; serializers and pages; its template.
+"""
 
 import dataclasses
 import importlib
@@ -8,10 +11,15 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 from django.conf import settings
 from django.urls import get_resolver
 
+import jobs.commands
+import jobs.web.commands
+from console.cli.program import with_commands
 from jobs.commands.registry import ROWS, Row
 from jobs.domain.results import Result
 from jobs.models import Job
@@ -20,9 +28,13 @@ from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tests import factories
 from tests.clients import Caller, browser, confirmed_browser
+from tests.console.cli.conftest import server
 from tests.factories import lakes
 from tests.jobs import small_delta
+from tests.jobs.conftest import no_wakes
 from tests.jobs.small_delta import SmallEngine
+
+__all__ = ["no_wakes", "server"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +79,7 @@ WORDING = """
 HANDLING = """
     import uuid
     from dataclasses import replace
-    from fourth.rules import Squash
+    from jobs.commands.squash.rules import Squash
     from jobs.commands.base import Found, Handling, Prepared, stored
     from jobs.targets.access import table_to_change
     from jobs.targets.subject import subject_of
@@ -90,7 +102,7 @@ HANDLING = """
 SERIALIZERS = """
     from rest_framework import serializers
     from console.base.rest import Body, Text, Whole
-    from fourth.rules import Squash
+    from jobs.commands.squash.rules import Squash
     from jobs.web.parts import Shape
 
     class SquashBody(Body):
@@ -106,8 +118,16 @@ SERIALIZERS = """
 """
 PAGES = """
     from jobs.web.parts import Parts
+    from tables.ports import Offer
 
-    PARTS = Parts(what="jobs/squash/what.html", ask_again=lambda job: "/squash-again/")
+    PARTS = Parts(
+        what="jobs/squash/what.html",
+        ask_again=lambda job: "/squash-again/",
+        offer=Offer(
+            "squash", "Squash files…", lambda table: f"/squash/{table.pk}/", words="press flatten", beside="schema",
+            mends={"skew": ""},
+        ),
+    )
 """
 URLS = """
     from django.http import HttpResponse
@@ -116,7 +136,26 @@ URLS = """
     urlpatterns = [path("squash/", lambda request: HttpResponse("which files?"), name="squash")]
     api_urlpatterns = []
 """
+CLI = '''
+    import click
+    from console.cli.acts import Act, pass_session
+    from console.cli.requesting import open_for_table, requested
+
+    @click.command(cls=Act)
+    @click.argument("table")
+    @click.option("--target", type=int, default=7)
+    @requested
+    @pass_session
+    def squash(session, table, target, **asked):
+        """Request that files are squashed. Example: levee squash sales"""
+        return open_for_table(session, "squash", table, {"target": target}, asked)
+
+    REQUESTS = (squash,)
+'''
 WHAT = '<h2 id="h-what">Files of about {{ job.parameters.target }} MiB</h2>'
+
+
+OWN = "jobs.commands.squash"
 
 
 class Engine(SmallEngine):
@@ -132,23 +171,27 @@ class Engine(SmallEngine):
 def fourth(tmp_path, monkeypatch):
     """Its packages, its template and its row. The addresses are read before: what it adds must not stay behind for other tests."""
     assert get_resolver().url_patterns
-    package = tmp_path / "code" / "fourth"
-    (package / "web").mkdir(parents=True)
-    own = {"rules": RULES, "wording": WORDING, "handling": HANDLING}
-    files = own | {"web/serializers": SERIALIZERS, "web/pages": PAGES, "web/urls": URLS}
-    for name, text in {"__init__": "", "web/__init__": "", **files}.items():
-        (package / f"{name}.py").write_text(dedent(text))
+    for room, files in (
+        (jobs.commands, {"rules": RULES, "wording": WORDING, "handling": HANDLING, "cli": CLI}),
+        (jobs.web.commands, {"serializers": SERIALIZERS, "pages": PAGES, "urls": URLS}),
+    ):
+        package = tmp_path / room.__name__ / "squash"
+        package.mkdir(parents=True)
+        for name, text in {"__init__": "", **files}.items():
+            (package / f"{name}.py").write_text(dedent(text))
+        monkeypatch.setattr(room, "__path__", [*room.__path__, str(package.parent)])
     what = tmp_path / "templates" / "jobs" / "squash" / "what.html"
     what.parent.mkdir(parents=True)
     what.write_text(WHAT)
-    monkeypatch.syspath_prepend(str(package.parent))
-    rules, handling = importlib.import_module("fourth.rules"), importlib.import_module("fourth.handling")
-    wording: Any = importlib.import_module("fourth.wording")
-    row = Row(rules.Squash, wording, handling.SquashHandling(), "fourth.web", rules.compare)
+    rules, handling, wording = (importlib.import_module(f"{OWN}.{name}") for name in ("rules", "handling", "wording"))
+    named: Any = wording
+    row = Row(rules.Squash, named, handling.SquashHandling(), "jobs.web.commands.squash", rules.compare)
     monkeypatch.setitem(ROWS, "squash", row)
     yield row
-    for name in [name for name in sys.modules if name.partition(".")[0] == "fourth"]:
+    for name in [name for name in sys.modules if ".commands.squash" in name]:
         del sys.modules[name]
+    for room in (jobs.commands, jobs.web.commands):
+        room.__dict__.pop("squash", None)
 
 
 @pytest.fixture
@@ -220,6 +263,32 @@ def test_what_it_cant_do_it_says_itself(fourth, table):
     edit = Caller(olga).post(f"/jobs/{job}/edit", {"predicate": None, "reason": "other"})
     assert (edit.status_code, edit.json()["code"]) == (409, "wrong_state")
     assert Caller(olga).post("/jobs", {**body, "command": "unheard"}).status_code == 400
+
+
+@pytest.mark.usefixtures("templates")
+def test_each_page_of_a_table_that_offers_acts_offers_it(fourth, table):
+    table.health = [
+        {"code": "skew", "severity": "warning", "value": 0.9, "threshold": 0.4, "text": "", "recommendation": ""}
+    ]
+    table.version = 0
+    table.save(update_fields=["health", "version"])
+    client, link = browser(factories.person_with("operator")), f'href="/squash/{table.pk}/"'
+    assert text_of(client, f"/tables/{table.pk}/").count(link) == 2, "in the menu, and where it mends a finding"
+    assert text_of(client, f"/tables/{table.pk}/history/").count(link) == 1
+    assert text_of(client, f"/tables/{table.pk}/schema/").count(link) == 2
+    at = f"/tables/{table.pk}/"
+    assert link in client.get("/find/", {"q": "flatten", "at": at}).content.decode(), "by its own words"
+    assert link not in text_of(browser(factories.person_with("viewer")), f"/tables/{table.pk}/")
+
+
+def test_the_command_line_asks_for_it(fourth, table, server):
+    olga = factories.person_with("operator")
+    environment = {"LEVEE_URL": server, "LEVEE_TOKEN": factories.token_text(olga, "read", "request")}
+    line = ["squash", str(table.pk), "--target", "9", "--reason", "many small files", "--id"]
+    asked = CliRunner().invoke(with_commands(click.Group()), line, env=environment, catch_exceptions=False)
+    assert asked.exit_code == 0, asked.stderr
+    job = Job.objects.get(pk=asked.stdout.strip())
+    assert (job.command, job.parameters["target"], job.reason) == ("squash", 9, "many small files")
 
 
 def test_its_pages_have_addresses(fourth):

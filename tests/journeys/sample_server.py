@@ -17,6 +17,7 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory, override_settings
 
 from console.base.invisible_characters import in_page
+from console.pages.find import places
 from console.pages.help import site
 from tests.journeys.samples import PAGES
 from tests.journeys.samples_accounts import Someone
@@ -52,9 +53,11 @@ def rendered(name: str, theme: str) -> str:
     """The page's HTML for a person who chose the theme."""
     template, context = PAGES[name]
     request = RequestFactory().get(f"/{name}")
-    request.resolver_match = SimpleNamespace(view_name=ROUTES.get(template, ""))  # type: ignore[assignment]
+    match: Any = SimpleNamespace(view_name=ROUTES.get(template, ""), kwargs={})
+    request.resolver_match = match
     request.user = AnonymousUser() if name in SIGNED_OUT else Someone(theme=theme)  # type: ignore[assignment]
-    html = render_to_string(template, context | {"request": request, "csrf_token": "sample"})
+    frame = {"request": request, "csrf_token": "sample", "shelves": places.shelves(places.PLACES, match)}
+    html = render_to_string(template, context | frame)
     return in_page(html.encode()).decode()
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import click
 from rich.console import Group
 
-from console.cli import progress
 from console.cli.acts import Act, JobId, ListGroup, limit_of, limited, pass_session, timed
-from console.cli.following import Until, exit_of, follow, has_ended, is_approved
+from console.cli.following import has_ended, is_approved
 from console.cli.lookup import job_id, table_id
-from console.cli.reviews import ended, whole
+from console.cli.reviews import whole
 from console.cli.session import Column, Session, facts, listing
+from console.cli.waits import wait_for
 from console.cli.words import moment, shown
 
 _LIST = [
@@ -31,16 +30,6 @@ _EVENTS = [
     Column("By", lambda row: row["who"]),
     Column("Text", lambda row: shown(row["text"])),
 ]
-
-
-def wait_for(
-    session: Session, job: dict[str, Any] | uuid.UUID, until: Until, timeout: float | None, id_alone: bool = False
-) -> int:
-    """Follows the job, shows it at the end, and gives the exit code."""
-    with progress.shown() as seen:
-        last = follow(session.patient_api, job, until, timeout, seen)
-    session.show_job(last, lambda: facts(ended(last)), id_alone)
-    return exit_of(last, until)
 
 
 @click.group(cls=ListGroup)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from console.cli.acts import Act, ListGroup, keyed, limit_of, limited, pass_session, waiting
-from console.cli.commands.jobs import wait_for
 from console.cli.following import has_ended
 from console.cli.lookup import stream_id
 from console.cli.reviews import summary
 from console.cli.session import Column, Session, facts
+from console.cli.waits import wait_for
 from console.cli.words import moment, shown
 
 _LIST = [

@@ -9,26 +9,11 @@ from console.accounts.roles import Permission
 from tables.catalog import listing
 from tables.models import Table
 from tables.rules.search_index import normal, terms
-from tables.web.table import page_header
+from tables.web.table import acts
 
 MOST = 6
 TABLES = 8  # that are looked through for one on which the person may do it
 SHORTEST = 2  # letters of a word that begins an act's
-# What else each act of a table's header is called.
-WORDS = {
-    "Delete rows…": "remove erase",
-    "Restore…": "undo roll back version time travel",
-    "Optimize…": "compact compaction small files z-order zorder cluster",
-    "Purge…": "reorg deletion vectors",
-    "Vacuum…": "clean old unused files retention",
-    "Change the schema…": "alter add rename drop column constraint",
-    "Clone…": "copy shallow deep",
-    "Properties…": "set tblproperties change",
-    "Drop a feature…": "protocol downgrade",
-    "New schedule…": "cron recurring repeat",
-    "Convert…": "parquet to delta",
-    "Describe…": "owner tags name description rename",
-}
 
 
 def acts_on_tables(person: Person, q: str, here: Table | None) -> list[tuple[str, str, Table]]:
@@ -43,11 +28,11 @@ def acts_on_tables(person: Person, q: str, here: Table | None) -> list[tuple[str
     order = listing.SEARCH_ORDER if left else "-changed"
     tables = listing.table_page(person, listing.Filter(q=" ".join(left)), order, TABLES, "").rows
     found = [
-        (f"{text.removesuffix('…')}: {table.catalog_name or table.name}", url, table)
+        (f"{act.offer.text.removesuffix('…')}: {table.catalog_name or table.name}", act.url, table)
         for table in tables
         if here is None or table.pk != here.pk
-        for text, url in page_header.acts(person, table)
-        if text in texts
+        for act in acts.acts_on(person, table, acts.streaming_at(person, table)).values()
+        if act.offer.text in texts
     ]
     return found[:MOST]
 
@@ -55,7 +40,9 @@ def acts_on_tables(person: Person, q: str, here: Table | None) -> list[tuple[str
 def acts_named(q: str) -> tuple[list[str], list[str]]:
     """The words of the question that begin no word of an act, and the acts that take the most of its words; none without such a word."""
     asked = terms(q)
-    left_by = {text: _left(asked, f"{normal(text).rstrip('…')} {also}".split()) for text, also in WORDS.items()}
+    left_by = {
+        offer.text: _left(asked, f"{normal(offer.text).rstrip('…')} {offer.words}".split()) for offer in acts.known()
+    }
     fewest = min(map(len, left_by.values()))
     if fewest == len(asked):
         return asked, []

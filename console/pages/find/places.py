@@ -1,13 +1,15 @@
-"""The pages that a person can go to: what the navigation offers, and what lies behind it. Each with the words that find it."""
+"""The one list of pages that a person can go to: the navigation, the menus, the keys and the palette are made of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, get_script_prefix, resolve, reverse
+from django.urls import NoReverseMatch, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from console.accounts.models import Person
@@ -15,15 +17,32 @@ from console.accounts.permissions import Asked, asked_by, lets_in
 from console.accounts.roles import Permission
 
 
+class Shelf(StrEnum):
+    """Where a place stands besides the palette, which has them all."""
+
+    MAIN = "main"
+    ADMINISTRATION = "administration"
+    ACCOUNT = "account"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page by the name of its URL. `needs` is what its acts require, where everybody may look at it."""
+    """A page by the name of its URL, with all that navigation, menus, keys and the palette say of it.
+
+    `needs` is what its acts require, where everybody may look at it. `holds`: how the names of the pages that belong to it begin, beside
+    its own; `holds_tables`: and the pages of any table. `is_post`: going there changes something, so it takes a button.
+    """
 
     text: str
     address: str
     words: str = ""
     key: str = ""  # after g
     needs: Permission | None = None
+    shelf: Shelf | None = None
+    icon: str = ""
+    holds: tuple[str, ...] = ()
+    holds_tables: bool = False
+    is_post: bool = False
 
     @property
     def url(self) -> str:
@@ -33,6 +52,14 @@ class Place:
         """Whether the page is there, and its view lets the person in."""
         asked = _asked_for(self.address)
         return asked is not None and (self.needs is None or person.may(self.needs)) and lets_in(person, asked)
+
+    def is_around(self, match: ResolverMatch | None) -> bool:
+        """Whether the page at this match is the place or belongs to it."""
+        if match is None:
+            return False
+        return match.view_name.startswith((self.address, *self.holds)) or (
+            self.holds_tables and "table_id" in match.kwargs
+        )
 
 
 @cache
@@ -46,38 +73,62 @@ def _asked_for(address: str) -> tuple[Asked, ...] | None:
     return asked if isinstance(asked, tuple) else None
 
 
+_MAIN, _ADMINISTRATION, _ACCOUNT = Shelf
 PLACES = (
-    Place("Home", "home", "start overview", "h"),
-    Place("Tables", "tables:list", "catalog", "t"),
-    Place("Jobs", "jobs:list", "runs requests", "j"),
-    Place("Approvals", "jobs:approvals", "reviews waiting decide", "a"),
-    Place("Streams", "jobs:streams", "ingestion", "s"),
-    Place("Schedules", "jobs:schedules", "cron recurring maintenance", "d"),
-    Place("Audit", "audit:list", "events log", "u"),
-    Place("Workers", "jobs:workers", "administration spark engine", "w"),
-    Place("People", "accounts:people", "administration users roles grants", "e"),
-    Place("Roots", "roots:list", "administration storage directories", "r"),
-    Place("Policies", "policies:list", "administration rules policy approvals needed", "o"),
+    Place("Home", "home", "start overview", "h", shelf=_MAIN),
+    Place("Tables", "tables:list", "catalog", "t", shelf=_MAIN, holds=("tables:", "jobs:convert"), holds_tables=True),
+    Place("Jobs", "jobs:list", "runs requests", "j", shelf=_MAIN, holds=("jobs:detail",)),
+    Place("Approvals", "jobs:approvals", "reviews waiting decide", "a", shelf=_MAIN, holds=("jobs:review",)),
+    Place("Streams", "jobs:streams", "ingestion", "s", shelf=_MAIN, holds=("jobs:stream",)),
+    Place("Schedules", "jobs:schedules", "cron recurring maintenance", "d", shelf=_MAIN, holds=("jobs:schedule",)),
+    Place("Audit", "audit:list", "events log", "u", shelf=_MAIN, holds=("audit:", "jobs:life", "jobs:verify")),
+    Place("Workers", "jobs:workers", "administration spark engine", "w", shelf=_ADMINISTRATION),
+    Place("People", "accounts:people", "administration users roles grants", "e", shelf=_ADMINISTRATION, holds=("accounts:person",)),
+    Place("Roots", "roots:list", "administration storage directories", "r", shelf=_ADMINISTRATION, holds=("roots:",)),
+    Place("Policies", "policies:list", "administration rules policy approvals needed", "o", shelf=_ADMINISTRATION, holds=("policies:",)),
     Place("Add tables", "tables:add", "scan path new"),
     Place("Convert a directory", "jobs:convert", "parquet delta", needs=Permission.JOB_REQUEST),
     Place("New stream", "jobs:stream_new", "ingestion"),
     Place("New schedule", "jobs:schedule_new", "cron recurring"),
     Place("Verify the audit", "jobs:verify", "chain"),
-    Place("Preferences", "preferences:page", "settings options theme dark light time zone density saved filters", "p"),
-    Place("API tokens", "accounts:tokens", "account programs"),
-    Place("Change password", "accounts:change_password", "account"),
-    Place("Sign out", "accounts:sign_out", "log out logout leave quit end session"),
-    Place("Keyboard shortcuts", "find:keys", "keys help"),
-    Place("Help", "help", "guide documentation manual"),
-)
+    Place(
+        "Preferences", "preferences:page", "settings options theme dark light time zone density saved filters", "p",
+        shelf=_ACCOUNT, icon="adjustments-horizontal", holds=("preferences:",),
+    ),
+    Place("Keyboard shortcuts", "find:keys", "keys help", shelf=_ACCOUNT, icon="keyboard"),
+    Place("Help", "help", "guide documentation manual", shelf=_ACCOUNT, icon="help-circle"),
+    Place("API tokens", "accounts:tokens", "account programs", shelf=_ACCOUNT, icon="key"),
+    Place("Change password", "accounts:change_password", "account", shelf=_ACCOUNT, icon="lock"),
+    Place("Sign out", "accounts:sign_out", "log out logout leave quit end session", shelf=_ACCOUNT, icon="logout", is_post=True),
+)  # fmt: skip
 
 
-def goes(request: HttpRequest) -> dict[str, Any]:
-    """For every page: where the key g leads."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A place for one page: whether that page is it, or belongs to it."""
+
+    place: Place
+    is_current: bool
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """For every page, computed when its template uses them: the places of each shelf, and where the key g leads (`goes`)."""
     person = getattr(request, "user", None)
     if not isinstance(person, Person):
         return {}
-    return {"goes": SimpleLazyObject(lambda: [place for place in places_for(person) if place.key])}
+    return {
+        "goes": SimpleLazyObject(lambda: [place for place in places_for(person) if place.key]),
+        "shelves": SimpleLazyObject(lambda: shelves(places_for(person), request.resolver_match)),
+    }
+
+
+def shelves(places: Sequence[Place], match: ResolverMatch | None) -> dict[str, Any]:
+    """By the shelf's name, and whether the page belongs to one of Administration's (`in_administration`)."""
+    found = {
+        shelf.value: [Shown(place, place.is_around(match)) for place in places if place.shelf is shelf]
+        for shelf in Shelf
+    }
+    return {**found, "in_administration": any(shown.is_current for shown in found[Shelf.ADMINISTRATION])}
 
 
 def places_for(person: Person) -> list[Place]:

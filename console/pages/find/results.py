@@ -14,7 +14,7 @@ from django.utils.text import Truncator
 from console.accounts.lists import saved_filters
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.pages.find.acts import WORDS, acts_on_tables
+from console.pages.find.acts import acts_on_tables
 from console.pages.find.places import places_for
 from console.pages.help import searching, site
 from console.pages.preferences.kinds import KINDS
@@ -102,10 +102,13 @@ def _on_this_table(person: Person, table: Table | None, q: str) -> list[Group]:
     """The pages and acts of the page's table; words of the question that its name holds say which table, not what to do there."""
     if table is None:
         return []
-    options = [Option(text, url, "on this table") for text, url in page_header.places(person, table)]
     name = table.catalog_name or table.name
     asked = " ".join(term for term in terms(q) if term not in name.casefold())
-    matching = [each for each in options if _matches(asked, f"{each.text} {WORDS.get(each.text, '')}")]
+    matching = [
+        Option(text, url, "on this table")
+        for text, url, words in page_header.places(person, table)
+        if _matches(asked, f"{text} {words}")
+    ]
     return [Group(f"On {name}", matching)]
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console.base.addresses import address_of
 from console.templatetags.levee import ago, number, size, state_line, unknown
+from tables import ports
 from tables.models import Table
+from tables.ports import Offer
 from tables.web.table_state import state_of
 
 NUMERIC = '<td role="cell" class="n" data-label="{}">{}</td>'
@@ -35,29 +35,23 @@ class Row:
 
 
 def rows_of(
-    tables: Iterable[Table], columns: Sequence[str], *, may_convert: bool, streaming: Mapping[str, str] | None = None
+    tables: Iterable[Table], columns: Sequence[str], *, may_request: bool, streaming: Mapping[str, str] | None = None
 ) -> list[Row]:
     """The rows, with these columns in this order.
 
-    Who may convert has a link to that where there is no Delta table yet, and no stream is at the directory (`streaming`: why not, by path).
+    Who may request changes has a link to what is offered for a directory that is no Delta table yet, unless a stream is at it
+    (`streaming`: why not, by path).
     """
-    convert_url = _convert_url() if may_convert else ""
+    offers = [offer for offer in ports.offers() if offer.of_plain] if may_request else []
     return [
         Row(table.catalog_name or table.name, table.path, address_of("tables:overview", table.pk), cells)
         for table in tables
-        for cells in [_cells(table, columns, convert_url, (streaming or {}).get(table.path, ""))]
+        for cells in [_cells(table, columns, offers, (streaming or {}).get(table.path, ""))]
     ]
 
 
-def _convert_url() -> str:
-    try:
-        return reverse("jobs:convert")
-    except NoReverseMatch:
-        return ""
-
-
-def _cells(table: Table, columns: Sequence[str], convert_url: str, streaming: str) -> SafeString:
-    cells = [_health(table, convert_url, streaming) if name == "health" else _numeric(table, name) for name in columns]
+def _cells(table: Table, columns: Sequence[str], offers: Sequence[Offer], streaming: str) -> SafeString:
+    cells = [_health(table, offers, streaming) if name == "health" else _numeric(table, name) for name in columns]
     return format_html_join("", "{}", ((cell,) for cell in cells))
 
 
@@ -85,14 +79,14 @@ NUMBERS: dict[str, tuple[str, Callable[[Table], str]]] = {
 }
 
 
-def _health(table: Table, convert_url: str, streaming: str) -> SafeString:
+def _health(table: Table, offers: Sequence[Offer], streaming: str) -> SafeString:
     if table.is_delta or table.missing_since or table.sync_error:
         return format_html(CELL, state_line(state_of(table)))
     if table.is_not_there_yet:
         return format_html(CELL, NOT_THERE_YET)
-    if convert_url and streaming:
+    if offers and streaming:
         return format_html(CELL, format_html('{}<span class="lv-second lv-break">{}</span>', ONLY_PARQUET, streaming))
-    if not convert_url:
+    if not offers:
         return format_html(CELL, ONLY_PARQUET)
-    link = format_html('<a href="{}?path={}">Convert…</a>', convert_url, quote(table.path, safe=""))
-    return format_html(CELL, link)
+    links = ((offer.address(table), offer.text) for offer in offers)
+    return format_html(CELL, format_html_join(" ", '<a href="{}">{}</a>', links))

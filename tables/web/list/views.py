@@ -68,9 +68,9 @@ def table_list(request: HttpRequest) -> HttpResponse:
 
 def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> list[Row]:
     """The list's rows. Which streams are at plain directories is asked once, by those who would be offered to convert one."""
-    may_convert = person.may(Permission.JOB_REQUEST)
-    plain = [table.path for table in tables if not table.is_delta] if may_convert else []
-    return rows_of(tables, columns, may_convert=may_convert, streaming=ports.streams_at(person, plain))
+    may_request = person.may(Permission.JOB_REQUEST)
+    plain = [table.path for table in tables if not table.is_delta] if may_request else []
+    return rows_of(tables, columns, may_request=may_request, streaming=ports.streams_at(person, plain))
 
 
 def _filter(request: HttpRequest) -> listing.Filter:

@@ -12,14 +12,15 @@ from console.templatetags.levee import size
 from tables.models import Table
 from tables.rules import health
 from tables.web.api.serializers import health_json
+from tables.web.table.acts import Act
 
 SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
 
 
-def findings(table: Table, acts: Mapping[str, str | None]) -> list[dict[str, Any]]:
+def findings(table: Table, acts: Mapping[str, Act]) -> list[dict[str, Any]]:
     """The health findings as rows of a list: `measured` and `limit` in words, where to look, and the command that mends it.
 
-    `acts` are the addresses of commands that the person may ask for, by the names in `MENDED_BY`. Empty when all is well.
+    `acts` are what the person may do with the table, by kind. Empty when all is well.
     """
     return [
         {**finding, **_measured(table, finding), "mend": _mend(table, finding, acts)} for finding in health_json(table)
@@ -60,37 +61,23 @@ _LOOK_AT = {
 }
 
 
-# The command that mends a finding: its address among `acts`, the link's text, and the layout's condition that it is filled in with.
-MENDED_BY = {
-    _Code.SMALL_FILES.value: ("optimize_url", "Optimize…", "most_small"),
-    _Code.DELETION_VECTORS.value: ("reorg_url", "Purge…", "most_vectors"),
-    _Code.OLD_FILES.value: ("vacuum_url", "Vacuum…", ""),
-}
-# The command that somebody would try, and why it mends nothing.
-MENDED_BY_NONE = {
-    _Code.OVER_PARTITIONED.value: (
-        "optimize_url",
-        "Optimize…",
-        "It joins files of one partition only, so here it has nothing to join.",
-    ),
-}
-
-
-def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, str | None]) -> dict[str, str] | None:
+def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, Act]) -> dict[str, str] | None:
     """The link to the command, filled in with the partitions that most of it lies in; or, without `url`, why it would do nothing."""
-    if none := MENDED_BY_NONE.get(str(finding["code"])):
-        act, text, why = none
-        return {"text": text, "url": "", "why_not": why, "schedule": ""} if acts.get(act) else None
-    act, text, condition = MENDED_BY.get(str(finding["code"]), ("", "", ""))
-    address, predicate = acts.get(act), (table.layout or {}).get(condition)
-    if not address:
-        return None
-    schedule = acts.get("schedule_url")
+    code = str(finding["code"])
+    for act in acts.values():
+        if why := act.offer.mends_not.get(code):
+            return {"text": act.offer.text, "url": "", "why_not": why, "schedule": ""}
+        if code in act.offer.mends:
+            return _filled_in(act, (table.layout or {}).get(act.offer.mends[code]), acts.get("schedule"))
+    return None
+
+
+def _filled_in(act: Act, predicate: str | None, schedule: Act | None) -> dict[str, str]:
     return {
-        "text": text,
-        "url": f"{address}?{urlencode({'predicate': predicate})}" if predicate else address,
+        "text": act.offer.text,
+        "url": f"{act.url}?{urlencode({'predicate': predicate})}" if predicate else act.url,
         # Without the condition: the partitions of today aren't those of another night.
-        "schedule": f"{schedule}&{urlencode({'command': act.removesuffix('_url')})}" if schedule else "",
+        "schedule": f"{schedule.url}&{urlencode({'command': act.offer.kind})}" if schedule else "",
     }
 
 

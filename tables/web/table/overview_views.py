@@ -20,7 +20,7 @@ from tables.models import Table
 from tables.record import transactions
 from tables.web.charts.growth import sizes_over_time
 from tables.web.list.views import shown
-from tables.web.table import commit_lines, health_findings, page_header, protocol_rows
+from tables.web.table import acts, commit_lines, health_findings, protocol_rows
 from tables.web.table.shared import table_page, version_asked
 from tables.web.table_state import has_unguarded_writers
 
@@ -39,7 +39,7 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         request,
         table,
         "overview",
-        findings=health_findings.findings(table, page_header.mending(person_of(request), table)),
+        findings=health_findings.findings(table, acts.acts_on(person_of(request), table, "")),
         unguarded=has_unguarded_writers(table),
         requests=ports.open_on(person_of(request), table),
         properties=own,

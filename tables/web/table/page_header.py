@@ -1,32 +1,28 @@
-"""The header of every page of a table: its state, the actions that you may request, its tabs."""
+"""The header of every page of a table: its state, what you may do with it (`acts`), its tabs."""
 
 from __future__ import annotations
 
 import uuid
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404
 from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from tables import ports
 from tables.catalog import attributions
 from tables.catalog.listing import moved_to, table_for
 from tables.history.reachability import CHANGE_FEED
 from tables.models import Table
+from tables.web.table import acts
 from tables.web.table_state import state_of
-
-
-def may(person: Person, table: Table, permission: Permission) -> bool:
-    return person.scopes(permission).covers_table(table.root_id, table.pk)
 
 
 def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     """The context of the header."""
     unexplained = attributions.count_open(table)
-    streaming = _streaming(person, table)
+    streaming = acts.streaming_at(person, table)
+    offered = acts.acts_on(person, table, streaming)
     return {
         "table": table,
         "state": state_of(table),
@@ -35,18 +31,13 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
             {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},
         ],
         "tabs": _tabs(table, tab) + _row_tabs(person, table, tab) + _job_tabs(table, tab),
-        "may_sync": may(person, table, Permission.TABLE_ADD),
-        "may_describe": may(person, table, Permission.TABLE_ADD),
-        "may_tag": may(person, table, Permission.TAG_MANAGE),
-        "convert_url": _convert_url(person, table, streaming),
+        "may_sync": acts.may(person, table, Permission.TABLE_ADD),
+        "may_describe": acts.may(person, table, Permission.TABLE_ADD),
+        "may_tag": acts.may(person, table, Permission.TAG_MANAGE),
+        "table_acts": offered,
+        **acts.in_places(offered, tab),
         "not_converted": streaming,
-        "delete_url": _change_url("jobs:delete", person, table),
         "rows_url": _rows_url(person, table),
-        "restore_url": _change_url("jobs:restore", person, table),
-        "clone_url": _change_url("jobs:clone", person, table),
-        **mending(person, table),
-        "alter_schema_url": _change_url("jobs:alter_schema", person, table),
-        "drop_feature_url": _change_url("jobs:drop_feature", person, table),
         "moved_to": moved_to(person, table),
         "unexplained": sum(unexplained.values()),
         "unexplained_in": next(iter(unexplained), table.incarnation),
@@ -62,17 +53,6 @@ def around(person: Person, table_id: str, tab: str) -> dict[str, Any]:
         return header(person, table_for(person, uuid.UUID(table_id)), tab)
     except Http404:
         return {}
-
-
-def mending(person: Person, table: Table) -> dict[str, str | None]:
-    """The addresses of the commands that mend a finding of its health, for people who may request them."""
-    return {
-        "optimize_url": _change_url("jobs:optimize", person, table),
-        "properties_url": _change_url("jobs:set_properties", person, table),
-        "reorg_url": _change_url("jobs:reorg", person, table),
-        "vacuum_url": _change_url("jobs:vacuum", person, table),
-        "schedule_url": _schedule_url(person, table),
-    }
 
 
 def commit_crumbs(table: Table) -> list[dict[str, str]]:
@@ -102,7 +82,7 @@ def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
 
 def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]]:
     """The tab of rows, for people who may read them, and the change feed if the table has one."""
-    if table.version is None or not may(person, table, Permission.TABLE_ROWS):
+    if table.version is None or not acts.may(person, table, Permission.TABLE_ROWS):
         return []
     named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
     tabs = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
@@ -111,7 +91,7 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
 
 def _rows_url(person: Person, table: Table) -> str | None:
     """The page of a Delta table's rows, for people who may read them."""
-    allowed = table.version is not None and not table.missing_since and may(person, table, Permission.TABLE_ROWS)
+    allowed = table.version is not None and not table.missing_since and acts.may(person, table, Permission.TABLE_ROWS)
     return _reversed("jobs:rows", table.pk) if allowed else None
 
 
@@ -131,36 +111,6 @@ def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     ]
 
 
-def _is_plain(table: Table) -> bool:
-    """Whether it is a directory of parquet files that could be converted."""
-    return not (table.is_delta or table.is_not_there_yet or table.missing_since)
-
-
-def _streaming(person: Person, table: Table) -> str:
-    """Why a plain directory isn't converted now: a stream reads it or writes into it."""
-    return ports.streams_at(person, [table.path]).get(table.path, "") if _is_plain(table) else ""
-
-
-def _convert_url(person: Person, table: Table, streaming: str) -> str | None:
-    """The page to convert this directory, for people who may request it, unless a stream is at it (`streaming`)."""
-    if streaming or not _is_plain(table) or not may(person, table, Permission.JOB_REQUEST):
-        return None
-    return _reversed("jobs:convert")
-
-
-def _change_url(name: str, person: Person, table: Table) -> str | None:
-    """The page to request a change of a Delta table, for people who may request it."""
-    if table.version is None or table.missing_since or not may(person, table, Permission.JOB_REQUEST):
-        return None
-    return _reversed(name, table.pk)
-
-
-def _schedule_url(person: Person, table: Table) -> str | None:
-    """The form of a new schedule on this table; without a command it asks for one."""
-    address = _reversed("jobs:schedule_new") if _change_url("jobs:optimize", person, table) else None
-    return f"{address}?{urlencode({'table': table.pk})}" if address else None
-
-
 def _reversed(name: str, *args: object) -> str | None:
     try:
         return reverse(name, args=args)
@@ -168,32 +118,9 @@ def _reversed(name: str, *args: object) -> str | None:
         return None
 
 
-def places(person: Person, table: Table) -> list[tuple[str, str]]:
-    """The pages of a table that its header offers to the person, as names and addresses: the acts first, then the tabs."""
+def places(person: Person, table: Table) -> list[tuple[str, str, str]]:
+    """The pages of a table that its header offers to the person, as names, addresses and other words: the acts first, then the tabs."""
+    offered = acts.acts_on(person, table, acts.streaming_at(person, table)).values()
     tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table, "")
-    return acts(person, table) + [(tab["text"], tab["url"]) for tab in tabs]
-
-
-def acts(person: Person, table: Table) -> list[tuple[str, str]]:
-    """What the person may do with the table, as names and addresses: what the buttons of its header are."""
-    convert = _convert_url(person, table, _streaming(person, table))
-    offered = [
-        ("Delete rows…", _change_url("jobs:delete", person, table)),
-        ("Restore…", _change_url("jobs:restore", person, table)),
-        ("Optimize…", _change_url("jobs:optimize", person, table)),
-        ("Purge…", _change_url("jobs:reorg", person, table)),
-        ("Vacuum…", _change_url("jobs:vacuum", person, table)),
-        ("Change the schema…", _change_url("jobs:alter_schema", person, table)),
-        ("Clone…", _change_url("jobs:clone", person, table)),
-        ("Properties…", _change_url("jobs:set_properties", person, table)),
-        ("Drop a feature…", _change_url("jobs:drop_feature", person, table)),
-        ("New schedule…", _schedule_url(person, table)),
-        ("Convert…", f"{convert}?{urlencode({'path': table.path})}" if convert else None),
-        ("Describe…", reverse("tables:describe", args=[table.pk]) if may_describe(person, table) else None),
-    ]
-    return [(text, url) for text, url in offered if url]
-
-
-def may_describe(person: Person, table: Table) -> bool:
-    """Whether the page of description, owner and tags has something to change for the person."""
-    return may(person, table, Permission.TABLE_ADD) or may(person, table, Permission.TAG_MANAGE)
+    named = [(act.offer.text, act.url, act.offer.words) for act in offered]
+    return named + [(tab["text"], tab["url"], "") for tab in tabs]

@@ -32,10 +32,11 @@ from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm, added, asked_in
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import again_at, as_entered, job_again
 from tables.deltalog.rules.schema import dotted, walk
 from tables.models import Table
+from tables.ports import Offer
 
 PAGE = "jobs/alter_schema/page.html"
 MOST_OFFERED = 500  # columns that a field suggests
@@ -166,4 +167,14 @@ def _as_asked(change: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-PARTS = Parts(what="jobs/alter_schema/what.html", ask_again=partial(again_at, "jobs:alter_schema"))
+PARTS = Parts(
+    what="jobs/alter_schema/what.html",
+    ask_again=partial(again_at, "jobs:alter_schema"),
+    offer=Offer(
+        AlterSchema.kind,
+        "Change the schema…",
+        on_table("jobs:alter_schema"),
+        words="alter add rename drop column constraint",
+        beside="schema",
+    ),
+)

@@ -27,11 +27,12 @@ from jobs.requests import asking
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.catalog import listing
 from tables.history.reachability import Reach, joined
 from tables.models import Table
+from tables.ports import Offer
 
 KINDS = [
     ("shallow", "Shallow: a new log that names this table’s files"),
@@ -147,5 +148,8 @@ def _requested(request: HttpRequest, subject: Subject, form: CloneForm, context:
 
 
 PARTS = Parts(
-    what="jobs/clone/what.html", measured="jobs/clone/measured.html", ask_again=partial(again_at, "jobs:clone")
+    what="jobs/clone/what.html",
+    measured="jobs/clone/measured.html",
+    ask_again=partial(again_at, "jobs:clone"),
+    offer=Offer(Clone.kind, "Clone…", on_table("jobs:clone"), words="copy shallow deep"),
 )

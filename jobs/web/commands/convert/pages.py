@@ -32,6 +32,8 @@ from jobs.web.parts import Answer, Parts
 from jobs.web.prefilled import AGAIN, as_entered, job_again, reason_in
 from jobs.web.reads.row_views import gone
 from tables.catalog.listing import roots_of, visible_to
+from tables.models import Table
+from tables.ports import Offer
 
 
 @requires(Permission.TABLE_READ)
@@ -204,7 +206,12 @@ def _ask_again(job: Job) -> str:
     return f"{reverse('jobs:convert')}?{urlencode({'path': job.table.path, AGAIN: job.pk})}"
 
 
+def _at(table: Table) -> str:
+    return f"{reverse('jobs:convert')}?{urlencode({'path': table.path})}"
+
+
 PARTS = Parts(
+    offer=Offer(Convert.kind, "Convert…", _at, words="parquet to delta", is_button=True, of_plain=True),
     what="jobs/convert/what.html",
     ask_again=_ask_again,
     result="jobs/convert/result.html",

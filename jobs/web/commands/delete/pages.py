@@ -33,11 +33,12 @@ from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.edit import edit_form
 from jobs.web.commands.delete.forms import NOT_BEGUN, WHOLE, Asked, Condition, asked_in, condition_of
-from jobs.web.parts import Answer, Parts
+from jobs.web.parts import Answer, Parts, on_table
 from jobs.web.prefilled import again_at
 from tables.catalog import listing
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.models import Table
+from tables.ports import Offer
 
 NOTHING = "No row matches this condition, so there is nothing to request."
 
@@ -220,4 +221,5 @@ PARTS = Parts(
     edit_form=edit_form,
     ask_again=partial(again_at, "jobs:delete"),
     answers={estimate.MATCHED: Answer(estimate.answered, Permission.TABLE_ROWS)},
+    offer=Offer(Delete.kind, "Delete rows…", on_table("jobs:delete"), words="remove erase", is_button=True),
 )

@@ -17,10 +17,11 @@ from jobs.commands.drop_feature.log import droppable, kept, preview_of, wait_of,
 from jobs.commands.drop_feature.rules import PROTECTION, DropFeature
 from jobs.models import Job
 from jobs.targets.subject import Subject
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
+from tables.ports import Offer
 
 
 class DropFeatureForm(RewriteForm):
@@ -75,4 +76,14 @@ def drop_feature(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-PARTS = Parts(what="jobs/drop_feature/what.html", ask_again=partial(again_at, "jobs:drop_feature"))
+PARTS = Parts(
+    what="jobs/drop_feature/what.html",
+    ask_again=partial(again_at, "jobs:drop_feature"),
+    offer=Offer(
+        DropFeature.kind,
+        "Drop a feature…",
+        on_table("jobs:drop_feature"),
+        words="protocol downgrade",
+        beside="protocol",
+    ),
+)

@@ -20,10 +20,11 @@ from jobs.commands.optimize.wording import MODES
 from jobs.models import Job
 from jobs.targets.past_runs import with_past
 from jobs.targets.subject import Subject
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
+from tables.ports import Offer
 
 
 class OptimizeForm(RewriteForm):
@@ -83,4 +84,15 @@ def optimize(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-PARTS = Parts(what="jobs/optimize/what.html", ask_again=partial(again_at, "jobs:optimize"))
+PARTS = Parts(
+    what="jobs/optimize/what.html",
+    ask_again=partial(again_at, "jobs:optimize"),
+    offer=Offer(
+        Optimize.kind,
+        "Optimize…",
+        on_table("jobs:optimize"),
+        words="compact compaction small files z-order zorder cluster",
+        mends={"small_files": "most_small"},
+        mends_not={"over_partitioned": "It joins files of one partition only, so here it has nothing to join."},
+    ),
+)

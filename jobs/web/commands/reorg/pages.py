@@ -18,10 +18,11 @@ from jobs.commands.reorg.rules import Reorg
 from jobs.models import Job
 from jobs.targets.past_runs import with_past
 from jobs.targets.subject import Subject
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
+from tables.ports import Offer
 
 
 class ReorgForm(RewriteForm):
@@ -54,4 +55,14 @@ def reorg(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-PARTS = Parts(what="jobs/reorg/what.html", ask_again=partial(again_at, "jobs:reorg"))
+PARTS = Parts(
+    what="jobs/reorg/what.html",
+    ask_again=partial(again_at, "jobs:reorg"),
+    offer=Offer(
+        Reorg.kind,
+        "Purge…",
+        on_table("jobs:reorg"),
+        words="reorg deletion vectors",
+        mends={"deletion_vectors": "most_vectors"},
+    ),
+)

@@ -30,10 +30,11 @@ from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.history.reachability import Reach
 from tables.models import Commit, Table
+from tables.ports import Offer
 from tables.web.table.commit_lines import signed
 
 OFFERED = 20  # older versions among which one chooses
@@ -175,4 +176,10 @@ def _is_accepted(run: Run, accepted: set[int]) -> bool:
     return all(version in accepted for version in range(run.first, run.last + 1))
 
 
-PARTS = Parts(what="jobs/restore/what.html", ask_again=partial(again_at, "jobs:restore"))
+PARTS = Parts(
+    what="jobs/restore/what.html",
+    ask_again=partial(again_at, "jobs:restore"),
+    offer=Offer(
+        Restore.kind, "Restore…", on_table("jobs:restore"), words="undo roll back version time travel", is_button=True
+    ),
+)

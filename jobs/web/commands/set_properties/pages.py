@@ -17,9 +17,10 @@ from jobs.commands.set_properties.rules import SetProperties
 from jobs.models import Job
 from jobs.targets.subject import Subject
 from jobs.web.commands.set_properties.forms import PropertiesForm
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewritePage
+from tables.ports import Offer
 
 
 def _previewed(subject: Subject, command: SetProperties) -> dict[str, Any]:
@@ -51,4 +52,14 @@ def set_properties(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return _PAGE.answer(request, table_id)
 
 
-PARTS = Parts(what="jobs/set_properties/what.html", ask_again=partial(again_at, "jobs:set_properties"))
+PARTS = Parts(
+    what="jobs/set_properties/what.html",
+    ask_again=partial(again_at, "jobs:set_properties"),
+    offer=Offer(
+        SetProperties.kind,
+        "Properties…",
+        on_table("jobs:set_properties"),
+        words="set tblproperties change",
+        beside="protocol",
+    ),
+)

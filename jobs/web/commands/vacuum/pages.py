@@ -18,10 +18,11 @@ from jobs.commands.vacuum.rules import MOST_HOURS, NEGATIVE, Vacuum
 from jobs.models import Job
 from jobs.targets.subject import Subject
 from jobs.web.commands.vacuum.drawing import drawn
-from jobs.web.parts import Parts
+from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
 from jobs.web.rewrites import RewriteForm, RewritePage
 from tables.models import Table
+from tables.ports import Offer
 
 
 class VacuumForm(RewriteForm):
@@ -75,4 +76,15 @@ def _drawn(job: Job) -> Mapping[str, Any]:
     return drawn(job.table, job.preview or {})
 
 
-PARTS = Parts(what="jobs/vacuum/what.html", ask_again=partial(again_at, "jobs:vacuum"), drawn=_drawn)
+PARTS = Parts(
+    what="jobs/vacuum/what.html",
+    ask_again=partial(again_at, "jobs:vacuum"),
+    drawn=_drawn,
+    offer=Offer(
+        Vacuum.kind,
+        "Vacuum…",
+        on_table("jobs:vacuum"),
+        words="clean old unused files retention",
+        mends={"old_files": ""},
+    ),
+)

@@ -14,7 +14,7 @@ from jobs.models import Schedule, ScheduleRun
 from jobs.schedules import times
 from jobs.schedules.opening import count_failure
 from jobs.schedules.stopping import stop
-from tables.web.table.page_header import mending
+from tables.web.table.acts import acts_on
 from tests import factories
 from tests.clients import SURE, browser, confirmed_browser
 from tests.factories import person_with
@@ -212,13 +212,13 @@ def test_a_viewer_sees_no_buttons(schedule):
 
 
 def test_a_finding_of_a_table_s_health_leads_to_the_form(at_desk, sales, olga):
-    address = mending(olga, sales_known(sales))["schedule_url"]
+    address = acts_on(olga, sales_known(sales), "")["schedule"].url
     assert address == f"{reverse('jobs:schedule_new')}?table={sales.pk}"
     assert "Schedule vacuum sales" in at_desk.get(f"{address}&command=vacuum").content.decode()
     asks = at_desk.get(address).content.decode()  # from the table's own page: the command is still to be chosen
     assert f'value="{sales.pk}"' in asks
     assert "lv-field-error" not in asks
-    assert mending(person_with("viewer"), sales_known(sales))["schedule_url"] is None
+    assert acts_on(person_with("viewer"), sales_known(sales), "") == {}
 
 
 def sales_known(sales):

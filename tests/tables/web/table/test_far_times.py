@@ -40,7 +40,7 @@ def test_every_page_of_it_and_every_list_with_it_is_shown(far: Table, zone: str)
     try:
         answers = {
             url: shown.get(url).status_code
-            for url in (*lists, *commits, *(url for _, url in page_header.places(person, far)))
+            for url in (*lists, *commits, *(url for _, url, _ in page_header.places(person, far)))
         }
     finally:
         zones.show_in(zones.UTC_NAME)

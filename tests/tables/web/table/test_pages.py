@@ -26,7 +26,7 @@ from tables.history import layout_at
 from tables.models import Commit, Explanation, Root, SyncTimes, Table
 from tables.rules import health
 from tables.sync import table as syncing
-from tables.web.table import commit_lines, health_findings
+from tables.web.table import acts, commit_lines, health_findings
 from tests import factories
 from tests.clients import browser
 from tests.factories import lakes
@@ -163,10 +163,13 @@ def test_the_overview_says_what_each_finding_measured_and_where_to_look(ines: Cl
         assert words in html
     orders.refresh_from_db()
     orders.layout = (orders.layout or {}) | {"most_small": "day = '2026-10-01'"}
-    found = health_findings.findings(orders, {"optimize_url": "/o/", "reorg_url": "/r/"})
+    allowed = acts.acts_on(factories.person_with("operator"), orders, "")
+    found = health_findings.findings(orders, {kind: allowed[kind] for kind in ("optimize", "reorg")})
     assert len(found) == len({finding["code"] for finding in found}) == 11
     mended = {finding["code"]: finding["mend"]["url"] for finding in found if finding["mend"]}
-    assert mended == {"small_files": "/o/?predicate=day+%3D+%272026-10-01%27", "deletion_vectors": "/r/"}
+    at = f"/tables/{orders.pk}"
+    filled = f"{at}/optimize/?predicate=day+%3D+%272026-10-01%27"
+    assert mended == {"small_files": filled, "deletion_vectors": f"{at}/reorg/"}
     assert not any(finding["mend"] for finding in health_findings.findings(orders, {}))
     places = {finding["code"]: finding["look_at"]["url"] for finding in found if finding["look_at"]}
     assert places["skew"] == places["small_files"] == f"/tables/{orders.pk}/layout/"
