@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -118,6 +118,16 @@ def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> 
     needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)} or {
         TokenScope.READ if safe else TokenScope.ADMIN
     }
+    _require_any(token, needed)
+
+
+def require_scope(request: Request, scope: TokenScope) -> None:
+    """For a change that takes no permission but to look: a token needs this scope besides. Raises PermissionDenied."""
+    if isinstance(request.auth, Token):
+        _require_any(request.auth, {scope})
+
+
+def _require_any(token: Token, needed: Collection[TokenScope]) -> None:
     if not any(token.allows(scope) for scope in needed):
         names = " or ".join(sorted(s.value for s in needed))
         raise PermissionDenied(f"This token lacks the scope {names}.")

@@ -72,6 +72,14 @@ class Api:
         """The answer's JSON. With `key` the request is the same however often it is sent. Raises CliError."""
         return answer_of(self._send("POST", path, body=body or {}, key=key))
 
+    def put(self, path: str) -> None:
+        """Has something be so that either is or isn't yet. Raises CliError."""
+        self._send("PUT", path, body={})
+
+    def delete(self, path: str) -> None:
+        """Has something be gone. Raises CliError."""
+        self._send("DELETE", path)
+
     def pages(self, path: str, query: Query, limit: int | None) -> dict[str, Any]:
         """A list in the API's shape, of as many pages as `limit` rows need; of all without one."""
         found: list[Any] = []
@@ -150,7 +158,7 @@ class Api:
         end: float | None = None,
     ) -> httpx.Response:
         """One request, repeated until `end` while the server doesn't take it; after a lost answer only what may be asked twice."""
-        twice = method == "GET" or key is not None
+        twice = method != "POST" or key is not None
         headers = {"Idempotency-Key": key} if key else {}
         pauses = _Pauses(self.patient)
         while True:

@@ -104,7 +104,7 @@ def with_commands(group: click.Group) -> click.Group:
     parts = list(of_commands())
     for command in (
         servers.sign_in, servers.sign_out, servers.whoami, servers.servers,
-        tables.tables, tables.table, tables.history,
+        tables.tables, tables.table, tables.favourite, tables.history,
         previews.preview, *(request for part in parts for request in part.REQUESTS), requests.undo,
         decisions.approve, decisions.reject,
         jobs.jobs, jobs.wait, streams.streams, audit.audit, servers.completion,

@@ -16,7 +16,7 @@ from console.base.errors import Problem
 from tables import ports
 from tables.catalog.requested_syncs import take_turn
 from tables.catalog.rights import require_on
-from tables.models import SyncTimes, Table
+from tables.models import Favourite, SyncTimes, Table
 from tables.record import table_fields
 
 
@@ -79,6 +79,7 @@ def hide_table(actor: Actor, table: Table) -> None:
             write_name(fresh, None, None)
         if Table.objects.filter(pk=table.pk, hidden_at=None).update(hidden_at=Now()):
             SyncTimes.objects.filter(pk=table.pk).update(next_sync_at=None)
+            Favourite.objects.filter(table=table).delete()
             record(
                 actor, Action.TABLE_HIDE, ObjectKind.TABLE, table.id, name, before=before, after={"path": table.path}
             )

@@ -173,7 +173,12 @@ def groups(
         options = _options(shown, chosen.get(name, []), _texts(name, counts, texts))
         if options:
             facets.append({"name": name, "legend": legend, "options": options, "values": len(+shown)})
-    return facets + _sync_group(counts["totals"]["stale"], bool(chosen.get("stale")))
+    return facets + _switch("stale", "Sync", "Not in sync", counts["totals"]["stale"], bool(chosen.get("stale")))
+
+
+def favourites_group(count: int, checked: bool) -> list[dict[str, Any]]:
+    """The facet of the person's favourites; none where they have none."""
+    return _switch("favourite", "Yours", "Favourites", count, checked)
 
 
 def telling(name: str, counts: Counter[str], chosen: Sequence[str]) -> Counter[str]:
@@ -211,11 +216,11 @@ def as_json(counts: Counts, counted_at: datetime | None) -> dict[str, Any]:
     return {"counted_at": counted_at, "totals": totals, "facets": facets}
 
 
-def _sync_group(count: int, checked: bool) -> list[dict[str, Any]]:
+def _switch(name: str, legend: str, text: str, count: int, checked: bool) -> list[dict[str, Any]]:
     if not count and not checked:
         return []
-    option = {"value": "true", "text": "Not in sync", "count": count, "checked": checked}
-    return [{"name": "stale", "legend": "Sync", "options": [option]}]
+    option = {"value": "true", "text": text, "count": count, "checked": checked}
+    return [{"name": name, "legend": legend, "options": [option]}]
 
 
 def _options(counts: Counter[str], chosen: list[str], texts: Mapping[str, str]) -> list[dict[str, Any]]:

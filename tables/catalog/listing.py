@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,7 @@ from console.accounts.roles import Permission
 from console.base.errors import Problem
 from console.base.pagination import Key, Page, beyond, cut, goes_back, page
 from tables.catalog import freshness
-from tables.models import NEVER, Addition, Finding, Root, Table
+from tables.models import NEVER, Addition, Favourite, Finding, Root, Table
 from tables.rules import health
 from tables.rules.catalog_names import InvalidName, canonical_name
 from tables.rules.locations import Location, LocationError, resolve
@@ -101,10 +101,10 @@ class Filter:
     health: Sequence[str] = ()
     age: Sequence[str] = ()
     stale: bool = False
+    favourite_of: Person | None = None  # their favourites alone
 
     def __bool__(self) -> bool:
-        groups = (self.q, self.root, self.format, self.tag, self.owner, self.feature, self.health, self.age, self.stale)
-        return any(groups)
+        return any(getattr(self, each.name) for each in fields(self))
 
 
 ANY = frozenset({"any", "warning"})
@@ -156,9 +156,16 @@ def _conditions(wanted: Filter) -> Q:
         conditions &= _any(map(_changed, wanted.age))
     if wanted.stale:
         conditions &= freshness.out_of_sync()
+    if wanted.favourite_of is not None:
+        conditions &= favourite_of(wanted.favourite_of)
     for term in terms(wanted.q):
         conditions &= Q(grams__contains=asked_grams(term), words__contains=term)
     return conditions
+
+
+def favourite_of(person: Person) -> Q:
+    """The condition on tables that the person marked as a favourite."""
+    return Q(pk__in=Favourite.objects.filter(person=person).values("table_id"))
 
 
 def _overlap(column: str, values: list[str]) -> Q:

@@ -22,7 +22,7 @@ from tables.catalog import object_stores, sync_interval
 from tables.catalog.entries import write_name
 from tables.catalog.rights import locked, require_everywhere
 from tables.catalog.root_places import outer_root
-from tables.models import Addition, Finding, Root, SyncTimes, Table
+from tables.models import Addition, Favourite, Finding, Root, SyncTimes, Table
 
 TURN_SECONDS = 5.0  # that a removal waits for those who hold its tables
 
@@ -132,6 +132,7 @@ def _hide(root: Root) -> None:
     for table in tables.select_related("root").exclude(catalog_name=None):
         write_name(table, None, None)
     SyncTimes.objects.filter(table__root=root).exclude(next_sync_at=None).update(next_sync_at=None)
+    Favourite.objects.filter(table__root=root).delete()
     tables.filter(hidden_at=None).update(hidden_at=Now())
 
 

@@ -2,6 +2,7 @@
 
 from tables.models.commit import Baseline, Commit, TableDay
 from tables.models.explanation import Explanation
+from tables.models.favourite import Favourite
 from tables.models.finding import Addition, Finding
 from tables.models.object_store import ObjectStore
 from tables.models.root import MOST_SCAN_HOURS, SYNC_SECONDS, RegisteredRoots, Root
@@ -16,6 +17,7 @@ __all__ = [
     "Baseline",
     "Commit",
     "Explanation",
+    "Favourite",
     "Finding",
     "Incarnation",
     "ObjectStore",

@@ -9,7 +9,7 @@ TABLES = ListKind(
     name="tables",
     title="Tables",
     address="tables:list",
-    filters=frozenset({"q", "stale", *listing.GROUPS}),
+    filters=frozenset({"q", "stale", "favourite", *listing.GROUPS}),
     columns=(
         ("version", "Version"),
         ("size", "Size"),

@@ -24,5 +24,6 @@ urlpatterns = [
     path("<uuid:table_id>/partitions/", layout_views.partitions, name="partitions"),
     path("<uuid:table_id>/sync/", change_views.sync, name="sync"),
     path("<uuid:table_id>/describe/", change_views.describe, name="describe"),
+    path("<uuid:table_id>/favourite/", change_views.favourite, name="favourite"),
     path("<uuid:table_id>/hide/", change_views.hide, name="hide"),
 ]

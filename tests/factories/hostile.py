@@ -18,7 +18,7 @@ from jobs.domain.errors import EngineFailure, Refusal
 from jobs.domain.policy import Policy
 from jobs.domain.results import Note, PartitionProposal, Result, SchemaConflict
 from jobs.models import Decision, DispatcherRound, Job, LogLine, Read, ScheduleRun
-from tables.models import Explanation, Finding, Root, Table
+from tables.models import Explanation, Favourite, Finding, Root, Table
 from tables.sync import table as syncing
 from tests import factories
 from tests.factories import jobs
@@ -42,6 +42,7 @@ def everything(directory: Path, person: Person) -> dict[str, Any]:
         format=Table.Format.PARQUET,
         sync_error=hostile_whole("sync error"),
     )
+    Favourite.objects.create(person=person, table=table)
     found = _jobs(raw, table, person) | _standing(table, person) | _accounts(root, person)
     Finding.objects.create(
         root=root, path=f"{directory}/{hostile('finding')}", kind="parquet", seen_at=timezone.now(), refusal=hostile_whole("refusal")

@@ -17,19 +17,19 @@ from tests.clients import browser, caller
 pytestmark = pytest.mark.django_db
 
 PAGES = {
-    "/": 32,
+    "/": 33,  # one for favourites
     "/tables/commits/": 12,
     "/tables/commits/?kind=unapproved": 13,
     "/approvals/": 19,
     "/audit/": 17,  # two for how the person has the list
     "/jobs/": 12,
-    "/tables/": 23,  # two for what was found and not added, one for streams at plain directories
+    "/tables/": 25,  # two for what was found and not added, one for streams at plain directories, two for favourites
     "/people/": 10,
     "/policies/": 10,
     "/workers/": 14,
     "/account/tokens/": 10,
-    "/tables/{watched}/": 21,
-    "/tables/{watched}/history/": 28,  # one for whether the bar of the first story belongs here
+    "/tables/{watched}/": 22,  # one for whether it is a favourite
+    "/tables/{watched}/history/": 29,  # one for whether the bar of the first story belongs here
 }
 CALLS = {
     "/jobs": 8,
@@ -44,7 +44,7 @@ CALLS = {
     "/audit": 6,
     "/tables/{watched}/history": 12,
 }
-FEW = {"/": 20}  # home counts what is more than it lists, which is a query of its own
+FEW = {"/": 21}  # home counts what is more than it lists, which is a query of its own
 WATCHED = "watched"  # the table whose history grows
 
 

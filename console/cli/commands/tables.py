@@ -40,6 +40,7 @@ def _version(version: int | None) -> str:
     "--age", multiple=True, type=click.Choice(["day", "old"]), help="day: changed within a day; old: not for 90 days."
 )
 @click.option("--stale", is_flag=True, help="Tables whose last sync is overdue.")
+@click.option("--favourite", is_flag=True, help="Your favourites.")
 @click.option("--order", type=click.Choice(["best", "name", "-size", "-files", "-changed"]))
 @limited
 @pass_session
@@ -54,8 +55,8 @@ def tables(session: Session, search: str | None, formats: tuple[str, ...], limit
       levee tables --health small_files --order -size --limit 10
       levee tables --json --limit 0
     """
-    stale = True if filters.pop("stale") else None
-    query = {"q": search, "format": formats, "stale": stale, **filters}
+    flags = {name: True for name in ("stale", "favourite") if filters.pop(name)}
+    query = {"q": search, "format": formats, **flags, **filters}
     session.show_list(session.api.pages("/tables", query, limit_of(limit)), _LIST)
 
 
@@ -72,6 +73,24 @@ def table(session: Session, table: str) -> None:
     """
     found = session.api.get(f"/tables/{table_id(session.api, table)}")
     session.show(found, lambda: _overview(found))
+
+
+@click.command(cls=Act)
+@click.argument("table")
+@click.option("--remove", is_flag=True, help="Take it from your favourites.")
+@pass_session
+def favourite(session: Session, table: str, remove: bool) -> None:
+    """Make TABLE (a name, a path or an id) a favourite of yours; nobody else sees it.
+
+    \b
+    Examples:
+      levee favourite sales.orders
+      levee favourite sales.orders --remove
+    """
+    where = f"/tables/{table_id(session.api, table)}/favourite"
+    act, text = (session.api.delete, "No favourite of yours.") if remove else (session.api.put, "A favourite of yours.")
+    act(where)
+    session.show({"favourite": not remove}, lambda: text)
 
 
 def _overview(found: dict[str, Any]) -> Group:

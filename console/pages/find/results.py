@@ -26,11 +26,13 @@ from jobs.targets.access import visible_to as visible_jobs
 from jobs.web.jobs.queries import titled
 from tables import ports
 from tables.catalog import listing
+from tables.catalog.own import favourites
 from tables.models import Table
 from tables.rules.search_index import terms
 from tables.web.table import page_header
 
 MOST = 6  # of a group
+FAVOURITE = "star-filled"
 TABLES = 8
 BESIDE = 3  # the rank of a table that a search finds by something else than its name
 CANDIDATES = 30  # tables that are looked through for the column that was meant
@@ -64,12 +66,15 @@ def found(person: Person, q: str, at: str = "") -> list[Group]:
     tables = _tables(person, q)
     if here is not None:  # you are there already: what can be done with it comes first
         tables = [*(each for each in tables if each.pk != here.pk), *(each for each in tables if each.pk == here.pk)]
+    own = _favourites(person, q)
+    marked = {each.pk for each in own}
     groups = [
+        Group("Favourites", [_table(table, FAVOURITE) for table in own]),
         *_on_this_table(person, here, q),
         Group("Acts", _acts(person, q, here)),
         Group("Pages", _pages(person, q)),
         Group("Saved filters", _filters(person, q)),
-        Group("Tables", [_table(table) for table in tables]),
+        Group("Tables", [_table(table) for table in tables if table.pk not in marked]),
         Group("Columns", _columns(person, q, tables)),
         Group("Jobs", _jobs(person, q, tables)),
         Group("Streams", _streams(person, q)),
@@ -82,8 +87,9 @@ def found(person: Person, q: str, at: str = "") -> list[Group]:
 
 
 def unasked(person: Person, at: str = "", recent: Iterable[str] = ()) -> list[Group]:
-    """What stands there before anything is typed: what the person last opened, this page's table, their filters, the pages."""
+    """What stands there before anything is typed: their favourites, what they last opened, this page's table, their filters, the pages."""
     groups = [
+        Group("Favourites", [_table(table, FAVOURITE) for table in _favourites(person, "")]),
         Group("Last opened", _recent(person, list(recent)[:RECENT])),
         *_on_this_table(person, _table_at(person, at), ""),
         Group("Saved filters", _filters(person, "", pinned_only=True)),
@@ -154,9 +160,16 @@ def _tables(person: Person, q: str) -> list[Table]:
     return listing.table_page(person, listing.Filter(q=q), listing.SEARCH_ORDER, TABLES, "").rows
 
 
-def _table(table: Table) -> Option:
+def _favourites(person: Person, q: str) -> list[Table]:
+    """The first ones by name; of those whose name holds each word of the question."""
+    if not person.may(Permission.TABLE_READ):
+        return []
+    return [each for each in favourites.of(person) if all(term in each.name.casefold() for term in terms(q))][:MOST]
+
+
+def _table(table: Table, icon: str = "table") -> Option:
     name = table.catalog_name or table.name
-    return Option(name, reverse("tables:overview", args=[table.pk]), table.path, "table")
+    return Option(name, reverse("tables:overview", args=[table.pk]), table.path, icon)
 
 
 def _columns(person: Person, q: str, tables: Sequence[Table]) -> list[Option]:

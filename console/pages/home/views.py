@@ -34,8 +34,12 @@ from jobs.streams import queries as stream_queries
 from jobs.web.approvals import queries as approval_queries
 from jobs.web.jobs import queries
 from tables.catalog import attributions, facets
+from tables.catalog.own import favourites
 from tables.models import Table
 from tables.rules.sample_lake import STORY_DIRECTORY
+from tables.web.table_state import state_of
+
+FAVOURITES = 12  # on home; the others are in the list of tables
 
 
 @requires(Open.SIGNED_IN)
@@ -52,6 +56,7 @@ def _home_page(request: HttpRequest, told: story.Story | None, status: int = 200
         **_now(request, seen, unexplained=len(unexplained)),
         "story": told,
         "recent": queries.ended_lately(person),
+        **_favourites(person),
         "commits": queries.destructive_lately(person),
         "notices": _notices(person),
         "unexplained": unexplained,
@@ -60,6 +65,15 @@ def _home_page(request: HttpRequest, told: story.Story | None, status: int = 200
         "only_person": SimpleLazyObject(lambda: not Person.objects.exclude(pk=person.pk).exists()),
     }
     return render(request, "home/home.html", context, status=status)
+
+
+def _favourites(person: Person) -> dict[str, Any]:
+    """The first favourites by name, and how many there are in all."""
+    own = favourites.of(person)
+    return {
+        "favourites": [{"table": table, "state": state_of(table)} for table in own[:FAVOURITES]],
+        "favourite_count": len(own),
+    }
 
 
 def _notices(person: Person) -> list[dict[str, Any]]:

@@ -67,6 +67,7 @@ class TableQuery(ListQuery):
     health = _several(serializers.ChoiceField(health.Code.choices))
     age = _several(serializers.ChoiceField(AGES), "Changed within a day, or not for 90 days.")
     stale = serializers.BooleanField(required=False)
+    favourite = serializers.BooleanField(required=False, help_text="Your favourites alone.")
     order = serializers.ChoiceField(["best", "name", "-size", "-files", "-changed"], required=False)
 
 

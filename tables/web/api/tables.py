@@ -11,12 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from console.accounts.permissions import person_of
-from console.accounts.roles import Permission
+from console.accounts.permissions import person_of, require_scope
+from console.accounts.roles import Permission, TokenScope
 from console.audit.actor import Actor
 from console.base.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of
 from tables import ports
 from tables.catalog import additions, entries, facets, listing, renaming, requested_syncs
+from tables.catalog.own import favourites
 from tables.history import payloads
 from tables.history import queries as histories
 from tables.record import transactions
@@ -42,7 +43,9 @@ class TableList(APIView):
     def get(self, request: Request) -> Response:
         asked = query_of(request, TableQuery)
         groups = {name: asked.get(name, []) for name in listing.GROUPS}
-        wanted = listing.Filter(q=asked.get("q", ""), stale=asked.get("stale", False), **groups)
+        favourite_of = person_of(request) if asked.get("favourite") else None
+        stale = asked.get("stale", False)
+        wanted = listing.Filter(q=asked.get("q", ""), stale=stale, favourite_of=favourite_of, **groups)
         order = asked.get("order") or ("best" if wanted.q else "name")
         page = listing.table_page(person_of(request), wanted, order, limit_asked(request), cursor_asked(request))
         return listed(request, page, map(row_json, page.rows))
@@ -90,6 +93,27 @@ class TableDetail(APIView):
     @documented(responses={204: None})
     def delete(self, request: Request, table_id: uuid.UUID) -> Response:
         entries.hide_table(Actor.of(request), table_asked(request, table_id))
+        return Response(status=204)
+
+
+class TableFavourite(APIView):
+    """Your own mark on a table; nobody else sees it."""
+
+    requires = {"PUT": READ, "DELETE": READ}
+
+    @documented(request=NoBody, responses={204: None})
+    def put(self, request: Request, table_id: uuid.UUID) -> Response:
+        """Makes the table a favourite of yours, if it isn't one yet."""
+        require_scope(request, TokenScope.REQUEST)
+        body_of(request, NoBody)
+        favourites.mark(person_of(request), table_asked(request, table_id))
+        return Response(status=204)
+
+    @documented(responses={204: None})
+    def delete(self, request: Request, table_id: uuid.UUID) -> Response:
+        """Takes the mark from the table, if it has one."""
+        require_scope(request, TokenScope.REQUEST)
+        favourites.unmark(person_of(request), table_asked(request, table_id))
         return Response(status=204)
 
 

@@ -18,7 +18,7 @@ from tables.web.api.roots import (
     RootTest,
 )
 from tables.web.api.schemas import SchemaAt, SchemaChanges, SchemaCompare
-from tables.web.api.tables import TableDetail, TableFacets, TableList, TableProtocol, TableSync
+from tables.web.api.tables import TableDetail, TableFacets, TableFavourite, TableList, TableProtocol, TableSync
 
 _TABLE = "tables/<uuid:table_id>"
 urlpatterns = [
@@ -33,6 +33,7 @@ urlpatterns = [
     path("tables", TableList.as_view()),
     path("tables/facets", TableFacets.as_view()),
     path(_TABLE, TableDetail.as_view()),
+    path(f"{_TABLE}/favourite", TableFavourite.as_view()),
     path(f"{_TABLE}/sync", TableSync.as_view()),
     path(f"{_TABLE}/protocol", TableProtocol.as_view()),
     path(f"{_TABLE}/history", History.as_view()),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
@@ -32,10 +33,16 @@ class Row:
     path: str
     url: str
     cells: SafeString
+    is_favourite: bool
 
 
 def rows_of(
-    tables: Iterable[Table], columns: Sequence[str], *, may_request: bool, streaming: Mapping[str, str] | None = None
+    tables: Iterable[Table],
+    columns: Sequence[str],
+    *,
+    may_request: bool,
+    streaming: Mapping[str, str] | None = None,
+    favourites: Collection[uuid.UUID] = (),
 ) -> list[Row]:
     """The rows, with these columns in this order.
 
@@ -44,7 +51,13 @@ def rows_of(
     """
     offers = [offer for offer in ports.offers() if offer.of_plain] if may_request else []
     return [
-        Row(table.catalog_name or table.name, table.path, address_of("tables:overview", table.pk), cells)
+        Row(
+            table.catalog_name or table.name,
+            table.path,
+            address_of("tables:overview", table.pk),
+            cells,
+            table.pk in favourites,
+        )
         for table in tables
         for cells in [_cells(table, columns, offers, (streaming or {}).get(table.path, ""))]
     ]

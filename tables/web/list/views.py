@@ -24,6 +24,7 @@ from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
 from tables import ports
 from tables.catalog import additions, bulk_additions, facets, listing, scans
+from tables.catalog.own import favourites
 from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm
@@ -41,7 +42,7 @@ MAX_VALUES = 100  # of one group
 def table_list(request: HttpRequest) -> HttpResponse:
     """The filtered catalog; only the table for a swap while you type."""
     person = person_of(request)
-    wanted = _filter(request)
+    wanted = _filter(request, person)
     arranged = listing_of(person, TABLES, request.GET)
     usual = "best" if terms(wanted.q) else arranged.order or "name"
     order = request.GET.get("order", "") or usual
@@ -70,13 +71,20 @@ def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> li
     """The list's rows. Which streams are at plain directories is asked once, by those who would be offered to convert one."""
     may_request = person.may(Permission.JOB_REQUEST)
     plain = [table.path for table in tables if not table.is_delta] if may_request else []
-    return rows_of(tables, columns, may_request=may_request, streaming=ports.streams_at(person, plain))
+    marked = favourites.among(person, tables)
+    streaming = ports.streams_at(person, plain)
+    return rows_of(tables, columns, may_request=may_request, streaming=streaming, favourites=marked)
 
 
-def _filter(request: HttpRequest) -> listing.Filter:
+def _filter(request: HttpRequest, person: Person) -> listing.Filter:
     groups = {name: _values(request, name) for name in listing.GROUPS}
-    stale = request.GET.get("stale", "") in ("1", "true", "on")
-    return listing.Filter(q=request.GET.get("q", "")[:200].replace("\x00", " "), stale=stale, **groups)
+    favourite_of = person if _is_on(request, "favourite") else None
+    q = request.GET.get("q", "")[:200].replace("\x00", " ")
+    return listing.Filter(q=q, stale=_is_on(request, "stale"), favourite_of=favourite_of, **groups)
+
+
+def _is_on(request: HttpRequest, name: str) -> bool:
+    return request.GET.get(name, "") in ("1", "true", "on")
 
 
 def _values(request: HttpRequest, name: str) -> list[str]:
@@ -117,7 +125,7 @@ def values(request: HttpRequest) -> HttpResponse:
     counts, counted_at = facets.counts_for(person_of(request))
     chosen = _values(request, name)
     options, total = facets.values_of(name, part, counts, chosen, FACET_NAMES)
-    others = [group for group in (*listing.GROUPS, "q", "stale", "order") if group != name]
+    others = [group for group in (*listing.GROUPS, "q", "stale", "favourite", "order") if group != name]
     context = {
         "name": name, "legend": facets.LEGENDS[name], "values": options, "total": total, "part": part, "chosen": chosen,
         "kept": [(group, value) for group in others for value in request.GET.getlist(group)[:MAX_VALUES] if value],
@@ -140,11 +148,15 @@ def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual:
     return {
         "found_new": 0 if wanted else _found_new(person),
         "most_found": listing.MOST_COUNTED,
-        "facets": facets.groups(counts, chosen, FACET_NAMES),
+        "facets": _own(person, wanted) + facets.groups(counts, chosen, FACET_NAMES),
         "counted_at": counted_at,
         "orders": orders,
         "narrowing": narrowing.urlencode(),
     }
+
+
+def _own(person: Person, wanted: listing.Filter) -> list[dict[str, Any]]:
+    return facets.favourites_group(favourites.count(person), wanted.favourite_of is not None)
 
 
 def _found_new(person: Person) -> int:

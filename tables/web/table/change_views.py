@@ -6,18 +6,20 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts.drafts import entered
-from console.accounts.permissions import requires
+from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.addresses import leads_into_levee
 from console.base.errors import Problem
 from console.base.questions import Question, ask, is_answered
 from tables.catalog import entries, renaming, requested_syncs
+from tables.catalog.own import favourites
 from tables.models import Table
 from tables.web.forms import DescribeForm
 from tables.web.list.views import shown
@@ -42,6 +44,24 @@ def sync(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         elif synced.table.sync_error:
             messages.warning(request, synced.table.sync_error)
     return redirect("tables:overview", table_id)
+
+
+@requires(Permission.TABLE_READ)
+@require_POST
+def favourite(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Marks the table as a favourite of the person, or takes the mark away; back to where they were."""
+    table, act = shown(request, table_id), FAVOURITE_ACTS.get(request.POST.get("do", ""))
+    if act is None:
+        raise Http404
+    try:
+        act(person_of(request), table)
+    except Problem as problem:
+        messages.error(request, problem.detail)
+    page = request.POST.get("next", "")
+    return redirect(page if leads_into_levee(page) else reverse("tables:overview", args=[table.pk]))
+
+
+FAVOURITE_ACTS = {"mark": favourites.mark, "unmark": favourites.unmark}
 
 
 @requires(Permission.TABLE_ADD, Permission.TAG_MANAGE)

@@ -12,6 +12,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables.catalog import attributions
 from tables.catalog.listing import moved_to, table_for
+from tables.catalog.own import favourites
 from tables.history.reachability import CHANGE_FEED
 from tables.models import Table
 from tables.web.table import acts
@@ -26,6 +27,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     return {
         "table": table,
         "state": state_of(table),
+        "is_favourite": bool(favourites.among(person, [table])),
         "crumbs": [
             {"text": "Tables", "url": reverse("tables:list")},
             {"text": table.root.name, "url": f"{reverse('tables:list')}?root={table.root_id}"},

@@ -221,6 +221,18 @@ def test_tables_are_found_by_name_path_and_id(olga, sales, lake):
     assert olga("table", "nosuch").exit_code == Exit.NOT_FOUND
 
 
+def test_a_favourite_is_marked_listed_and_removed(olga, anna, sales):
+    assert (olga("favourite", "sales").stdout, olga("favourite", "sales", "--json").exit_code) == (
+        "A favourite of yours.\n",
+        0,
+    )
+    listed = json.loads(olga("tables", "--favourite", "--json").stdout)["results"]
+    assert [row["path"] for row in listed] == [sales]
+    assert json.loads(anna("tables", "--favourite", "--json").stdout)["results"] == []
+    assert json.loads(olga("favourite", sales, "--remove", "--json").stdout) == {"favourite": False}
+    assert json.loads(olga("tables", "--favourite", "--json").stdout)["results"] == []
+
+
 def test_a_conversion_says_its_partitions_on_purpose(olga, lake):
     place = factories.table_in(lake, "raw").path
     assert olga("convert", place, "--reason", "r").exit_code == Exit.USAGE
