@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from csp.utils import build_policy
 from django.conf import settings
@@ -65,7 +66,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
     """GET alone; whatever else a page asks for is not there."""
 
     def do_GET(self) -> None:
-        theme, _, name = self.path.strip("/").partition("/")
+        theme, _, name = urlsplit(self.path).path.strip("/").partition("/")
         if theme == "static":
             self._send(CONTENT_TYPES[Path(name).suffix], (DIST / name).read_bytes())
         elif name in PAGES:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.test import Client
-from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from console.base.machine import machine_command
 
@@ -80,6 +80,33 @@ def test_a_command_is_copied(page: Page, context: BrowserContext, sample_pages: 
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == machine_command("person add NAME --role operator --on everything --password-stdin")
+
+
+def test_a_link_to_the_list_with_its_filters_is_copied(page: Page, context: BrowserContext, sample_pages: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{sample_pages}/light/jobs?state=failed&cursor=x&by=ana+b#job")
+    button = page.get_by_role("button", name="Copy link")
+    button.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == f"{sample_pages}/light/jobs?state=failed&by=ana+b"
+    page.evaluate("history.replaceState(null, '', '?state=open')")  # as a list does that is narrowed while you type
+    expect(button).to_be_visible()
+    button.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == f"{sample_pages}/light/jobs?state=open"
+
+
+@pytest.mark.parametrize("name", ["job-queued", "history", "review", "commits", "audit", "approvals"])
+def test_a_link_is_offered_once_and_not_without_a_script(
+    page: Page, browser: Browser, sample_pages: str, name: str
+) -> None:
+    page.goto(f"{sample_pages}/light/{name}")
+    expect(page.get_by_role("button", name="Copy link")).to_have_count(1)
+    plain = browser.new_context(java_script_enabled=False)
+    without = plain.new_page()
+    without.goto(f"{sample_pages}/light/{name}")
+    expect(without.locator("#copy-link")).to_be_hidden()
+    plain.close()
 
 
 def test_the_statement_shows_the_chosen_types_and_statistics(page: Page, sample_pages: str) -> None:
