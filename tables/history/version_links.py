@@ -20,9 +20,16 @@ PLACES = {
     "schema": "Schema",
     "layout": "Layout",
     "protocol": "Protocol",
+    "capabilities": "Capabilities",
     "changes": "Change feed",
 }
-FROM_FILES = {"rows", "layout", "changes"}  # what needs the version's files, not only what the catalog keeps
+OF_SPARK = {"rows", "capabilities"}
+FROM_FILES = {
+    "rows",
+    "layout",
+    "capabilities",
+    "changes",
+}  # what needs the version's files, not only what the catalog keeps
 OF_ROWS = {"rows", "changes"}
 
 
@@ -87,7 +94,7 @@ def _place(person: Person, table: Table, version: int, name: str, incarnation: i
         keeps = str(table.properties.get(CHANGE_FEED)).lower() == "true"
         query = {"from_version": version, "to_version": version}
         return _placed(name, "jobs:changes", [table.pk], query) if keeps else None
-    return _placed(name, "jobs:rows" if name == "rows" else f"tables:{name}", [table.pk], {"version": version})
+    return _placed(name, f"{'jobs' if name in OF_SPARK else 'tables'}:{name}", [table.pk], {"version": version})
 
 
 def _placed(name: str, route: str, parts: list[object], query: dict[str, int]) -> Place | None:

@@ -1,4 +1,4 @@
-"""The ways between the pages of a version, for every template that shows one."""
+"""The version that a page of a table shows, chosen beside its tabs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ from typing import Any
 
 from django import template
 
-from console.accounts.models import Person
-from tables.history import version_links as versions
 from tables.models import Table
+from tables.web.table import version_chooser
 
 register = template.Library()
 
 
-@register.inclusion_tag("tables/table/_version_links.html", takes_context=True)
-def version_links(
-    context: template.Context, version: Any, current: str, incarnation: int | None = None
-) -> dict[str, Any]:
-    """Links to the other pages of a version and to its neighbours. `version` may be typed text; without one, the newest."""
-    table, person = context.get("table"), getattr(context.get("request"), "user", None)
-    if not isinstance(table, Table) or not isinstance(person, Person) or table.version is None:
-        return {}
-    text = str(table.version if version in (None, "") else version)
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        return {}
-    return {"ways": versions.ways(person, table, int(text), current, incarnation)}
+@register.inclusion_tag("tables/table/_tab_bar.html", takes_context=True)
+def tab_bar(context: template.Context) -> dict[str, Any]:
+    """The tabs of a table's page, which lead to the version that the page shows, and the field for another one.
+
+    The page says which it is by `asked` (tables.web.table.shared.VersionAsked), a commit's by `commit` and `incarnation`.
+    """
+    request, table, tabs = context.get("request"), context.get("table"), context.get("tabs")
+    if request is None or not isinstance(table, Table) or table.version is None:
+        return {"tabs": tabs}
+    shown = version_chooser.shown_by(table, context.get("asked"), context.get("commit"), context.get("incarnation"))
+    chooser = version_chooser.chooser(request.user, table, str(context.get("tab", "")), shown, request.GET)
+    return {
+        "tabs": version_chooser.at_version(tabs or [], chooser),
+        "chooser": chooser,
+        "only_newest": version_chooser.only_newest(tabs or [], chooser),
+    }
 
 
 @register.simple_tag(takes_context=True)

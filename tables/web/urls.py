@@ -16,6 +16,7 @@ urlpatterns = [
     path("<uuid:table_id>/", overview_views.overview, name="overview"),
     path("<uuid:table_id>/schema/", schema_views.schema, name="schema"),
     path("<uuid:table_id>/history/", history_views.history, name="history"),
+    path("<uuid:table_id>/commits/", history_views.commit_of, name="commit_of"),
     path("<uuid:table_id>/commits/<int:version>/", history_views.commit, name="commit"),
     path("<uuid:table_id>/commits/<int:version>/acknowledge/", attribution_views.acknowledge, name="acknowledge"),
     path("<uuid:table_id>/protocol/", overview_views.protocol, name="protocol"),

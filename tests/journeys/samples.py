@@ -12,6 +12,7 @@ from console.templatetags.formatting.looks import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.reads import row_cells
+from tables.models import Table
 from tests.hostile_texts import hostile, hostile_long, hostile_whole
 from tests.journeys import (
     samples_accounts,
@@ -421,8 +422,17 @@ COMMITS = [
 CATALOG = {"tables": 12_408, "size_bytes": 1_362_000_000_000_000, "warnings": 312, "stale": 9}
 NOTHING = {"tables": 0, "size_bytes": 0, "warnings": 0, "stale": 0}
 UNDECIDED = RUNNING | {"state": "awaiting_approval", "table_state_text": "Nothing has run."}
+FAVOURITES = [
+    {"table": samples_tables.TABLE, "state": samples_tables.HEADER["state"]},
+    {
+        "table": Table(id=uuid.uuid4(), name=hostile_long("favourite"), format=Table.Format.PARQUET, num_files=2),
+        "state": None,
+    },
+]
 HOME = {
     "waiting": [],
+    "favourites": FAVOURITES,
+    "favourite_count": 14,
     "running": [RUNNING, UNKNOWN],
     "heading": "One job ended without a known outcome",
     "undecided": [UNDECIDED],

@@ -32,6 +32,7 @@ from tables.web.charts.strip import strip
 from tables.web.forms import HistoryForm
 from tables.web.roots.forms import RemoveForm
 from tables.web.table import timelines
+from tables.web.table.shared import VersionAsked
 from tests.hostile_texts import hostile_long
 from tests.journeys.samples_accounts import NOW, before
 from tests.journeys.samples_lists import listing
@@ -41,11 +42,13 @@ TABLE = Table(
     id=uuid.uuid4(), root=ROOT, name="sales.orders", path="/lake/sales/orders", version=64, format=Table.Format.DELTA,
     size_bytes=91 << 30, num_files=1_204, num_records=212_408_117, last_commit_at=before(hours=2),
 )  # fmt: skip
+TABS = ("Overview", "Schema", "History", "Protocol", "Layout", "Capabilities", "Rows", "Change feed", "Jobs", "Streams")
 HEADER: dict[str, Any] = {
     "table": TABLE,
     "state": StateLook("ok", "circle-check", "good"),
     "crumbs": [{"text": "Tables", "url": "/tables/"}],
-    "tabs": [{"text": name, "url": "#", "current": name == "History"} for name in ("Overview", "Schema", "History")],
+    "tabs": [{"name": name.lower(), "text": name, "url": "#", "current": name == "History"} for name in TABS],
+    "is_favourite": True,
     **{
         f"{name}_url": "#"
         for name in ("optimize", "reorg", "vacuum", "alter_schema", "properties", "clone", "restore", "delete")
@@ -72,6 +75,7 @@ DESTROYED = [Destructive(62, before(days=18), "DELETE", True), Destructive(64, b
 DAYS = [queries.Day(before(days=back), 3 + back % 5, 80 << 30, 210_000_000 - back) for back in range(80, 0, -1)]
 POINTS = [growth.Point(version, 1, (60 + version) << 30, 200_000_000 + version) for version in range(40, 65)]
 HISTORY: dict[str, Any] = HEADER | {
+    "tab": "history",
     "listing": listing("history"), "rows": [], "form": HistoryForm(), "wanted": queries.Filter(), "incarnation": 0,
     "operations": ["DELETE", "WRITE"], "groups": queries.GROUPS, "commits_url": "/commits/", "begins": True,
     "spans": SPANS, "destructive": DESTROYED[::-1], "strip": strip(SPANS, DESTROYED),
@@ -111,7 +115,8 @@ CHANGED: list[timelines.SchemaCommit] = [
 ]
 FIELDS = schemas.fields_of(Schema(struct=STRUCT), (), (), {})
 SCHEMA: dict[str, Any] = HEADER | {
-    "version": 64, "at": SimpleNamespace(partition_columns=[], properties={}), "fields": schemas.listing(FIELDS),
+    "tab": "schema", "version": 52, "asked": VersionAsked(52, "52"),
+    "at": SimpleNamespace(partition_columns=[], properties={}), "fields": schemas.listing(FIELDS),
     "q": "", "below": "", "page": {}, "changes": CHANGED, "columns_drawn": timelines.columns_over_time(CHANGED, NOW),
     "older_changes": None, "all_changes": None, "compared": {},
 }  # fmt: skip

@@ -24,7 +24,7 @@ from jobs.web.reads import delta_table_text, readable_versions
 from jobs.web.reads.row_views import gone, refusal
 from tables.catalog import listing
 from tables.models import Table
-from tables.web.table import page_header
+from tables.web.table import page_header, version_chooser
 
 A_MOMENT = 1.5  # seconds
 
@@ -58,7 +58,8 @@ def capabilities(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     form = TravelForm(request.GET or None)
     given = form.given() if form.is_bound and form.is_valid() else {}
     asked = _asked(table, lambda: ask_deltatable(person, table, given))
-    context = {**page_header.header(person, table, "capabilities"), "form": form, **asked}
+    shown = version_chooser.shown_by_form(table, form)
+    context = {**page_header.header(person, table, "capabilities"), "form": form, "asked": shown, **asked}
     return render(request, "jobs/reads/capabilities.html", context, status=400 if form.errors else 200)
 
 

@@ -28,7 +28,7 @@ from tables.catalog import listing
 from tables.history.reachability import Reach
 from tables.history.schemas import tree_of
 from tables.models import Table
-from tables.web.table import page_header
+from tables.web.table import page_header, version_chooser
 
 TEMPLATES = {ROWS: "jobs/reads/_rows.html", CHANGES: "jobs/reads/_changes.html"}
 MOST_COLUMNS = 50  # shown unless you choose others
@@ -104,7 +104,8 @@ def gone(request: HttpRequest, error: Exception) -> HttpResponse:
 def _page(
     request: HttpRequest, table: Table, tab: str, form: RowsForm | ChangesForm, asked: dict[str, Any]
 ) -> HttpResponse:
-    context = {**page_header.header(person_of(request), table, tab), "form": form, **asked}
+    shown = {"asked": version_chooser.shown_by_form(table, form)} if isinstance(form, RowsForm) else {}
+    context = {**page_header.header(person_of(request), table, tab), "form": form, **shown, **asked}
     return render(request, f"jobs/reads/{tab}.html", context, status=400 if form.errors else 200)
 
 

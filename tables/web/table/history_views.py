@@ -8,8 +8,10 @@ from datetime import UTC, datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -34,7 +36,7 @@ from tables.web.forms import HistoryForm
 from tables.web.kinds import HISTORY
 from tables.web.list.views import shown
 from tables.web.table import commit_lines, folded_commits, page_header, timelines
-from tables.web.table.shared import start_of, table_page
+from tables.web.table.shared import start_of, table_page, version_asked
 
 MOST_COMMITS = 400  # on a page where most lie in runs
 FILES = 50
@@ -160,6 +162,18 @@ def _reachable(request: HttpRequest, reach: Reach, page: Any, order: str) -> dic
         "page": pager(in_order(request.GET, order), page, **WORDS[order]),
         "earlier": list(reach.table.earlier.all()) if reach.table.incarnation else [],
     }
+
+
+@requires(Permission.TABLE_READ)
+@require_GET
+def commit_of(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
+    """Leads to the commit of the version that was chosen; to the history, with why, where there is none."""
+    table = shown(request, table_id)
+    asked = version_asked(request, table)
+    if not asked.fault and queries.commits_of(table).filter(version=asked.version).exists():
+        return redirect("tables:commit", table.pk, asked.version)
+    messages.error(request, asked.fault or f"Levee doesn’t know the commit of version {asked.version:,}.")
+    return redirect("tables:history", table.pk)
 
 
 @requires(Permission.TABLE_READ)

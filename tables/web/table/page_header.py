@@ -26,6 +26,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     offered = acts.acts_on(person, table, streaming)
     return {
         "table": table,
+        "tab": tab,
         "state": state_of(table),
         "is_favourite": bool(favourites.among(person, [table])),
         "crumbs": [
@@ -73,12 +74,13 @@ def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
     named = _DELTA_TABS if table.version is not None else (("History", "history"),) if table.incarnation else ()
     names = [("Overview", "overview"), *named]
     tabs = [
-        {"text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
+        {"name": name, "text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
         for text, name in names
     ]
     live = _reversed("jobs:capabilities", table.pk)
     if live and table.version is not None:
-        tabs.append({"text": "Capabilities", "url": live, "current": current == "capabilities"})
+        name = "capabilities"
+        tabs.append({"name": name, "text": "Capabilities", "url": live, "current": current == name})
     return tabs
 
 
@@ -88,7 +90,7 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
         return []
     named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
     tabs = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
-    return [{"text": text, "url": url, "current": name == current} for text, name, url in tabs if url]
+    return [{"name": name, "text": text, "url": url, "current": name == current} for text, name, url in tabs if url]
 
 
 def _rows_url(person: Person, table: Table) -> str | None:
@@ -107,7 +109,7 @@ def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     named = [("Jobs", "list"), *([("Streams", "streams")] if table.version is not None else [])]
     tabs = [(text, _reversed(f"jobs:{name}")) for text, name in named]
     return [
-        {"text": text, "url": f"{url}?table={table.pk}", "current": text.lower() == current}
+        {"name": text.lower(), "text": text, "url": f"{url}?table={table.pk}", "current": text.lower() == current}
         for text, url in tabs
         if url
     ]
