@@ -14,7 +14,7 @@ from tables.deltalog.rules.reachability import Reach as VersionReach
 from tables.history import explained
 from tables.history.operations import UNNAMED
 from tables.history.reachability import Reach
-from tables.models import Commit, Explanation
+from tables.models import Commit, Explanation, Table
 from tables.ports import Job
 from tables.rules.destruction import is_destructive
 from tables.rules.reported_rows import reported_change, reported_taken
@@ -25,7 +25,7 @@ class CommitRow:
     """One line of the history."""
 
     commit: Commit
-    reach: VersionReach
+    reach: VersionReach | None  # None where it isn't shown
     rows: str | None
     reported: str | None
     files: str
@@ -36,15 +36,18 @@ class CommitRow:
     predicate: str
 
 
-def lines_of(person: Person, reach: Reach, incarnation: int, commits: Sequence[Commit]) -> list[CommitRow]:
-    """The lines of some commits of one table; the jobs behind them as far as the person may see them."""
-    known = explained.of_commits(reach.table, incarnation, [commit.version for commit in commits])
-    return commit_rows(commits, reach.over(commits), known, ports.jobs_of(person, commits))
+def lines_of(
+    person: Person, table: Table, incarnation: int, commits: Sequence[Commit], reach: Reach | None = None
+) -> list[CommitRow]:
+    """The lines of some commits of one table; the jobs behind them as far as the person may see them. Without `reach` it isn't asked."""
+    known = explained.of_commits(table, incarnation, [commit.version for commit in commits])
+    reaches = [None] * len(commits) if reach is None else reach.over(commits)
+    return commit_rows(commits, reaches, known, ports.jobs_of(person, commits))
 
 
 def commit_rows(
     commits: Sequence[Commit],
-    reaches: Sequence[VersionReach],
+    reaches: Sequence[VersionReach | None],
     known: Mapping[int, Explanation],
     jobs: Mapping[int, Job],
 ) -> list[CommitRow]:
@@ -53,7 +56,9 @@ def commit_rows(
     return [_commit_row(c, reach, known.get(c.version), jobs.get(c.version)) for c, reach in rows]
 
 
-def _commit_row(commit: Commit, reach: VersionReach, explanation: Explanation | None, job: Job | None) -> CommitRow:
+def _commit_row(
+    commit: Commit, reach: VersionReach | None, explanation: Explanation | None, job: Job | None
+) -> CommitRow:
     return CommitRow(
         commit,
         reach,

@@ -30,7 +30,7 @@ class Run:
     rows: str | None
     files: str
     bytes: str | None
-    reach: Reach
+    reach: Reach | None
     times: str = ""
 
     @property
@@ -56,13 +56,14 @@ def sum_of(placed: tuple[int, CommitRow]) -> int:
 
 def _sameness(row: CommitRow) -> tuple[object, ...]:
     commit, reach = row.commit, row.reach
-    return (_is_plain(row), commit.operation, commit.engine_info, commit.user_name, reach.in_log, reach.restorable)
+    kept = reach and (reach.in_log, reach.restorable)
+    return (_is_plain(row), commit.operation, commit.engine_info, commit.user_name, kept)
 
 
 def _is_plain(row: CommitRow) -> bool:
     """Whether the commit needs no review of its own; the newest version, which never expires, always has its own line."""
     asks = (row.is_destructive, row.explanation, row.commit.job, row.predicate, row.commit.problems)
-    is_newest = row.reach.restorable and row.reach.until is None
+    is_newest = row.reach is not None and row.reach.restorable and row.reach.until is None
     return bool(row.commit.operation) and not is_newest and not any(asks)
 
 

@@ -96,7 +96,7 @@ def _lines(
 
     def read(limit: int) -> tuple[Page[Commit], list[commit_lines.CommitRow]]:
         page = queries.history_page(table, wanted, limit, cursor, incarnation, order)
-        return page, commit_lines.lines_of(person, reach, incarnation, page.rows)
+        return page, commit_lines.lines_of(person, table, incarnation, page.rows, reach)
 
     page, rows = read(commits)
     if "unfold" in request.GET:

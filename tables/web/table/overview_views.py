@@ -15,7 +15,6 @@ from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from tables import ports
 from tables.history import operations, payloads, queries, schemas, streams
-from tables.history.reachability import Reach
 from tables.models import Table
 from tables.record import transactions
 from tables.web.charts.growth import sizes_over_time
@@ -61,7 +60,7 @@ def _lately(person: Person, table: Table) -> dict[str, Any]:
     if table.version is None:
         return {"lately": []}
     commits = queries.history_page(table, queries.Filter(), COMMITS).rows
-    return {"lately": commit_lines.lines_of(person, Reach(table), table.incarnation, commits)}
+    return {"lately": commit_lines.lines_of(person, table, table.incarnation, commits)}
 
 
 @requires(Permission.TABLE_READ)
