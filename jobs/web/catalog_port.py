@@ -19,9 +19,10 @@ from jobs.domain.readers import readers_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.reads import queue
-from jobs.streams.queries import matching, running_at, source_of
+from jobs.streams.queries import matching, source_of
 from jobs.streams.queries import visible_to as visible_streams
 from jobs.targets.access import visible_to
+from jobs.targets.running_streams import running_at
 from jobs.web import parts
 from jobs.web.jobs.queries import titled
 from jobs.web.schedules.offer import NEW_SCHEDULE

@@ -23,6 +23,7 @@ from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job
 from jobs.targets import access, places
+from jobs.targets.running_streams import running_at
 from jobs.targets.subject import Subject
 from tables.models import Root
 from tables.rules.locations import LocationError, resolve
@@ -45,11 +46,12 @@ class ConvertHandling(Handling[Convert]):
         return {"parameters": command_to_json(command)}
 
     def prepare(self, actor: Actor, command: Convert, seen: Subject | None) -> Prepared:
-        """Raises Problem: 400 if the catalog's entry contradicts the request, 403 `outside_roots` or `forbidden`, 404."""
+        """Raises Problem: 400 if the catalog's entry contradicts the request, 403 `outside_roots` or `forbidden`, 404, 409 `in_use`."""
         place = _place_of(actor, command)
         _check_permission(actor, place)
         filled = _by_catalog(command, place)
         self.check(filled)
+        _refuse_while_streaming(actor, place)
         return Prepared(filled, place.path, lambda: places.entry(actor, place))
 
     def preview(self, job: Job, measured: Measured) -> Found:
@@ -95,6 +97,13 @@ def _check_permission(actor: Actor, place: places.Place) -> None:
         return
     text = f"You can view this path, but you need the operator role to request jobs on it. {who_gives_roles()}"
     refuse(actor, Action.JOB_REQUEST, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
+
+
+def _refuse_while_streaming(actor: Actor, place: places.Place) -> None:
+    """Raises Problem 409 `in_use` while a running stream reads files of the directory or writes into it; a Delta table is left as it is."""
+    text = running_at(require_person(actor), [place.path]).get(place.path)
+    if text and not places.is_delta(place.path):
+        raise Problem(409, "in_use", f"{text} Nothing was requested.", fields={"path": text})
 
 
 def _problem_of(refusal: Refusal) -> Problem:

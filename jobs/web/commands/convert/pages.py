@@ -25,8 +25,8 @@ from jobs.models import Job, Read, Worker
 from jobs.policy.needs import needs_at
 from jobs.reads import queue
 from jobs.requests import asking
-from jobs.streams.queries import running_at
 from jobs.targets import access, places
+from jobs.targets.running_streams import running_at
 from jobs.web.commands.convert.serializers import InspectionSerializer
 from jobs.web.parts import Answer, Parts
 from jobs.web.prefilled import AGAIN, as_entered, job_again, reason_in

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from jobs.models import Job, Stream
 from tables.models import Finding
 from tests import factories
-from tests.clients import browser
+from tests.clients import Caller, browser
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 READS = "Not to be converted while the stream clicks reads its files: stop the stream first."
@@ -98,6 +99,57 @@ def test_the_convert_page_disables_its_button(target, landing, tmp_path):
     running.state = "stopped"
     running.save()
     assert READS not in browser(person).get("/convert/", {"path": path}).content.decode()
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A root with a stream that reads `landing` and writes into `out`."""
+    root = factories.RootFactory(uri=str(tmp_path))
+    for name in ("landing/day=1", "out", "beside"):
+        (tmp_path / name).mkdir(parents=True)
+    stream(factories.TableFactory(root=root, path=f"{tmp_path}/out", format="parquet"))
+    return tmp_path
+
+
+def convert(directory):
+    return {
+        "command": "convert",
+        "path": str(directory),
+        "source_format": "parquet",
+        "partition_schema": None,
+        "reason": "x",
+    }
+
+
+@pytest.mark.parametrize(("name", "why"), [("landing", READS), ("landing/day=1", READS), (".", READS), ("out", WRITES)])
+def test_a_request_to_convert_it_is_refused_while_the_stream_runs(place, name, why):
+    answer = Caller(factories.person_with("operator")).post("/jobs", convert(place / name))
+    assert (answer.status_code, answer.json()["code"]) == (409, "in_use")
+    assert answer.json()["detail"] == f"{why} Nothing was requested."
+    assert answer.json()["fields"] == {"path": why}
+    assert not Job.objects.exists()
+
+
+def test_the_page_s_request_is_refused_too(place):
+    person = factories.person_with("operator")
+    path = f"{place}/landing"
+    factories.read(person, question={"path": path}, state="answered", answer=factories.inspection(path))
+    answer = browser(person).post("/convert/", {"path": path, "reason": "x"})
+    assert f"{READS} Nothing was requested." in answer.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_a_request_to_convert_what_no_running_stream_is_at_is_taken(place):
+    caller = Caller(factories.person_with("operator"))
+    assert caller.post("/jobs", convert(place / "beside")).status_code == 201
+    Stream.objects.update(state="stopped")
+    assert caller.post("/jobs", convert(place / "landing")).status_code == 201
+
+
+def test_a_delta_table_that_a_stream_writes_into_is_still_nothing_to_convert(place):
+    (place / "out" / "_delta_log").mkdir()
+    (place / "out" / "_delta_log" / "00000000000000000000.json").touch()
+    assert Caller(factories.person_with("operator")).post("/jobs", convert(place / "out")).status_code == 201
 
 
 def test_a_stream_that_one_may_not_see_has_no_name(landing, target):
