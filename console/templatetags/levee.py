@@ -22,6 +22,7 @@ short_id = register.filter(texts.short_id)
 pairs = register.filter(texts.pairs)
 machine_command = register.simple_tag(texts.machine_command)
 last_part = register.filter(texts.last_part)
+long_word = register.filter(texts.long_word)
 spark_type = register.filter(texts.spark_type)
 
 ago = register.filter(times.ago)

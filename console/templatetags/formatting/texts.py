@@ -13,8 +13,11 @@ from django.utils.safestring import SafeString
 from console.base.machine import machine_command
 
 __all__ = [
-    "as_json", "last_part", "machine_command", "pairs", "partition_value", "short_id", "spark_type", "unknown",
+    "as_json", "last_part", "long_word", "machine_command", "pairs", "partition_value", "short_id", "spark_type", "unknown",
 ]  # fmt: skip
+
+
+LONGEST_WORD = 32  # that a column of a table makes room for
 
 
 def unknown(why: str = "", word: str = "unknown") -> SafeString:
@@ -49,6 +52,11 @@ def as_json(value: Any) -> Any:
     return (
         json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list | tuple | bool) else value
     )
+
+
+def long_word(text: Any) -> str:
+    """One more class, with its space, for a text in a table with a word of more than LONGEST_WORD characters: it breaks anywhere."""
+    return " lv-long" if any(len(word) > LONGEST_WORD for word in str(text).split()) else ""
 
 
 def last_part(path: str) -> str:

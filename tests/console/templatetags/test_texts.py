@@ -47,3 +47,17 @@ def test_a_mapping_is_shown_with_a_key_called_items():
 )
 def test_types_read_as_spark_prints_them(kind, text):
     assert texts.spark_type(kind) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "look"),
+    [
+        ("a" * 32, ""),
+        ("a" * 33, " lv-long"),
+        (f"short {'a' * 33}", " lv-long"),
+        ("many short words, none of them long", ""),
+        (None, ""),
+    ],
+)
+def test_a_text_with_a_long_word_breaks_anywhere_and_no_other(text, look):
+    assert texts.long_word(text) == look
