@@ -101,29 +101,35 @@ def _selected(rows: DataFrame, names: Sequence[str] | None) -> DataFrame:
 
 def _answer(frame: DataFrame, limit: int) -> dict[str, Any]:
     fields = frame.schema.fields
-    for field in fields:
-        if not cells.is_readable(field.dataType):
-            text = f"{field.name} is {field.dataType.simpleString()}, which Levee can't show; choose other columns."
-            raise CommandRefused(Refusal("unreadable_type", text, place=field.name))
+    refuse_unreadable(fields, "choose other columns")
     characters = cells.cell_characters(len(fields), limit + 1)
     texts = [cells.as_text(F.col(quoted(field.name)), field.dataType, characters) for field in fields]
     named = [text.alias(f"c{place}") for place, text in enumerate(texts)]
     # One row beyond the limit shows whether there are more. With the limit on top, Spark reads only the files it needs.
     taken = frame.select(*named).limit(limit + 1).collect()
-    rows, cut = _bounded([tuple(row) for row in taken[:limit]], fields, characters)
+    rows, cut = bounded([tuple(row) for row in taken[:limit]], fields, characters)
     return {
-        "columns": [_column(field) for field in fields],
+        "columns": [described(field) for field in fields],
         "rows": rows,
         "truncated": len(taken) > limit or len(rows) < len(taken[:limit]),
         "cut_cells": cut,
     }
 
 
-def _column(field: StructField) -> dict[str, str]:
+def refuse_unreadable(fields: Sequence[StructField], remedy: str) -> None:
+    """Raises CommandRefused `unreadable_type` for the first field whose values have no form in an answer."""
+    for field in fields:
+        if not cells.is_readable(field.dataType):
+            text = f"{field.name} is {field.dataType.simpleString()}, which Levee can't show; {remedy}."
+            raise CommandRefused(Refusal("unreadable_type", text, place=field.name))
+
+
+def described(field: StructField) -> dict[str, str]:
+    """A column of an answer."""
     return {"name": storable_text(field.name), "type": storable_text(field.dataType.simpleString())}
 
 
-def _bounded(
+def bounded(
     taken: Sequence[tuple[str | None, ...]], fields: Sequence[StructField], characters: int
 ) -> tuple[list[list[Any]], list[list[int]]]:
     """The rows that fit in an answer, and the positions of the cells that were cut."""

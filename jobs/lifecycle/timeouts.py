@@ -26,6 +26,7 @@ class Timing:
     run_limit: float = 6 * 3600  # of one run of a command
     preview_limit: float = 600
     read_limit: float = 30
+    long_read_limit: float = 120  # of a read that looks at whole files, as one that compares the rows of two versions
     read_margin: float = 15  # this long past its limit, the dispatcher gives a read's worker up
     read_kept: float = 600
     hung: float = 40  # a part without a sign of life for this long is killed and replaced

@@ -29,6 +29,8 @@ IN_FLIGHT_OF_TABLE = 24  # that all people together can have about one table
 RETRY_AFTER = 5
 # Seconds between two looks: a warm worker answers in a few hundredths.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
+INSPECTION = "inspect"
+LONG = ("row_diff",)  # kinds of reads that look at whole files
 
 
 def ask(
@@ -123,7 +125,9 @@ def _look_again(read: Read) -> None:
 
 def limit_of(kind: str) -> float:
     """The seconds that Spark has for an answer of this kind."""
-    return timing().preview_limit if kind == "inspect" else timing().read_limit
+    if kind in LONG:
+        return timing().long_read_limit
+    return timing().preview_limit if kind == INSPECTION else timing().read_limit
 
 
 def overdue() -> Q:
@@ -131,10 +135,12 @@ def overdue() -> Q:
 
     A sync may take as long as any other sync; a scan of a root has no limit.
     """
-    inspections = Q(kind="inspect", started_at__lt=_ago(limit_of("inspect")))
-    others = ~Q(kind="inspect") & Q(started_at__lt=_ago(limit_of("")))
+    own = (INSPECTION, *LONG)
+    late = ~Q(kind__in=own) & Q(started_at__lt=_ago(limit_of("")))
+    for kind in own:
+        late |= Q(kind=kind, started_at__lt=_ago(limit_of(kind)))
     syncs = Q(kind="sync", started_at__lt=Now() - log_access.SYNC_CLAIM)
-    return Q(queue=Worker.Kind.INTERACTIVE) & (inspections | others) | syncs
+    return Q(queue=Worker.Kind.INTERACTIVE) & late | syncs
 
 
 def _ago(limit: float) -> CombinedExpression:

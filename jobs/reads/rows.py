@@ -26,8 +26,8 @@ from tables.sync import log_access
 
 MAX_ROWS = 1000
 USUAL_ROWS = 100
-ROWS, CHANGES = "rows", "changes"
-KINDS = (ROWS, CHANGES)
+ROWS, CHANGES, ROW_DIFF = "rows", "changes", "row_diff"
+KINDS = (ROWS, CHANGES, ROW_DIFF)
 
 
 def table_with_rows(actor: Actor, table_id: uuid.UUID) -> Table:
@@ -49,7 +49,7 @@ def ask_rows(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     if given.get("predicate") is not None:
         return _ask_some(actor, table, given)
     version = given.get("version")
-    return _ask(
+    return queued(
         actor,
         ROWS,
         table,
@@ -64,29 +64,32 @@ def _ask_some(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     version = version_asked(table, given.get("version"), given.get("timestamp"))
     tree = tree_for(table, version, given["predicate"])
     asked = {name: value for name, value in given.items() if name != "timestamp"} | {"version": version}
-    return _ask(actor, ROWS, table, asked | {"predicate": to_text(tree)}, version, {"predicate": to_json(tree)})
+    return queued(actor, ROWS, table, asked | {"predicate": to_text(tree)}, version, {"predicate": to_json(tree)})
 
 
 def ask_changes(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     """The same for the change feed: `from_version`, `limit`, and perhaps `to_version` (the newest without it)."""
-    return _ask(actor, CHANGES, table, given, log_access.head_version(table.path, table.version))
+    return queued(actor, CHANGES, table, given, log_access.head_version(table.path, table.version))
 
 
-def _ask(
+def queued(
     actor: Actor,
     kind: str,
     table: Table,
     given: Mapping[str, Any],
     version: int | None,
     for_engine: Mapping[str, Any] | None = None,
+    *,
+    by_name: bool = True,
 ) -> Read:
     """Records and queues the read. An earlier answer is reused only if it was asked for at the same `version`.
 
-    `for_engine` holds the values that the engine gets in another form than the event.
+    `for_engine` holds the values that the engine gets in another form than the event. The engine gets the table's name in the catalog
+    as well, unless it is asked by the path alone.
     """
     places.check_place(table)
     asked = {name: _plain(value) for name, value in given.items() if value is not None}
-    place = {"path": table.path, **({"name": table.catalog_name} if table.catalog_name else {})}
+    place = {"path": table.path, **({"name": table.catalog_name} if by_name and table.catalog_name else {})}
     with transaction.atomic():
         after = {"read": kind, **asked}
         record(
@@ -98,8 +101,9 @@ def _ask(
 
 def note_file(actor: Actor, read: Read, kind: str) -> None:
     """Records that the person takes the rows of an answer away as a file. Raises Problem 503 `audit_unavailable`."""
-    name, version = (read.table.name, (read.answer or {}).get("version")) if read.table else ("", None)
-    after = {"read": read.kind, "file": kind, "rows": len((read.answer or {}).get("rows", ()))}
+    answer = read.answer or {}
+    name, version = (read.table.name, answer.get("version", answer.get("to_version"))) if read.table else ("", None)
+    after = {"read": read.kind, "file": kind, "rows": len(answer.get("rows", ()))}
     record(actor, Action.TABLE_READ_ROWS, ObjectKind.TABLE, read.table_id, name, after=after, table_version=version)
 
 

@@ -27,6 +27,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
     path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
+    path("tables/<uuid:table_id>/row-diff", rows_api.RowDiff.as_view(), name="api_row_diff"),
     path("tables/<uuid:table_id>/check-files", file_check_api.FileCheck.as_view(), name="api_file_check"),
     *parts.api(),
     *metastore_urls.api_urlpatterns,

@@ -6,7 +6,7 @@ from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
 from jobs.web.jobs.short_ids import ShortId
 from jobs.web.metastore import urls as metastore_urls
-from jobs.web.reads import delta_table_views, file_check_views, row_views
+from jobs.web.reads import delta_table_views, file_check_views, row_diff_views, row_views
 from jobs.web.sample import urls as sample_urls
 from jobs.web.schedules import urls as schedule_urls
 from jobs.web.streams import urls as stream_urls
@@ -32,6 +32,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/capabilities/", delta_table_views.capabilities, name="capabilities"),
     path("tables/<uuid:table_id>/rows/", row_views.rows, name="rows"),
     path("tables/<uuid:table_id>/changes/", row_views.changes, name="changes"),
+    path("tables/<uuid:table_id>/compare/rows/", row_diff_views.row_diff, name="row_diff"),
     path("tables/<uuid:table_id>/files/", file_check_views.page, name="file_check"),
     path("tables/<uuid:table_id>/files/now/", file_check_views.now, name="file_check_now"),
     path("tables/<uuid:table_id>/files/check/", file_check_views.check, name="file_check_ask"),

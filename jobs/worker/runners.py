@@ -22,6 +22,7 @@ from jobs.commands.stream_round.spark import run as stream_round
 from jobs.commands.vacuum.spark import run as vacuum
 from jobs.domain.engine import Report
 from jobs.engine.metastore.names import read_metastore
+from jobs.engine.row_diff.reading import read_row_diff
 from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.runner import Question, Read, Runner
 from jobs.engine.table_v2 import read_table
@@ -56,6 +57,11 @@ def _read_changes(session: SparkSession, question: Question, report: Report) -> 
     return read_changes(session, question)
 
 
+def _read_row_diff(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("comparing rows")
+    return read_row_diff(session, question)
+
+
 def _read_metastore(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
     report.stage("asking the metastore")
     return read_metastore(session, question)
@@ -65,6 +71,7 @@ READS: dict[str, Read] = {
     "deltatable": _read_table,
     "rows": _read_rows,
     "changes": _read_changes,
+    "row_diff": _read_row_diff,
     "metastore": _read_metastore,
     **{kind: read for runner in RUNNERS.values() for kind, read in runner.reads.items()},
 }

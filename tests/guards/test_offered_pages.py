@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 LINK = re.compile(r'<a\b[^>]*?\bhref="(/[^"#]*)')
 NOT_PAGES = ("/static/", "/help/")
-MOST = 50
+MOST = 60
 
 
 @pytest.fixture

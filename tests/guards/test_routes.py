@@ -162,7 +162,7 @@ def test_a_token_that_only_reads_changes_nothing(things):
     for role in Role:
         factories.GrantFactory(person=person, role=role)
     client, mine = Caller(person, "read").client, things(person)
-    of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "check-files"))
+    of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "row-diff", "check-files"))
     reading = {f"/api/v1/{address}" for address in ("conversions/inspect", "previews", *of_table)}
     for method, address, _ in ADDRESSES:
         if method and method != "GET" and address not in reading:

@@ -11,7 +11,7 @@ from django import forms
 from console.templatetags.formatting.looks import StateLook
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.jobs.forms import JobFilterForm
-from jobs.web.reads import row_cells
+from jobs.web.reads import row_cells, row_lines
 from tables.models import Table
 from tests.hostile_texts import hostile, hostile_long, hostile_whole
 from tests.journeys import (
@@ -536,6 +536,26 @@ ROWS: dict[str, Any] = {
 ROWS_READ = ROWS | {"found": FOUND, "headings": row_cells.headings(FOUND), "lines": row_cells.lines(FOUND)}
 CHANGES_READ = ROWS_READ | {"form": ChangeFilters(), "readable_from": 1_200}
 
+DIFF: dict[str, Any] = FOUND | {
+    "columns": [{"name": "_change_type", "type": "string"}, {"name": "_count", "type": "bigint"}, *FOUND["columns"]],
+    "rows": [
+        [("delete", "insert", "update_preimage", "update_postimage")[place % 4], 1 + place % 3 * 1_000, *row]
+        for place, row in enumerate(FOUND["rows"])
+    ],
+    "cut_cells": [[4, 4]],
+    "read_from": "change_feed", "no_feed": None, "read": {"files": 12, "bytes": 41_943_040, "rows": 204_113},
+    "totals": {"insert": 20_412, "delete": 4, "update_preimage": 5, "update_postimage": 5, "lines": 20_417},
+    "columns_added": [hostile("new")], "columns_removed": ["old"], "columns_changed": [], "added_as_null": True,
+}  # fmt: skip
+DIFF_READ = ROWS | {
+    "form": ChangeFilters({"from_version": 1_480, "to_version": 1_482, "limit": "100"}), "found": DIFF,
+    "headings": row_cells.headings(DIFF), "lines": row_cells.lines(DIFF), **row_lines.of_diff(DIFF),
+}  # fmt: skip
+DIFF_BY_FILES = DIFF_READ | {
+    "found": DIFF | {"read_from": "files", "no_feed": "the table didn't keep one in each of these versions"},
+    "updated": None, "lines": [], "came": 0, "went": 0, "more": 0,
+}  # fmt: skip
+
 
 def problem(status: int, code: str, detail: str) -> dict[str, Any]:
     return {"problem": {"status": status, "code": code, "detail": detail, "engine": None, "fields": None}}
@@ -653,6 +673,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "rows-none": ("jobs/reads/rows.html", ROWS_READ | {"lines": [], "found": FOUND | {"truncated": False}}),
     "rows-refused": ("jobs/reads/rows.html", ROWS | {"error": FAILED["error"]}),
     "changes": ("jobs/reads/changes.html", CHANGES_READ),
+    "row-diff": ("jobs/reads/row_diff.html", DIFF_READ),
+    "row-diff-files": ("jobs/reads/row_diff.html", DIFF_BY_FILES),
     "workers": (
         "jobs/workers/workers.html",
         {

@@ -24,7 +24,7 @@ from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import compare_schemas
-from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, keys, sum_of
+from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, sum_of, without
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.queries import state_at
 from tables.history.schemas import tree_of
@@ -141,7 +141,7 @@ def _no_version(version: int) -> CommandRefused:
 
 def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
     head_files, target_files = subject.snapshot.files(), target.files()
-    back, going = _without(target_files, head_files), _without(head_files, target_files)
+    back, going = without(target_files, head_files), without(head_files, target_files)
     rows_back, rows_gone = _rows_moved(back, going)
     properties = _property_changes(subject, target)
     return {
@@ -156,16 +156,6 @@ def _compared(subject: Subject, target: Snapshot) -> dict[str, Any]:
         "num_property_changes": len(properties),
         "clustering_change": _clustering_change(subject.snapshot, target),
     }
-
-
-def _without(files: pa.Table, others: pa.Table) -> pa.Table:
-    """The files, identified by path and deletion vector, that the others lack."""
-    return files.filter(pc.invert(pc.is_in(_keys(files), value_set=_keys(others))))
-
-
-def _keys(files: pa.Table) -> pa.Array:
-    batches = files.combine_chunks().to_batches()
-    return keys(batches[0]) if batches else pa.array([], pa.string())
 
 
 def _rows_moved(back: pa.Table, going: pa.Table) -> tuple[int | None, int | None]:

@@ -28,12 +28,12 @@ def check(form: forms.Form, table: Table) -> None:
     version = given.get("version")
     if version is not None and given.get("timestamp") is not None:
         form.add_error("timestamp", BOTH)
-    elif version is not None and (fault := _fault(table, version)):
+    elif version is not None and (fault := fault_of(table, version)):
         form.add_error("version", fault)
 
 
-def _fault(table: Table, version: int) -> str:
-    """Nothing is said while the log has moved on since the catalog read it."""
+def fault_of(table: Table, version: int) -> str:
+    """Why the version can't be read, with those that can; empty if it can, and while the log has moved on since the catalog read it."""
     if table.version is None or log_access.head_version(table.path, table.version) != table.version:
         return ""
     if version > table.version:

@@ -93,3 +93,19 @@ class ChangesForm(forms.Form):
     def given(self) -> dict[str, Any]:
         """The form's values, as the read takes them."""
         return {name: value for name, value in self.cleaned_data.items() if value is not None}
+
+
+class RowDiffForm(ChangesForm):
+    """Which two versions; given the other way round, they are turned."""
+
+    to_version = _version("To version", "newest", required=True)
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses one version twice."""
+        given = super().clean() or self.cleaned_data
+        pair = [given[name] for name in ("from_version", "to_version") if name in given]
+        if len(pair) == 2 and pair[0] == pair[1]:
+            self.add_error("to_version", "Enter two different versions.")
+        elif len(pair) == 2:
+            given["from_version"], given["to_version"] = sorted(pair)
+        return given

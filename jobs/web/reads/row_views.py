@@ -20,9 +20,9 @@ from console.base.errors import Problem
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Read, Worker
 from jobs.reads import queue
-from jobs.reads.rows import CHANGES, KINDS, ROWS, ask_changes, ask_rows, note_file, table_with_rows
+from jobs.reads.rows import CHANGES, KINDS, ROW_DIFF, ROWS, ask_changes, ask_rows, note_file, table_with_rows
 from jobs.targets.predicates import PredicateRefused
-from jobs.web.reads import readable_versions, row_cells, row_files
+from jobs.web.reads import readable_versions, row_cells, row_files, row_lines
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
 from tables.history.reachability import Reach
@@ -30,7 +30,7 @@ from tables.history.schemas import tree_of
 from tables.models import Table
 from tables.web.table import page_header, version_chooser
 
-TEMPLATES = {ROWS: "jobs/reads/_rows.html", CHANGES: "jobs/reads/_changes.html"}
+TEMPLATES = {ROWS: "jobs/reads/_rows.html", CHANGES: "jobs/reads/_changes.html", ROW_DIFF: "jobs/reads/_row_diff.html"}
 MOST_COLUMNS = 50  # shown unless you choose others
 NEWEST = 10  # versions whose changes the page shows by default
 
@@ -68,7 +68,7 @@ def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
         read = _still_shown(person_of(request), read_id)
     except (Http404, Problem) as error:
         return gone(request, error)
-    return render(request, TEMPLATES[read.kind], _context(read, request.GET))
+    return render(request, TEMPLATES[read.kind], context_of(read, request.GET))
 
 
 @requires(Permission.TABLE_ROWS)
@@ -112,7 +112,7 @@ def _page(
 def asked_now(table_id: uuid.UUID | None, ask: Callable[[], Read]) -> dict[str, Any]:
     """The context from the read so far; the page shows an unreadable location beside what the catalog has."""
     try:
-        return _context(ask())
+        return context_of(ask())
     except Problem as problem:
         if problem.status >= 500 or isinstance(problem, PredicateRefused):
             raise
@@ -143,7 +143,8 @@ def refusal(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _context(read: Read, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
+def context_of(read: Read, asked: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The context of the part that shows the read: its answer, in the order that an address asks for, its error, or that it waits."""
     result = read.answer
     shown = _narrowed(read, result) if result else None
     order = row_cells.order_in(asked or {}, shown) if shown else None
@@ -154,6 +155,7 @@ def _context(read: Read, asked: Mapping[str, str] | None = None) -> dict[str, An
         "answer_url": reverse("jobs:rows_answer", args=[read.pk]),
         "headings": row_cells.headings(shown, order) if shown else [],
         "lines": row_cells.lines(shown) if shown else [],
+        **(row_lines.of_diff(result) if result and read.kind == ROW_DIFF else {}),
         "hidden": len(result["columns"]) - len(shown["columns"]) if result and shown else 0,
         "error": readable_versions.beside(queue.as_error(read), read, read.table_id, "jobs:rows"),
         "poll_url": reverse("jobs:rows_answer", args=[read.pk]) if read.is_open else None,
@@ -163,7 +165,7 @@ def _context(read: Read, asked: Mapping[str, str] | None = None) -> dict[str, An
 
 def _narrowed(read: Read, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answer's first columns unless you chose some: thousands of them would make a page of many megabytes."""
-    if read.kind != ROWS or read.question.get("columns") or len(result["columns"]) <= MOST_COLUMNS:
+    if read.kind == CHANGES or read.question.get("columns") or len(result["columns"]) <= MOST_COLUMNS:
         return result
     return {
         "columns": result["columns"][:MOST_COLUMNS],

@@ -137,6 +137,16 @@ def parted(batch: pa.RecordBatch, touched: pa.Array | None) -> tuple[pa.RecordBa
     return cast(pa.RecordBatch, batch.filter(pc.invert(gone))), cast(pa.RecordBatch, batch.filter(gone))
 
 
+def without(files: pa.Table, others: pa.Table) -> pa.Table:
+    """The files, identified by path and deletion vector, that the others lack."""
+    return files.filter(pc.invert(pc.is_in(_keys_of(files), value_set=_keys_of(others))))
+
+
+def _keys_of(files: pa.Table) -> pa.Array:
+    batches = files.combine_chunks().to_batches()
+    return keys(batches[0]) if batches else pa.array([], pa.string())
+
+
 def sum_of(table: pa.Table, name: str) -> int | None:
     """A column's sum, 0 for no rows, None when a value is unknown."""
     column = table.column(name)

@@ -88,5 +88,6 @@ def compare(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     compared = state_comparison.comparison(*(queries.state_at(table, version) for version in (old, new)))
     sums = queries.between(table, min(old, new), max(old, new))
     asked_for = {"old": old, "new": new, "steps": abs(new - old), "first": first, "second": second}
+    asked_for |= {"older": min(old, new), "newer": max(old, new)}
     context = {**around, **asked_for, "sums": sums, **compared}
     return render(request, "tables/table/compare.html", context, status=max(first.status, second.status))
