@@ -130,7 +130,7 @@ def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> Files:
             partitions.append(PartitionColumn((column.name,), _logged(snapshot, physical), field.type))
         else:
             data.extend(_data_columns(column, field, (), (), mapped))
-    return Files(snapshot.files(), partitions, data, _longest_text(snapshot))
+    return Files(snapshot.files(), partitions, data, longest_text(snapshot))
 
 
 def _refuse_shared_names(struct: Struct, mapped: bool) -> None:
@@ -181,7 +181,8 @@ def _keeps_values(name: str) -> bool:
     return name in ("byte", "short", "integer", "long", "date") or name.startswith("decimal")
 
 
-def _longest_text(snapshot: Snapshot) -> int:
+def longest_text(snapshot: Snapshot) -> int:
+    """How many characters of a text statistics keep: one as long may be cut."""
     text = _configuration(snapshot).get(PREFIX_LENGTH, "")
     return min(int(text), LONGEST_TEXT) if text.isascii() and text.isdigit() and len(text) < 6 else LONGEST_TEXT
 

@@ -35,16 +35,44 @@ class Wanted:
     type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What statistics say of a column per file, null where they don't: the number of NULLs, the least and the greatest value, as JSON has
+    them. No sides (None) for types of which none are kept."""
+
+    nulls: pa.Array
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+
+
+def stored_of(stats: pa.ChunkedArray, wanted: Sequence[Wanted]) -> dict[Path, Stored]:
+    """What is stored of each wanted column, whether it can be true or not."""
+    table = _joined(stats, wanted)
+    return {item.path: _stored(table, item) for item in wanted}
+
+
+def _stored(table: pa.Table, item: Wanted) -> Stored:
+    nulls, kind = _member(table, "nullCount", item.path, pa.int64()), _stored_type(item.type)
+    if kind is None:
+        return Stored(nulls)
+    return Stored(nulls, *(_member(table, part, item.path, kind) for part in ("minValues", "maxValues")))
+
+
 def bounds_of(
     stats: pa.ChunkedArray, records: pa.Array, wanted: Sequence[Wanted], longest_text: int
 ) -> dict[Path, Bounds]:
     """The bounds of each wanted column. `records` are physical rows per file, null where unknown."""
     if not wanted:
         return {}
+    table = _joined(stats, wanted)
+    return {item.path: _bounds(table, records, item, longest_text) for item in wanted}
+
+
+def _joined(stats: pa.ChunkedArray, wanted: Sequence[Wanted]) -> pa.Table:
+    """The members of the wanted columns, file by file."""
     schema = _schema(wanted)
     tables = [_table(piece, schema) for piece in _pieces(stats)]
-    joined = pa.concat_tables(tables) if tables else schema.empty_table()
-    return {item.path: _bounds(joined, records, item, longest_text) for item in wanted}
+    return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 def _pieces(stats: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:

@@ -5,6 +5,7 @@ from jobs.web.approvals import api as review_api
 from jobs.web.evidence import api as audit_api
 from jobs.web.jobs import api
 from jobs.web.metastore import urls as metastore_urls
+from jobs.web.profiles import urls as profile_urls
 from jobs.web.reads import api as reads_api
 from jobs.web.reads import file_check_api, rows_api
 from jobs.web.schedules.api_urls import urlpatterns as schedule_urls
@@ -31,6 +32,7 @@ urlpatterns = [
     path("tables/<uuid:table_id>/check-files", file_check_api.FileCheck.as_view(), name="api_file_check"),
     *parts.api(),
     *metastore_urls.api_urlpatterns,
+    *profile_urls.api_urlpatterns,
     *schedule_urls,
     *stream_urls,
     path("roots/<uuid:root_id>/scan", reads_api.RootScan.as_view(), name="api_root_scan"),

@@ -6,6 +6,7 @@ from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
 from jobs.web.jobs.short_ids import ShortId
 from jobs.web.metastore import urls as metastore_urls
+from jobs.web.profiles import urls as profile_urls
 from jobs.web.reads import delta_table_views, file_check_views, row_diff_views, row_views
 from jobs.web.sample import urls as sample_urls
 from jobs.web.schedules import urls as schedule_urls
@@ -42,6 +43,7 @@ urlpatterns = [
     path("reads/<uuid:read_id>/", delta_table_views.live_answer, name="live_answer"),
     *parts.pages(),
     *metastore_urls.urlpatterns,
+    *profile_urls.urlpatterns,
     *sample_urls.urlpatterns,
     *schedule_urls.urlpatterns,
     *stream_urls.urlpatterns,

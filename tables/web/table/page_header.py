@@ -40,7 +40,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "table_acts": offered,
         **acts.in_places(offered, tab),
         "not_converted": streaming,
-        "rows_url": _rows_url(person, table),
+        "rows_url": _rows_url(person, table, "jobs:rows"),
+        "profile_url": _rows_url(person, table, "jobs:profile"),
         "moved_to": moved_to(person, table),
         "unexplained": sum(unexplained.values()),
         "unexplained_in": next(iter(unexplained), table.incarnation),
@@ -93,10 +94,10 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
     return [{"name": name, "text": text, "url": url, "current": name == current} for text, name, url in tabs if url]
 
 
-def _rows_url(person: Person, table: Table) -> str | None:
-    """The page of a Delta table's rows, for people who may read them."""
+def _rows_url(person: Person, table: Table, name: str) -> str | None:
+    """A page of a Delta table that tells of its values, for people who may read its rows."""
     allowed = table.version is not None and not table.missing_since and acts.may(person, table, Permission.TABLE_ROWS)
-    return _reversed("jobs:rows", table.pk) if allowed else None
+    return _reversed(name, table.pk) if allowed else None
 
 
 def has_change_feed(table: Table) -> bool:
