@@ -10,6 +10,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from console.accounts.permissions import Open
 from console.base.openapi import KeptDocument
+from console.pages.reference.api import Index
 
 
 class Schema(SpectacularAPIView):
@@ -21,6 +22,7 @@ class Schema(SpectacularAPIView):
 
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", Index.as_view(), name="api_index"),
     path("", include("jobs.web.api_urls")),
     path("", include("jobs.web.policies.api_urls")),
     path("", include("tables.web.api.urls")),

@@ -189,7 +189,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["console.base.rest.StrictJSON"],
     "URL_FORMAT_OVERRIDE": None,  # `format` narrows the list of tables; it never chooses a renderer
-    "DEFAULT_SCHEMA_CLASS": "console.base.openapi.LeveeSchema",
+    "DEFAULT_SCHEMA_CLASS": "console.accounts.openapi.DeclaredSchema",
     "EXCEPTION_HANDLER": "console.base.errors.problem_handler",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }

@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.pages.find.urls")),
     path("account/", include("console.pages.preferences.urls")),
     path("audit/", include("console.pages.audit.urls")),
+    path("help/api/", include("console.pages.reference.urls")),
     path("help/", include("console.pages.help.urls")),
     path("tables/", include("tables.web.urls")),
     path("roots/", include("tables.web.roots.urls")),

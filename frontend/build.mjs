@@ -1,4 +1,5 @@
-// Builds everything the pages load into dist/levee: levee.js, levee.css, icons.svg, fonts/ and the pictures of styles/.
+// Builds everything the pages load into dist/levee: levee.js, try.js (the reference of the API alone), levee.css, icons.svg, fonts/ and
+// the pictures of styles/.
 // Run by set-up; nothing here is needed while Levee runs. The old build is replaced only when the new one is whole.
 
 import { build } from "esbuild";
@@ -33,7 +34,7 @@ function bundle(entry, file, extra) {
 }
 
 function script() {
-  return bundle("js/main.js", "levee.js", { format: "iife" });
+  return Promise.all([bundle("js/main.js", "levee.js", { format: "iife" }), bundle("js/try.js", "try.js", { format: "iife" })]);
 }
 
 // Fonts are copied beside the stylesheet; pictures keep their names, because they lie beside it under the same names.

@@ -114,11 +114,7 @@ def _has(person: Person, asked: Asked) -> bool:
 def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> None:
     if not isinstance(token, Token):
         return
-    safe = method in SAFE
-    needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)} or {
-        TokenScope.READ if safe else TokenScope.ADMIN
-    }
-    _require_any(token, needed)
+    _require_any(token, scopes_needed(permissions, method))
 
 
 def require_scope(request: Request, scope: TokenScope) -> None:
@@ -131,6 +127,12 @@ def _require_any(token: Token, needed: Collection[TokenScope]) -> None:
     if not any(token.allows(scope) for scope in needed):
         names = " or ".join(sorted(s.value for s in needed))
         raise PermissionDenied(f"This token lacks the scope {names}.")
+
+
+def scopes_needed(permissions: tuple[Asked, ...], method: str) -> set[TokenScope]:
+    """The scopes of which a token needs one: those of the permissions, and where none is asked read, or admin for a change."""
+    needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)}
+    return needed or {TokenScope.READ if method in SAFE else TokenScope.ADMIN}
 
 
 def person_of(request: HttpRequest | Request) -> Person:

@@ -62,6 +62,13 @@ class TokenScope(models.TextChoices):
     ADMIN = "admin"
 
 
+SCOPE_MEANS: dict[TokenScope, str] = {
+    TokenScope.READ: "reads what you may see: tables, rows, jobs, streams, the audit log",
+    TokenScope.REQUEST: "adds and syncs tables; requests, edits and cancels your own changes; runs streams and schedules",
+    TokenScope.APPROVE: "approves and rejects other people’s requests",
+    TokenScope.ADMIN: "administers: people, roles, roots, policies, tags, workers, tokens; cancels any job",
+}
+
 NEEDS_SCOPE: dict[Permission, TokenScope] = {
     Permission.TABLE_READ: TokenScope.READ,
     Permission.TABLE_ROWS: TokenScope.READ,

@@ -8,6 +8,7 @@ from typing import Any
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import get_doc
 
 PROBLEM = {
     "type": "object",
@@ -52,7 +53,13 @@ class KeysetPage:
 
 
 class LeveeSchema(AutoSchema):
-    """Lists are keyset pages, everywhere."""
+    """Lists are keyset pages, everywhere. What an address is for comes before what its one method adds to that."""
+
+    def get_description(self) -> str:  # type: ignore[override]  # as drf-spectacular itself does it
+        """The method's text, after that of its view if the view has no other method; else the view's."""
+        text, of_view = str(super().get_description()), str(get_doc(type(self.view)))
+        is_alone = len(getattr(self.view, "requires", ())) == 1
+        return f"{of_view}\n\n{text}" if is_alone and of_view and text != of_view else text
 
     def _get_paginator(self) -> KeysetPage:
         return KeysetPage()

@@ -18,6 +18,7 @@ version = register.filter(quantities.version)
 
 unknown = register.simple_tag(texts.unknown)
 partition_value = register.filter(texts.partition_value)
+code_parts = register.filter(texts.code_parts)
 short_id = register.filter(texts.short_id)
 pairs = register.filter(texts.pairs)
 machine_command = register.simple_tag(texts.machine_command)

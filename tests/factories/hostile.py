@@ -55,7 +55,8 @@ def everything(directory: Path, person: Person) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "root_id": root.pk, "table_id": table.pk, "read_id": read.pk, "event_id": event.pk, "version": 1, "person_id": person.pk,
-        "database": hostile("database"), "name": "concepts", "kind": "csv", **found, "short": str(found["job_id"])[:8],
+        "database": hostile("database"), "name": "concepts", "kind": "csv", "operation": "jobs-list",
+        **found, "short": str(found["job_id"])[:8],
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.pages.help import site
+from console.pages.reference.operations import by_slug
 from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Table
 from tables.record.file_layout import summarize
@@ -29,6 +30,7 @@ from tests.tables.deltalog.writing import LogWriter, add
 PROJECT = Path(__file__).parents[2]
 BUILT = PROJECT / "frontend" / "dist" / "levee"
 KNOWN, FIRST = 40_000, 150_000  # bytes transferred
+TRYING = BUILT / "try.js"  # that the reference of the API alone loads
 CLASS = re.compile(r"\.(-?[_a-zA-Z][\w-]*)")
 TABLER = PROJECT / "frontend" / "node_modules" / "@tabler" / "core" / "dist" / "css" / "tabler.min.css"
 
@@ -71,9 +73,10 @@ def sales(tmp_path: Path) -> Table:
     return table
 
 
-def assert_light(pages: dict[str, int]) -> None:
-    """Bytes of each page, beside all files that the build has: no page needs more than these."""
-    files = sum(transferred(file) for file in BUILT.rglob("*") if file.is_file())
+def assert_light(pages: dict[str, int], *, trying: bool = False) -> None:
+    """Bytes of each page, beside all files that the build has: no page needs more than these, and few need TRYING."""
+    built = [file for file in BUILT.rglob("*") if file.is_file() and (trying or file != TRYING)]
+    files = sum(map(transferred, built))
     assert {name: size for name, size in pages.items() if size > min(KNOWN, FIRST - files)} == {}, files
 
 
@@ -116,6 +119,14 @@ def test_every_state_of_every_page_is_light() -> None:
 @pytest.mark.django_db
 def test_every_page_of_the_help_is_light() -> None:
     assert_light(served(Client(), ["/help/", *(f"/help/{name}/" for name in site.load().pages if name)]))
+
+
+@pytest.mark.django_db
+def test_every_page_of_the_reference_is_light() -> None:
+    client = browser(factories.PersonFactory())
+    client.defaults["HTTP_ACCEPT"] = "text/html"
+    assert_light(served(client, ["/api/v1/"]))
+    assert_light(served(client, [f"/help/api/{slug}/" for slug in by_slug()]), trying=True)
 
 
 def test_each_class_of_tabler_that_a_template_names_is_shipped() -> None:

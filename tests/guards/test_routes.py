@@ -59,6 +59,8 @@ def test_nothing_is_public_by_chance():
         "/api/v1/schema/",
         "/help/",
         "/help/<path:name>/",
+        "/api/v1/",
+        "/help/api/<slug:operation>/",
     }
 
 
@@ -93,6 +95,7 @@ def things(tmp_path):
             "database": "shop",
             "name": "concepts",
             "kind": "csv",
+            "operation": "jobs-list",
         }  # fmt: skip
 
     return of

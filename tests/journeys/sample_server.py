@@ -27,6 +27,7 @@ DIST = Path(settings.BASE_DIR) / "frontend" / "dist"
 SIGNED_OUT = {
     *("sign-in", "sign-in-ended", "sign-in-refused", "sign-in-closed", "error-500", "error-503"),
     *("first-sign-in", "first-sign-in-refused", "first-sign-in-too-late"),
+    "reference-signed-out",
 }
 CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".woff2": "font/woff2"}
 # The route that a page of this template stands at, for the navigation's mark.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -70,7 +70,10 @@ def _asked_for(address: str) -> tuple[Asked, ...] | None:
     except NoReverseMatch:
         return None
     asked = asked_by(resolve(f"/{path.removeprefix(get_script_prefix())}").func)
-    return asked if isinstance(asked, tuple) else None
+    if isinstance(asked, Mapping):  # an address of the API that is a page as well
+        looking = asked["GET"]
+        return looking if isinstance(looking, tuple) else (looking,)
+    return asked
 
 
 _MAIN, _ADMINISTRATION, _ACCOUNT = Shelf
@@ -97,6 +100,7 @@ PLACES = (
     ),
     Place("Keyboard shortcuts", "find:keys", "keys help", shelf=_ACCOUNT, icon="keyboard"),
     Place("Help", "help", "guide documentation manual", shelf=_ACCOUNT, icon="help-circle"),
+    Place("REST API", "api_index", "openapi swagger documentation reference curl addresses endpoints programs"),
     Place("API tokens", "accounts:tokens", "account programs", shelf=_ACCOUNT, icon="key"),
     Place("Change password", "accounts:change_password", "account", shelf=_ACCOUNT, icon="lock"),
     Place("Sign out", "accounts:sign_out", "log out logout leave quit end session", shelf=_ACCOUNT, icon="logout", is_post=True),

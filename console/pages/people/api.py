@@ -46,7 +46,7 @@ class Tokens(APIView):
 
     @extend_schema(operation_id="tokens_list", parameters=[ListQuery], responses=TokenSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """Newest first, ended ones included; the secret is never shown again."""
+        """Your tokens, newest first, ended ones included; the secret is never shown again."""
         tokens = Token.objects.filter(person=person_of(request))
         token_page = page(tokens, NEWEST, limit_asked(request), cursor_asked(request))
         return listed(request, token_page, TokenSerializer(token_page.rows, many=True).data)
@@ -93,12 +93,13 @@ class People(APIView):
 
     @extend_schema(operation_id="people_list", parameters=[ListQuery], responses=PersonSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """Everybody by name, closed accounts included."""
         people_page = page(queries.people(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
         return listed(request, people_page, PersonSerializer(people_page.rows, many=True).data)
 
     @extend_schema(operation_id="people_add", request=NewPerson, responses={201: PersonSerializer})
     def post(self, request: Request) -> Response:
-        """Without a password they can use only tokens; they must change a given one at the first sign-in."""
+        """Adds a person. Without a password they can use only tokens; they must change a given one at the first sign-in."""
         given = body_of(request, NewPerson)
         person = services.add_person(
             Actor.of(request), given["name"], given.get("password"), must_change_password="password" in given
@@ -143,7 +144,7 @@ class Grants(APIView):
 
     @extend_schema(operation_id="grants_add", request=NewGrant, responses={201: GrantSerializer, 200: GrantSerializer})
     def post(self, request: Request) -> Response:
-        """201, or 200 when the person has that role there already."""
+        """Gives a person a role on a scope: 201, or 200 when they have it there already."""
         given = body_of(request, NewGrant)
         person = Person.objects.filter(name__iexact=given["person"]).first()
         if person is None:

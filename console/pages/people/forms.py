@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from console.accounts.roles import Role, TokenScope
+from console.accounts.roles import SCOPE_MEANS, Role
 
 
 class ConfirmForm(forms.Form):
@@ -47,7 +47,7 @@ class TokenForm(forms.Form):
 
     label = forms.CharField(max_length=100, label="What it is for")
     scopes = forms.MultipleChoiceField(
-        choices=[(s.value, s.value) for s in TokenScope],
+        choices=[(scope.value, f"{scope.value}: {text}") for scope, text in SCOPE_MEANS.items()],
         initial=["read", "request"],
         help_text="With approve it expires after 90 days, otherwise after a year. You need your password again to create one.",
         widget=forms.CheckboxSelectMultiple,

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console.base.machine import machine_command
 
 __all__ = [
-    "as_json", "last_part", "long_word", "machine_command", "pairs", "partition_value", "short_id", "spark_type", "unknown",
+    "as_json", "code_parts", "last_part", "long_word", "machine_command", "pairs", "partition_value", "short_id", "spark_type", "unknown",
 ]  # fmt: skip
 
 
@@ -32,6 +32,14 @@ def partition_value(value: str | None) -> str:
     if value is None:
         return unknown(word="null")
     return value or unknown("Empty text", word="empty text")
+
+
+def code_parts(text: str) -> SafeString:
+    """A text in which what stands between backquotes is code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if place % 2 else part,) for place, part in parts)
+    )
 
 
 def short_id(value: UUID | str) -> str:

@@ -49,6 +49,7 @@ class Jobs(APIView):
 
     @extend_schema(operation_id="jobs_list", parameters=[JobQuery], responses=JobSerializer(many=True))
     def get(self, request: Request) -> Response:
+        """The jobs on the tables that you see, newest first."""
         given = query_of(request, JobQuery)
         wanted = queries.Filter(
             state=given.get("state", ""),

@@ -130,7 +130,7 @@ class Policies(APIView):
 
     @extend_schema(operation_id="policies_list", parameters=[ListQuery], responses=RuleSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """By command, including rules that are switched off, without removed ones."""
+        """The rules by command, including those that are switched off, without removed ones."""
         rules = queries.rules_for(person_of(request))
         rule_page = page(rules, BY_COMMAND, limit_asked(request), cursor_asked(request))
         return listed(request, rule_page, RuleSerializer(rule_page.rows, many=True).data)

@@ -59,7 +59,7 @@ class Schedules(APIView):
 
     @extend_schema(operation_id="schedules_list", parameters=[ListQuery], responses=ScheduleSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """By name."""
+        """The schedules that you see, by name."""
         found = page(visible_to(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
         return listed(request, found, schedules_json(found.rows))
 
@@ -70,7 +70,10 @@ class Schedules(APIView):
         responses={201: ScheduleSerializer, 200: ScheduleSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Active at once if the rules ask for no approval of its command; 200 with the schedule that the Idempotency-Key made before."""
+        """Defines a schedule, active at once if the rules ask for no approval of its command.
+
+        200 with the schedule that the Idempotency-Key made before.
+        """
         given, text = body_of(request, NewSchedule), idempotency_key(request)
         key = Key(text, sha256_of({"act": "create", **given})) if text else None
         made = acts.create(Actor.of(request), given["name"], given["reason"], wanted_new(given), key)
@@ -94,7 +97,7 @@ class ScheduleDetail(APIView):
 
     @extend_schema(operation_id="schedules_change", request=ScheduleChange, responses=ScheduleSerializer)
     def patch(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """The definition on the table as it is now: every approval is void, and its runs are in your name."""
+        """Defines it anew, on the table as it is now: every approval is void, and its runs are in your name."""
         schedule = schedule_for(person_of(request), schedule_id)
         given = body_of(request, ScheduleChange)
         wanted = wanted_change(acts.wanted_of(schedule), given)
@@ -103,7 +106,7 @@ class ScheduleDetail(APIView):
 
     @extend_schema(operation_id="schedules_remove", responses={204: None})
     def delete(self, request: Request, schedule_id: uuid.UUID) -> Response:
-        """Its past stays on record; a run that a worker has goes on."""
+        """Removes a schedule. Its past stays on record; a run that a worker has goes on."""
         acts.remove(Actor.of(request), schedule_for(person_of(request), schedule_id))
         return Response(status=204)
 

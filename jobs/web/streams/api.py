@@ -74,7 +74,7 @@ class Streams(APIView):
 
     @extend_schema(operation_id="streams_list", parameters=[ListQuery], responses=StreamSerializer(many=True))
     def get(self, request: Request) -> Response:
-        """By name."""
+        """The streams that you see, by name."""
         found = page(visible_to(person_of(request)), BY_NAME, limit_asked(request), cursor_asked(request))
         return listed(request, found, streams_json(found.rows))
 

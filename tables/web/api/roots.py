@@ -56,12 +56,14 @@ class RootList(APIView):
 
     @documented(parameters=[ListQuery], responses=RootOut(many=True))
     def get(self, request: Request) -> Response:
+        """The storage prefixes outside of which Levee reads nothing."""
         roots = listing.roots_of(person_of(request))
         root_page = page(roots, [Key("name")], limit_asked(request), cursor_asked(request))
         return listed(request, root_page, map(root_json, root_page.rows))
 
     @documented(request=NewRoot, responses={201: RootOut})
     def post(self, request: Request) -> Response:
+        """Lets Levee read below a directory or a prefix of an object store."""
         body = body_of(request, NewRoot)
         storage = description(body.pop("storage", None))
         root = roots.add_root(Actor.of(request), body.pop("name"), body.pop("uri"), **body, storage=storage)
@@ -76,6 +78,7 @@ class RootDetail(APIView):
 
     @documented(responses=RootDetailOut)
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
+        """One root, with how many of its tables are due, unreadable or missing."""
         root = listing.root_for(person_of(request), root_id)
         return Response(root_detail_json(root, root_figures.figures_of([root])[root.pk]))
 

@@ -41,6 +41,7 @@ class TableList(APIView):
 
     @documented(parameters=[TableQuery], responses=TableRow(many=True))
     def get(self, request: Request) -> Response:
+        """The catalog: the tables that you see, by the words and the properties that you ask for."""
         asked = query_of(request, TableQuery)
         groups = {name: asked.get(name, []) for name in listing.GROUPS}
         favourite_of = person_of(request) if asked.get("favourite") else None
@@ -78,10 +79,12 @@ class TableDetail(APIView):
 
     @documented(responses=TableOut)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
+        """The overview of a table: its version, schema, properties, protocol, sizes and health."""
         return Response(table_json(table_asked(request, table_id)))
 
     @documented(request=TableChange, responses=TableOut)
     def patch(self, request: Request, table_id: uuid.UUID) -> Response:
+        """Describes the entry: owner, description, its name in Levee's catalog; tags, which only admins set. The data stays as it is."""
         table = table_asked(request, table_id)
         body = body_of(request, TableChange)
         with transaction.atomic():
@@ -92,6 +95,7 @@ class TableDetail(APIView):
 
     @documented(responses={204: None})
     def delete(self, request: Request, table_id: uuid.UUID) -> Response:
+        """Hides the entry. Its history and audit stay, and the data is never touched."""
         entries.hide_table(Actor.of(request), table_asked(request, table_id))
         return Response(status=204)
 

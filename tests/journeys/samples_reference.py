@@ -1,0 +1,102 @@
+"""Sample contexts for the reference of the API: an operation that reads, one that changes with bodies of two kinds, one for everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console.accounts.roles import SCOPE_MEANS
+from console.pages.reference.curl import curl
+from console.pages.reference.operations import Answer, Operation, Parameter, Subject, Variant
+from console.pages.reference.schemas import Field, Object
+
+BASE = "https://levee.example.org/api/v1"
+TABLE_ID = Parameter(Field("table_id", "id", True, ""), "path", [], False)
+STATES = ["open", "queued", "succeeded"]
+QUERY = [
+    Parameter(
+        Field("state", "choice", False, "`open` stands for every state that isn’t final."), "query", STATES, False
+    ),
+    Parameter(Field("tag", "list of text", False, "Tables with all of these."), "query", [], True),
+    Parameter(Field("limit", "integer", True, "1 to 500."), "query", [], False),
+]
+KEY = Parameter(
+    Field("Idempotency-Key", "text", False, "The same key and body answer with the same job."), "header", [], False
+)
+JOB = Object(
+    "Job",
+    "A job as it is now.",
+    [
+        Field("id", "id", True, ""),
+        Field("table", "TableRef or null", True, "What it works on.", ("TableRef",)),
+        Field("approvals", "list of object", True, "One person’s decision on one digest. " * 3),
+        Field("a_name_that_is_rather_long.and_one_below_it", "object of text", False, "By `name`."),
+    ],
+)
+TABLE = Object("TableRef", "", [Field("path", "text", True, "")])
+BODIES = [
+    Variant("convert", "CONVERT TO DELTA of a directory.", [Field("path", "text", True, "Absolute.")], '{\n  "path": "/lake/50% off"\n}'),
+    Variant("vacuum", "", [], "{}"),
+]  # fmt: skip
+
+
+def operation(name: str, method: str, address: str, **facts: Any) -> Operation:
+    usual: dict[str, Any] = {
+        "subject": "jobs", "parameters": (), "bodies": (), "answers": (), "objects": (), "permissions": ["table.read"],
+        "roles": ["viewer", "admin"], "scopes": ["read"], "text": "What it does, with a `code` in it.",
+    }  # fmt: skip
+    return Operation(id=name, method=method, address=address, **usual | facts)
+
+
+READING = operation(
+    "jobs_list",
+    "GET",
+    "/tables/{table_id}/jobs",
+    parameters=[TABLE_ID, *QUERY],
+    answers=[Answer("200", "OK", "a page of Job", ("Job",), ""), Answer("204", "No Content", "", (), "")],
+    objects=[JOB, TABLE],
+)
+CHANGING = operation(
+    "jobs_request",
+    "POST",
+    "/jobs/a/{b}/rather-long/address/that-goes-on/and-on/to-the-edge-of-a-phone",
+    text="Asks for a job: 201.\n\n409 `already_open` while another is open.",
+    parameters=[KEY],
+    bodies=BODIES,
+    answers=[Answer("201", "Created", "Job", ("Job",), "The job.")],
+    objects=[JOB, TABLE],
+    permissions=["job.request", "job.decide"],
+    roles=["operator", "approver"],
+    scopes=["approve", "request"],
+)
+OPEN = operation("index", "GET", "/", permissions=[], roles=[], scopes=[])
+PERSONAL = operation("tokens_revoke", "DELETE", "/tokens/{token_id}", permissions=[], roles=[], scopes=["admin"])
+SUBJECTS = [Subject("jobs", "Jobs", [READING, CHANGING]), Subject("api", "This API", [OPEN, PERSONAL])]
+
+
+def page(shown: Operation) -> tuple[str, dict[str, Any]]:
+    bodies = [(each, curl(shown, BASE, each.sample)) for each in shown.bodies]
+    context = {
+        "operation": shown, "subject": SUBJECTS[0], "bodies": bodies, "curl": "" if bodies else curl(shown, BASE),
+        "try_url": f"/api/v1{shown.address}",
+    }  # fmt: skip
+    return "reference/operation.html", context
+
+
+PAGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "reference": (
+        "reference/index.html",
+        {
+            "subjects": SUBJECTS,
+            "base": BASE,
+            "schema_url": "/api/v1/schema/",
+            "scopes": [(scope.value, text) for scope, text in SCOPE_MEANS.items()],
+            "problem_type": "application/problem+json",
+            "example": f'export LEVEE_TOKEN=lv_…\ncurl -s -H "Authorization: Bearer $LEVEE_TOKEN" "{BASE}/me"',
+        },
+    ),
+    "reference-reading": page(READING),
+    "reference-changing": page(CHANGING),
+    "reference-open": page(OPEN),
+    "reference-personal": page(PERSONAL),
+    "reference-signed-out": page(READING),
+}
