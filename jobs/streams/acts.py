@@ -22,8 +22,8 @@ from jobs.requests.asking import Key, check_reason
 from jobs.streams import creation_keys, lag, rounds
 from jobs.streams.access import locked_row, require_operator
 from jobs.streams.booking import booked
-from jobs.streams.definition import Wanted, remove_made, wanted_of, with_own_checkpoint
-from jobs.streams.faults import invalid, refuse_predicted, taken
+from jobs.streams.definition import Looked, Wanted, looked_at, remove_made, wanted_of, with_own_checkpoint
+from jobs.streams.faults import Faults, invalid, refuse_predicted, taken
 from jobs.streams.sources import stored_struct
 from jobs.streams.steps import other_group
 from jobs.streams.targets import entry_of
@@ -92,6 +92,29 @@ def _create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key:
         remove_made(wanted.made)
         raise (taken(error, name) if isinstance(error, IntegrityError) else error) from None
     return stream
+
+
+def looked_at_new(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> Looked:
+    """All that `create` would refuse of a stream, which isn't made. That its name or checkpoint is another's shows with `create` alone."""
+    faults = Faults()
+    faults.of("name", lambda: _checked_name(name))
+    faults.of("reason", lambda: check_reason(reason))
+    looked = looked_at(actor, asked)
+    return Looked([*looked.faults, *faults.found], looked.wanted)
+
+
+def looked_at_change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Looked:
+    """The same of `change`."""
+    asked = {**stream.asked, **{field: changes[field] for field in FIELDS if field in changes}}
+    faults = Faults()
+    faults.of("source", lambda: _refuse_unfollowable(stream, asked))
+    looked = looked_at(actor, {**asked, "checkpoint": None}, is_new=False)
+    wanted = looked.wanted
+    if wanted is not None:
+        faults.of("aggregate", lambda: _refuse_other_groups(stream, wanted.definition))
+    faults.of("name", lambda: _checked_name(str(changes.get("name") or stream.name)))
+    faults.of("reason", lambda: check_reason(str(changes.get("reason") or stream.reason)))
+    return Looked([*looked.faults, *faults.found], wanted)
 
 
 def _checked_name(name: str) -> str:

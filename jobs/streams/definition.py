@@ -31,14 +31,13 @@ from jobs.domain.storable import storable
 from jobs.models import Stream
 from jobs.streams import steps as reading
 from jobs.streams.creation_keys import unused
-from jobs.streams.faults import invalid
+from jobs.streams.faults import Fault, Faults, invalid, problem_of, refuse_predicted
 from jobs.streams.options import options_of
 from jobs.streams.prediction.first_batch import predict
 from jobs.streams.prediction.values import Prediction
 from jobs.streams.sources import source_of
 from jobs.streams.targets import checkpoint_of_query, target_of, target_place, target_subject
 from jobs.targets import places
-from jobs.targets.problems import problem_of_refused
 from tables.models import Table
 
 AVAILABLE_NOW = "available_now"
@@ -68,14 +67,40 @@ def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: b
     """The definition that a request asks for. Nothing is written, but for the directory of a table that isn't there yet.
 
     `checkpoint_of` is the stream's id, which names Levee's own place for its checkpoint; `is_new`: it has run no round. Raises
-    Problem: 400 for a field, 403 `outside_roots` or `forbidden`, 404, 422 for a source or target that can't be read; Http404.
+    Problem: 400 for a field, 403 `outside_roots` or `forbidden`, 404, 422 for a source or target that can't be read; Http404. Of
+    several refusals it raises the first one, whose `fields` then hold those of the others too.
     """
     made: list[Path] = []
+    faults = Faults()
     try:
-        return _wanted(actor, asked, checkpoint_of, made, is_new)
+        wanted = _wanted(actor, asked, checkpoint_of, made, is_new, faults)
+        faults.raise_first()
     except (CommandRefused, Problem, Http404) as error:
         remove_made(made)
-        raise (_problem_of(error) if isinstance(error, CommandRefused) else error) from None
+        raise (problem_of(error) if isinstance(error, CommandRefused) else error) from None
+    if wanted is None:
+        raise TypeError("a definition that isn't there was refused by nothing")
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a request would be refused for, all of it, and what it would be where that is nothing. Nothing was made or changed."""
+
+    faults: list[Fault]
+    wanted: Wanted | None
+
+
+def looked_at(actor: Actor, asked: Asked, *, is_new: bool = True, whole: bool = True) -> Looked:
+    """Judges a request as `wanted_of` does, and tells all of its refusals. Without `whole` its source and trigger alone are judged."""
+    faults = Faults()
+    if not whole:
+        faults.of("", lambda: _read_parts(actor, asked, is_new, faults, steps=False))
+        return Looked(faults.found, None)
+    wanted = faults.of("target", lambda: _wanted(actor, asked, uuid.uuid4(), None, is_new, faults))
+    if wanted is not None:
+        faults.of("", lambda: refuse_predicted(wanted.prediction))
+    return Looked(faults.found, wanted)
 
 
 def remove_made(directories: Iterable[Path]) -> None:
@@ -85,39 +110,64 @@ def remove_made(directories: Iterable[Path]) -> None:
             directory.rmdir()
 
 
-def _problem_of(refused: CommandRefused) -> Problem:
-    first = refused.refusals[0]
-    problem = problem_of_refused(refused)
-    if first.code in {"schema_refused", "step_refused", "predicate_refused"}:
-        problem.status = 400
-        problem.fields = {"filter" if first.code == "predicate_refused" else first.place or "filter": problem.detail}
-    return problem
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Of a request what lies before its target; `source` and `steps` are None where they are refused."""
+
+    mode: Any
+    sink: Mapping[str, str]
+    source: tuple[FileSource | TableSource, dict[str, Any], Table | None] | None
+    steps: Steps | None
+    interval: timedelta | None
 
 
-def _wanted(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path], is_new: bool) -> Wanted:
-    _refuse_unstorable(asked)
-    mode = _mode(str(asked.get("output_mode") or APPEND))
-    options = options_of(asked.get("options") or {})
+def _read_parts(actor: Actor, asked: Asked, is_new: bool, faults: Faults, *, steps: bool = True) -> _Parts:
+    _refuse_unstorable(asked)  # before anything is looked up
+    mode = faults.of("output_mode", lambda: _mode(str(asked.get("output_mode") or APPEND)))
+    options = faults.of("options", lambda: options_of(asked.get("options") or {})) or {}
     sink = {name: value for name, value in options.items() if name in SINK_OPTIONS}
-    source, struct, source_table = source_of(actor, asked.get("source") or {}, options, is_new)
-    steps = _steps(asked, struct)
-    interval = interval_of(asked.get("trigger") or AVAILABLE_NOW)
-    place = target_place(actor, asked.get("target") or {}, made, is_new)
-    checkpoint = checkpoint_of_query(actor, asked.get("checkpoint"), checkpoint_of, place.path, source.path, made)
-    _refuse_loop(source, place.path)
+    source = source_of(actor, asked.get("source") or {}, options, is_new, faults)
+    taken = _steps(asked, source[1], faults) if steps and source else None
+    interval = faults.of("trigger", lambda: interval_of(asked.get("trigger") or AVAILABLE_NOW))
+    return _Parts(mode, sink, source, taken, interval)
+
+
+def _wanted(
+    actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path] | None, is_new: bool, faults: Faults
+) -> Wanted | None:
+    """The definition, or None where `faults` holds why there is none: nothing is made for a request that is refused before its target."""
+    parts = _read_parts(actor, asked, is_new, faults)
+    makes = None if faults.found else made
+    place = faults.of("target", lambda: target_place(actor, asked.get("target") or {}, makes, is_new))
+    if place is None or parts.source is None:
+        return None
+    source, struct, source_table = parts.source
+    checkpoint = faults.of(
+        "checkpoint",
+        lambda: checkpoint_of_query(actor, asked.get("checkpoint"), checkpoint_of, place.path, source.path, makes),
+    )
+    faults.of("target", lambda: _refuse_loop(source, place.path))
+    if faults.found or checkpoint is None or parts.steps is None:
+        return None
     definition = Definition(
         source=source,
         path=place.path,
         checkpoint=checkpoint,
-        output_mode=mode,
+        output_mode=parts.mode,
         partition_by=tuple(asked.get("partition_by") or ()),
-        options=sink,
-        steps=steps,
+        options=parts.sink,
+        steps=parts.steps,
     )
     subject = target_subject(place.table)
     predicted = predict(definition, struct, target_of(subject))
     return Wanted(
-        definition, interval, place, source_table, predicted, subject.metadata.id if subject else None, tuple(made)
+        definition,
+        parts.interval,
+        place,
+        source_table,
+        predicted,
+        subject.metadata.id if subject else None,
+        tuple(made or ()),
     )
 
 
@@ -147,23 +197,37 @@ def _mode(text: str) -> Any:
     raise Problem(400, "invalid", message, fields={"output_mode": message}, engine=engine)
 
 
-def _steps(asked: Asked, struct: dict[str, Any]) -> Steps:
-    """The steps, checked against the source's columns. Raises CommandRefused, Problem 400."""
+def _steps(asked: Asked, struct: dict[str, Any], faults: Faults) -> Steps | None:
+    """The steps, checked against the source's columns; None if one is refused. A step after a refused one may go unjudged."""
+    before = len(faults.found)
+    steps = Steps(rename=dict(asked.get("rename") or {}))
+    if faults.of("rename", lambda: reading.after_steps(struct, steps)) is None:
+        return None
+    cast = replace(steps, cast=dict(asked.get("cast") or {}))
+    if faults.of("cast", lambda: reading.after_steps(struct, cast)) is not None:
+        steps = _filtered(asked, struct, cast, faults)
+    selected = replace(steps, select=tuple(asked.get("select") or ()))
+    if faults.of("select", lambda: reading.after_steps(struct, selected)) is not None:
+        steps = faults.of("aggregate", lambda: _counted(asked, struct, selected)) or steps
+    return steps if len(faults.found) == before else None
+
+
+def _filtered(asked: Asked, struct: dict[str, Any], steps: Steps, faults: Faults) -> Steps:
+    if not asked.get("filter"):
+        return steps
+    read = faults.of("filter", lambda: reading.read_filter(str(asked["filter"]), struct, steps))
+    return steps if read is None else replace(steps, filter=read[0], filter_text=read[1])
+
+
+def _counted(asked: Asked, struct: dict[str, Any], steps: Steps) -> Steps:
     aggregate = asked.get("aggregate") or {}
-    steps = Steps(
-        rename=dict(asked.get("rename") or {}),
-        cast=dict(asked.get("cast") or {}),
-        select=tuple(asked.get("select") or ()),
-        group_by=tuple(aggregate.get("group_by") or ()),
-        count_as=aggregate.get("count_as") or None,
-    )
-    if aggregate and not steps.count_as:
+    if aggregate and not aggregate.get("count_as"):
         raise invalid("aggregate", "Name the column that holds the count: count_as.")
-    if asked.get("filter"):
-        tree, text = reading.read_filter(str(asked["filter"]), struct, steps)
-        steps = replace(steps, filter=tree, filter_text=text)
-    reading.after_steps(struct, steps)
-    return steps
+    counted = replace(
+        steps, group_by=tuple(aggregate.get("group_by") or ()), count_as=aggregate.get("count_as") or None
+    )
+    reading.after_steps(struct, counted)
+    return counted
 
 
 def interval_of(trigger: Any) -> timedelta | None:

@@ -26,7 +26,7 @@ from jobs.commands.stream_round.rules import (
 )
 from jobs.lifecycle.cancelling import require_person
 from jobs.streams import source_schema
-from jobs.streams.faults import invalid
+from jobs.streams.faults import Fault, Faults, invalid
 from jobs.streams.file_listing import directory_columns
 from jobs.streams.options import of_source, options_of
 from jobs.targets import places
@@ -40,35 +40,74 @@ Asked = Mapping[str, Any]
 
 
 def source_of(
-    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool
-) -> tuple[FileSource | TableSource, dict[str, Any], Table | None]:
-    """The source, its struct, and the catalog's entry of a table. `is_new`: no round has read it, so it is read from its start."""
+    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool, faults: Faults
+) -> tuple[FileSource | TableSource, dict[str, Any], Table | None] | None:
+    """The source, its struct, and the catalog's entry of a table; None if it is refused, for all that `faults` then holds.
+
+    `is_new`: no round has read it, so it is read from its start.
+    """
     if bool(given.get("path")) == bool(given.get("table")):
-        raise invalid("source", "Name either the path of a directory with files, or a Delta table.")
+        text = "Name either the path of a directory with files, or a Delta table."
+        faults.found.append(Fault(invalid("source", text), "source"))
+        return None
     if given.get("table"):
-        return _table_source(actor, given, options, is_new)
-    return _file_source(actor, given, options)
+        return _table_source(actor, given, options, is_new, faults)
+    return _file_source(actor, given, options, faults)
 
 
-def _file_source(actor: Actor, given: Asked, options: Mapping[str, str]) -> tuple[FileSource, dict[str, Any], None]:
+def _file_source(
+    actor: Actor, given: Asked, options: Mapping[str, str], faults: Faults
+) -> tuple[FileSource, dict[str, Any], None] | None:
+    form = faults.of("source.format", lambda: _format(given))
+    path = faults.of("source.path", lambda: directory_of(actor, str(given["path"])))
+    struct = faults.of("source.schema", lambda: source_schema.parse_source_schema(given.get("schema") or ""))
+    own = None if form is None else _own_options(given, options, (*FILE_OPTIONS, *FORMAT_OPTIONS[form]), form, faults)
+    if form is None or path is None or struct is None or own is None:
+        return None
+    source = FileSource(path, form, struct, own)
+    if faults.of("source.schema", lambda: _named_columns(source, struct)) is None:
+        return None
+    return source, struct, None
+
+
+def unread_source(actor: Actor, given: Asked) -> FileSource:
+    """A source of files without a schema, whose files Spark may look into. Raises Problem as a stream of it would, all at once."""
+    faults = Faults()
+    form = faults.of("source.format", lambda: _format(given))
+    path = faults.of("source.path", lambda: directory_of(actor, str(given.get("path") or "")))
+    own = None if form is None else _own_options(given, {}, (*FILE_OPTIONS, *FORMAT_OPTIONS[form]), form, faults)
+    faults.raise_all()
+    return FileSource(str(path), str(form), {"type": "struct", "fields": []}, own or {})
+
+
+def _format(given: Asked) -> str:
     form = str(given.get("format") or "")
     if form not in FILE_FORMATS:
         raise invalid(
             "source.format", f"Choose one of {', '.join(FILE_FORMATS)}; to read a Delta table, name it as the table."
         )
-    place = places.by_path(actor, str(given["path"]), Action.STREAM_CREATE)
+    return form
+
+
+def _own_options(
+    given: Asked, options: Mapping[str, str], allowed: tuple[str, ...], form: str, faults: Faults
+) -> dict[str, str] | None:
+    """The source's options, those among the stream's included; None if one is refused, at the part that names it."""
+    own = faults.of("source.options", lambda: of_source(options_of(given.get("options") or {}), allowed, form))
+    others = faults.of("options", lambda: of_source(options, allowed, form))
+    return None if own is None or others is None else {**others, **own}
+
+
+def directory_of(actor: Actor, path: str) -> str:
+    """The canonical path of a directory whose files the actor may read as rows, and that Levee can list. Raises Problem."""
+    place = places.by_path(actor, path, Action.STREAM_CREATE)
     _require_rows(actor, place)
     if place.location is not None:
         refuse_inside_table(place.location)
     if places.is_delta(place.path):
         raise invalid("source.path", f"{place.path} is a Delta table: read it as a table, not as files.")
     _require_listing(place.path)
-    struct = source_schema.parse_source_schema(given.get("schema") or "")
-    own = {**options, **options_of(given.get("options") or {})}
-    allowed = (*FILE_OPTIONS, *FORMAT_OPTIONS[form])
-    source = FileSource(place.path, form, struct, of_source(own, allowed, form))
-    _refuse_unnamed_columns(source, struct)
-    return source, struct, None
+    return place.path
 
 
 def _require_listing(path: str) -> None:
@@ -84,36 +123,49 @@ def _require_listing(path: str) -> None:
         raise Problem(422, "unreadable", text, fields={"source.path": text}) from None
 
 
-def _refuse_unnamed_columns(source: FileSource, struct: Mapping[str, Any]) -> None:
+def _named_columns(source: FileSource, struct: Mapping[str, Any]) -> set[str]:
     """Spark adds a column for each `x=1` directory, whether the schema names it or not: what isn't named would come unseen."""
     named = {field["name"].lower() for field in struct["fields"]}
     for column in directory_columns(source):
         if column.lower() not in named:
             text = f"The directory has files in {column}=… directories, which Spark reads as a column: add {column} to the schema."
             raise invalid("source.schema", text, "schema_refused")
+    return named
 
 
 def _table_source(
-    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool
-) -> tuple[TableSource, dict[str, Any], Table]:
-    table = readable_table(actor, str(given["table"]))
-    subject = subject_of(table.pk)
-    version, timestamp = given.get("starting_version"), given.get("starting_timestamp")
-    if version is not None and timestamp:
-        raise invalid("source.starting_version", "Start from a version or from a time, not from both.")
-    if version is not None:
-        _check_version(version, subject, is_new)
-    own = {**options, **options_of(given.get("options") or {})}
+    actor: Actor, given: Asked, options: Mapping[str, str], is_new: bool, faults: Faults
+) -> tuple[TableSource, dict[str, Any], Table] | None:
+    table = faults.of("source.table", lambda: readable_table(actor, str(given["table"])))
+    subject = None if table is None else faults.of("source.table", lambda: subject_of(table.pk))
+    timestamp = given.get("starting_timestamp")
+    start = faults.of("source.starting_timestamp", lambda: (_timestamp(timestamp),))
+    own = _own_options(given, options, TABLE_OPTIONS, "delta", faults)
+    version = (
+        None if subject is None else faults.of("source.starting_version", lambda: _version(given, subject, is_new))
+    )
+    if table is None or subject is None or start is None or own is None or version is None:
+        return None
     source = TableSource(
         table=str(table.pk),
         path=table.path,
         table_id=subject.metadata.id,
-        starting_version=version,
-        starting_timestamp=_timestamp(timestamp),
+        starting_version=version[0],
+        starting_timestamp=start[0],
         skip_change_commits=bool(given.get("skip_change_commits")),
-        options=of_source(own, TABLE_OPTIONS, "delta"),
+        options=own,
     )
     return source, struct_of(subject), table
+
+
+def _version(given: Asked, subject: Subject, is_new: bool) -> tuple[int | None]:
+    """The version to start from. Raises Problem 400."""
+    version = given.get("starting_version")
+    if version is not None and given.get("starting_timestamp"):
+        raise invalid("source.starting_version", "Start from a version or from a time, not from both.")
+    if version is not None:
+        _check_version(version, subject, is_new)
+    return (version,)
 
 
 def _check_version(version: int, subject: Subject, is_new: bool) -> None:

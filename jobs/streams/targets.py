@@ -34,15 +34,21 @@ from tables.sync import log_access
 Asked = Mapping[str, Any]
 
 
-def target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> places.Place:
-    """The directory to write into, made (and added to `made`) if only its parent is there. Raises Problem, Http404."""
+Made = list[Path] | None
+
+
+def target_place(actor: Actor, given: Asked, made: Made, is_new: bool) -> places.Place:
+    """The directory to write into, made (and added to `made`) if only its parent is there; with None nothing is made or entered.
+
+    Raises Problem, Http404.
+    """
     place = _target_place(actor, given, made, is_new)
     if is_new:
         _refuse_checkpoints(place.path)
     return place
 
 
-def _target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) -> places.Place:
+def _target_place(actor: Actor, given: Asked, made: Made, is_new: bool) -> places.Place:
     if bool(given.get("path")) == bool(given.get("table")):
         raise invalid("target", "Name either the path of the target or a table of the catalog.")
     if given.get("table"):
@@ -57,7 +63,7 @@ def _target_place(actor: Actor, given: Asked, made: list[Path], is_new: bool) ->
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, place.path, place.path, Problem(403, "forbidden", text))
     if is_new:  # of a stream that has begun, a first batch that was killed may have left files: the round looks at them
         _refuse_other_files(place.path)
-    if place.table is None and places.is_delta(place.path):
+    if made is not None and place.table is None and places.is_delta(place.path):
         return replace(place, table=entry_of(actor, place))
     return place
 
@@ -68,7 +74,7 @@ def _table_at(place: places.Place | None) -> Table:
     return place.table
 
 
-def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
+def _place_or_new(actor: Actor, path: str, made: Made) -> places.Place:
     """The directory at a path, or a new one in a directory that is there. An object store's needs no making."""
     try:
         return places.by_path(actor, path, Action.STREAM_CREATE)
@@ -81,8 +87,10 @@ def _place_or_new(actor: Actor, path: str, made: list[Path]) -> places.Place:
         text = f"You may view this path, but a stream into it takes the operator role there. {who_gives_roles()}"
         refuse(actor, Action.STREAM_CREATE, ObjectKind.PATH, path, path, Problem(403, "forbidden", text))
     _refuse_inside(above)
-    if above.location is not None and not above.location.is_local:
+    if above.location is not None and (made is None or not above.location.is_local):
         return _new_prefix(above.location, name)
+    if made is None:
+        return replace(above, path=f"{above.path}/{name}", table=None)
     _make(Path(above.path, name), made)
     return places.by_path(actor, f"{above.path}/{name}", Action.STREAM_CREATE)
 
@@ -129,10 +137,12 @@ def _refuse_other_files(path: str) -> None:
 
 
 def _first_name(path: str) -> str | None:
-    """A name in the directory; None if it is empty. Raises Problem 422 `unreadable`."""
+    """A name in the directory; None if it is empty, or isn't there yet. Raises Problem 422 `unreadable`."""
     try:
         with closing(folders.of(path).entries(path)) as entries:
             return next((entry.name for entry in entries), None)
+    except FileNotFoundError:
+        return None
     except folders.StoreRefused as error:
         raise Problem(422, "unreadable", f"Levee can’t read {path}: {error}.") from None
     except OSError as error:
@@ -151,9 +161,7 @@ def entry_of(actor: Actor, place: places.Place) -> Table:
     return log_access.sync(table.pk) if is_new else table
 
 
-def checkpoint_of_query(
-    actor: Actor, path: str | None, stream: uuid.UUID, target: str, source: str, made: list[Path]
-) -> str:
+def checkpoint_of_query(actor: Actor, path: str | None, stream: uuid.UUID, target: str, source: str, made: Made) -> str:
     """The query's checkpoint: Levee's own place, or an empty or new directory below a root, apart from source and target."""
     if not path:
         return str(Env.read().home / "streams" / str(stream))

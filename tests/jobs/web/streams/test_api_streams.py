@@ -456,3 +456,27 @@ def test_a_delete_names_the_streams_that_would_fail(olga, body, root):
 
 def codes(answer: Any) -> list[str]:
     return [c["code"] for c in answer.json()["consequences"]]
+
+
+def test_a_refusal_of_a_field_brings_those_of_the_others_and_nothing_is_made(olga, body, root):
+    wrong = {
+        **body,
+        "source": {**body["source"], "format": "orc", "schema": "id NOTYPE"},
+        "options": {"nooption": "1"},
+        "trigger": {"interval": "1s"},
+        "target": {"path": f"{root.uri}/new"},
+    }
+    problem = olga.post("/streams", wrong)
+    told = problem.json()
+    assert (problem.status_code, told["code"]) == (400, "invalid")
+    assert set(told["fields"]) == {"options", "source.format", "source.schema", "trigger"}
+    assert told["detail"] == told["fields"]["options"]
+    assert not Path(root.uri, "new").exists()
+    steps = {**body, "cast": {"id": "notype"}, "select": ["nothere"], "target": {"path": f"{root.uri}/new"}}
+    assert set(olga.post("/streams", steps).json()["fields"]) == {"cast", "select"}
+    assert not Path(root.uri, "new").exists()
+    place = olga.post("/streams", {**wrong, "options": {}, "source": {**body["source"], "path": "/elsewhere"}}).json()
+    assert (place["code"], "fields" in place) == (
+        "outside_roots",
+        False,
+    )  # as before: a refusal of a place names no field
