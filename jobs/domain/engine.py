@@ -81,7 +81,7 @@ class Engine(Protocol):
         ...
 
     def read(self, kind: str, question: dict[str, Any], marks: Marks, report: Report) -> dict[str, Any]:
-        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes`, `matched` or `passed_over`.
+        """Answers a read of a kind: `inspect`, `deltatable`, `rows`, `changes`, `matched`, `passed_over` or `stream_source`.
 
         `question` always names the `path`; `rows`, `matched` and `passed_over` also a `version`, `changes` the versions from and to.
         """

@@ -27,6 +27,32 @@ def parquet_file(session: SparkSession, file: str) -> DataFrame:
     return session.read.parquet(literal_path(file))
 
 
+def source_files(
+    session: SparkSession,
+    path: str,
+    files: Sequence[str],
+    form: str,
+    schema: StructType | None,
+    options: Mapping[str, str],
+) -> DataFrame:
+    """Some files below a directory, each by its literal name, with the columns that directories like `day=1` give. Reads no row yet."""
+    reader = session.read.format(form).options(**options)
+    if options.get("recursiveFileLookup", "").strip().lower() != "true":  # which leaves such columns out
+        reader = reader.option("basePath", path)
+    return (reader if schema is None else reader.schema(schema)).load(
+        [literal_path(f"{path}/{file}") for file in files]
+    )
+
+
+def parsed_lines(
+    session: SparkSession, lines: DataFrame, form: str, schema: StructType | None, options: Mapping[str, str]
+) -> DataFrame:
+    """Lines of JSON or CSV that are here already, as Spark parses them; without a schema it infers one. No path is read."""
+    reader = session.read.options(**options)
+    reader = reader if schema is None else reader.schema(schema)
+    return reader.csv(lines) if form == "csv" else reader.json(lines)
+
+
 def file_stream(
     session: SparkSession, path: str, form: str, schema: StructType, options: Mapping[str, str]
 ) -> DataFrame:

@@ -48,7 +48,7 @@ def _rows(session: SparkSession, question: Mapping[str, Any], directory: Directo
     if question.get("predicate") is not None:
         rows = rows.filter(column_of(from_json(question["predicate"]), session))
     selected = _selected(rows, question.get("columns"))
-    return _answer(selected, _limit(question)) | {"version": version}
+    return answer_of(selected, _limit(question)) | {"version": version}
 
 
 def read_changes(session: SparkSession, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _changes(session: SparkSession, question: Mapping[str, Any], directory: Dire
     refuse_outside_commits(session, head, directory.path, first, min(last, newest))
     directory.check()
     changes = DataFrame(table.toDf(session._jsparkSession), session).orderBy(F.col(COMMIT_VERSION))
-    return _answer(changes, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
+    return answer_of(changes, _limit(question)) | {"from_version": first, "to_version": min(last, newest)}
 
 
 def _place(question: Mapping[str, Any], *more: str) -> dict[str, Any]:
@@ -99,7 +99,11 @@ def _selected(rows: DataFrame, names: Sequence[str] | None) -> DataFrame:
     return rows.select(*[F.col(quoted(name)) for name in names])
 
 
-def _answer(frame: DataFrame, limit: int) -> dict[str, Any]:
+def answer_of(frame: DataFrame, limit: int) -> dict[str, Any]:
+    """The first rows of a frame as every read of rows answers them: `{columns, rows, truncated, cut_cells}`.
+
+    Raises CommandRefused `unreadable_type`.
+    """
     fields = frame.schema.fields
     refuse_unreadable(fields, "choose other columns")
     characters = cells.cell_characters(len(fields), limit + 1)

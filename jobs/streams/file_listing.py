@@ -8,27 +8,23 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
+from jobs.targets.name_patterns import matcher
 from tables.deltalog.read import remote
 from tables.rules import folders
 from tables.rules.folders import Entry
 
 MAX_LOG_FILE = 64 << 20  # bytes; a longer file of a checkpoint is not read
-_MAX_PATTERNS = 100
 # Spark's `maxFileAge`: a file this much older than the newest one taken is never taken.
 _MAX_AGE_MS = 7 * 86_400_000
 _GLOB_MARKS = frozenset("{}[]*?\\")
-_GLOB_PART = re.compile(
-    r"\\(?P<escaped>.)|\{(?P<choices>[^{}]*)\}|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|(?P<plain>.)", re.DOTALL
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +80,17 @@ def directory_columns(source: FileSource, most: int = 10_000) -> tuple[str, ...]
         return () if _is_recursive(source.options) else _partitions(_root(source.path), files)
     except (_Unknown, OSError, ValueError):
         return ()
+
+
+def newest_files(source: FileSource, number: int, most: int = 10_000) -> list[str]:
+    """The source's newest files, named from its directory, the newest first. Raises OSError, ValueError where none can be told."""
+    try:
+        root = _root(source.path)
+        files, _ = _listed(root, source.options, most)
+    except _Unknown:
+        raise ValueError(f"Levee can’t tell which files Spark would read in {source.path}") from None
+    dated = [(item.modified, path) for path, entry in files.items() if (item := _stat(path, entry)) and item.size]
+    return [path.removeprefix(root).lstrip("/") for _, path in sorted(dated, reverse=True)[:number]]
 
 
 def next_version(checkpoint: str) -> int | None:
@@ -145,7 +152,7 @@ def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str,
     files, complete = _walked(root, most)
     if not _is_recursive(options) and not _partitions(root, files):
         files = {path: entry for path, entry in files.items() if _above(path) == root}
-    matches = _matcher(options.get("pathGlobFilter"))
+    matches = matcher(options.get("pathGlobFilter"))
     return {path: entry for path, entry in files.items() if matches(_name(path))}, complete
 
 
@@ -232,43 +239,6 @@ def _partition(directory: str, root: str) -> tuple[tuple[str, ...], str]:
         columns += [unquote(column)] if equals else []
         current = _above(current)
     return tuple(reversed(columns)), current if columns else directory
-
-
-def _matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Hadoop's GlobFilter: `*`, `?`, `[a-c]`, `[^a]` or `[!a]`, `{a,b}` and `\\` before a mark. _Unknown for others."""
-    if not pattern:
-        return lambda name: True
-    patterns = _without_braces(pattern)
-    return lambda name: any(fnmatchcase(name, one) for one in patterns)
-
-
-def _without_braces(pattern: str) -> list[str]:
-    """Patterns for fnmatch, one for each choice of alternatives in braces."""
-    patterns = [""]
-    for part in _glob_parts(pattern):
-        patterns = [before + choice for before in patterns for choice in part]
-        if len(patterns) > _MAX_PATTERNS:
-            raise _Unknown
-    return patterns
-
-
-def _glob_parts(pattern: str) -> Iterator[list[str]]:
-    """A pattern's pieces, each with its alternatives. Braces in braces are left to Spark."""
-    for match in _GLOB_PART.finditer(pattern):
-        if match["escaped"]:
-            yield [_literal(match["escaped"])]
-        elif match["choices"] is not None:
-            yield ["".join(map("".join, _glob_parts(choice))) for choice in match["choices"].split(",")]
-        elif match["set"] is not None:
-            yield [f"[{'!' if match['not'] else ''}{match['set']}]"]
-        elif match["plain"] in "{}[]\\":
-            raise _Unknown
-        else:
-            yield [match["plain"]]
-
-
-def _literal(character: str) -> str:
-    return f"[{character}]" if character in "*?[" else character
 
 
 def _oldest_allowed(options: Mapping[str, str], timestamps: Iterable[int]) -> float:

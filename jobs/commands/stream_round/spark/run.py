@@ -14,6 +14,7 @@ from jobs.commands.stream_round.spark.batches import Batches, Progress, batches_
 from jobs.commands.stream_round.spark.checks import checked_ground
 from jobs.commands.stream_round.spark.query import followed, frame_of, started
 from jobs.commands.stream_round.spark.reset import moved_aside
+from jobs.commands.stream_round.spark.source_read import read_source
 from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Result
 from jobs.engine.history import recorded
@@ -116,4 +117,4 @@ def _paths(command: StreamRound) -> tuple[str, ...]:
     return () if command.reset else (definition.source.path, definition.path)
 
 
-RUNNER = Runner(preview_round, run_round, paths=_paths)
+RUNNER = Runner(preview_round, run_round, reads={"stream_source": read_source}, paths=_paths)

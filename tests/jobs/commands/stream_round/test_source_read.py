@@ -1,0 +1,143 @@
+"""What Spark finds in the beginnings of the files that a stream may read: columns, types, and a few rows."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from jobs.commands.stream_round.spark import source_read
+from jobs.domain.errors import CommandRefused
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Path:
+    place = tmp_path / "land[1]ing"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def read(engine: Any, marks: Any, report: Any, landing: Path) -> Any:
+    """The answer of a read of these files."""
+
+    def ask(form: str, *files: str, **options: str) -> dict[str, Any]:
+        question = {"path": str(landing), "format": form, "options": options, "files": list(files)}
+        answer: dict[str, Any] = engine.read("stream_source", question, marks, report)
+        return answer
+
+    return ask
+
+
+def put(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def types(answer: dict[str, Any]) -> dict[str, Any]:
+    return {field["name"]: field["type"] for field in answer["schema"]["fields"]}
+
+
+def test_json_lines_tell_their_columns_and_five_rows(read, landing):
+    rows = [{"id": number, "at": "2026-11-01T00:00:00Z", "tags": ["a"]} for number in range(9)]
+    put(landing / "a.json", "\n".join(map(json.dumps, rows)) + "\n")
+    answer = read("json", "a.json")
+    assert types(answer) == {
+        "at": "string", "id": "long", "tags": {"type": "array", "elementType": "string", "containsNull": True},
+    }  # fmt: skip
+    assert [column["name"] for column in answer["columns"]] == ["at", "id", "tags"]
+    assert [row[1] for row in answer["rows"]] == [0, 1, 2, 3, 4]
+    assert (answer["truncated"], answer["lines"], answer["damaged"]) == (True, 9, 0)
+
+
+def test_columns_of_all_the_files_are_found_and_damaged_lines_counted(read, landing):
+    put(landing / "new", '{"id": 1, "extra": 1.5}\nno json\n')
+    put(landing / "old", '{"id": 2}\n')
+    answer = read("json", "new", "old")
+    assert types(answer) == {"extra": "double", "id": "long"}
+    assert (answer["lines"], answer["damaged"]) == (3, 1)
+
+
+def test_csv_is_read_by_its_options(read, landing):
+    put(landing / "1.csv", "id;day;name\n1;2026-11-01;a\n2;2026-11-02;\n")
+    put(landing / "2.csv", "id;day;name\n3;2026-11-03;c\n")
+    answer = read("csv", "1.csv", "2.csv", header="true", sep=";")
+    assert types(answer) == {"id": "integer", "day": "date", "name": "string"}
+    assert sorted(answer["rows"]) == [[1, "2026-11-01", "a"], [2, "2026-11-02", None], [3, "2026-11-03", "c"]]
+    plain = read("csv", "1.csv")
+    assert list(types(plain)) == ["_c0"]
+
+
+def test_directories_give_columns(read, landing):
+    put(landing / "day=2026-11-01" / "n=7" / "a.json", '{"id": 1}\n')
+    answer = read("json", "day=2026-11-01/n=7/a.json")
+    assert types(answer) == {"id": "long", "day": "date", "n": "integer"}
+    assert answer["rows"] == [[1, "2026-11-01", 7]]
+    flat = read(
+        "json", "day=2026-11-01/n=7/a.json", recursiveFileLookup="true", maxFilesPerTrigger="3", mode="FAILFAST"
+    )
+    assert types(flat) == {"id": "long"}
+
+
+def test_parquet_tells_by_its_footers(read, landing):
+    pq.write_table(pa.table({"id": [1, 2], "p": ["a", None]}), landing / "a.parquet")
+    pq.write_table(pa.table({"id": [3], "more": [True]}), landing / "b.parquet")
+    answer = read("parquet", "a.parquet", "b.parquet")
+    assert types(answer) == {"id": "long", "p": "string", "more": "boolean"}
+    assert (answer["lines"], answer["damaged"]) == (None, None)
+    assert len(answer["rows"]) == 3
+
+
+def test_text_is_one_column(read, landing):
+    put(landing / "a.log", "first\nsecond\n")
+    answer = read("text", "a.log")
+    assert (types(answer), answer["rows"]) == ({"value": "string"}, [["first"], ["second"]])
+
+
+def test_values_over_many_lines_are_read_whole(read, landing, monkeypatch):
+    put(landing / "a.json", '[{"id": 1},\n {"id": 2}]')
+    assert types(read("json", "a.json", multiLine="true")) == {"id": "long"}
+    monkeypatch.setattr(source_read, "LARGEST_WHOLE", 5)
+    with pytest.raises(CommandRefused, match="with multiLine Spark reads each file whole"):
+        read("json", "a.json", multiLine="true")
+
+
+def test_only_the_beginning_of_a_file_is_read(read, landing, monkeypatch):
+    monkeypatch.setattr(source_read, "HEAD_BYTES", 40)
+    put(landing / "a.json", '{"id": 1}\n{"id": 2}\n' + '{"late": 1}\n' * 100)
+    answer = read("json", "a.json")
+    assert (list(types(answer)), answer["lines"]) == (["id", "late"], 3)
+    put(landing / "long.json", '{"id": "' + "x" * 100 + '"}\n')
+    with pytest.raises(CommandRefused, match=r"first line of long.json is longer"):
+        read("json", "long.json")
+
+
+def test_gzip_is_unpacked_and_other_packings_say_so(read, landing):
+    (landing / "a.json.gz").write_bytes(gzip.compress(b'{"id": 1}\n{"id": 2}\n'))
+    answer = read("json", "a.json.gz")
+    assert (types(answer), answer["rows"]) == ({"id": "long"}, [[1], [2]])
+    put(landing / "b.json.gz", "not packed")
+    with pytest.raises(CommandRefused, match="isn’t the gzip file"):
+        read("json", "b.json.gz")
+    put(landing / "c.json.bz2", "?")
+    with pytest.raises(CommandRefused, match="compressed in a way"):
+        read("json", "c.json.bz2")
+
+
+def test_what_leads_out_of_the_directory_is_refused(read, landing, tmp_path):
+    put(tmp_path / "elsewhere", '{"secret": 1}\n')
+    (landing / "a.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CommandRefused) as caught:
+        read("json", "a.json")
+    assert caught.value.refusals[0].code == "outside_roots"
+
+
+def test_files_without_columns_say_so(read, landing):
+    put(landing / "a.json", "no json\n")
+    with pytest.raises(CommandRefused, match="hold no columns"):
+        read("json", "a.json")
