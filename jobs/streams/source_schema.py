@@ -59,6 +59,55 @@ def parse_source_schema(text_or_json: str | Mapping[str, Any]) -> Json:
     return {"type": "struct", "fields": fields}
 
 
+def columns_of(text: str) -> list[tuple[str, str]] | None:
+    """A schema's columns as (name, type), both as DDL takes them; None where DDL can’t say all (comments, arrays without NULL).
+
+    Raises CommandRefused as `parse_source_schema`.
+    """
+    fields = parse_source_schema(text)["fields"]
+    if any(_is_beyond_ddl(field) for field in fields):
+        return None
+    return ddl_columns(fields)
+
+
+def ddl_columns(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The same of fields in Spark's JSON as they are, with types that Levee doesn't take, too."""
+    return [(field["name"], _ddl_type(field)) for field in fields]
+
+
+def schema_text(columns: Iterable[tuple[str, str]]) -> str:
+    """Columns as DDL: what `columns_of` gives, or a person has typed."""
+    return ", ".join(f"{_ddl_name(name)} {kind.strip()}".strip() for name, kind in columns)
+
+
+def _is_beyond_ddl(part: Any) -> bool:
+    if isinstance(part, str) or not isinstance(part, Mapping):
+        return False
+    below = [*part.get("fields", ()), *(part.get(name) for name in ("type", "elementType", "keyType", "valueType"))]
+    never_null = part.get("containsNull", True) is False or part.get("valueContainsNull", True) is False
+    return never_null or bool(part.get("metadata")) or any(map(_is_beyond_ddl, below))
+
+
+def _ddl_name(name: str) -> str:
+    return name if re.fullmatch(r"\w+", name) else "`" + name.replace("`", "``") + "`"
+
+
+def _ddl_type(field: Mapping[str, Any]) -> str:
+    return _ddl(field["type"]) + ("" if field.get("nullable", True) else " NOT NULL")
+
+
+def _ddl(kind: Any) -> str:
+    if isinstance(kind, str):
+        return _DDL_NAMES.get(kind, kind).upper()
+    if kind["type"] == "array":
+        return f"ARRAY<{_ddl(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"MAP<{_ddl(kind['keyType'])}, {_ddl(kind['valueType'])}>"
+    return "STRUCT<" + ", ".join(f"{_ddl_name(field['name'])}: {_ddl_type(field)}" for field in kind["fields"]) + ">"
+
+
+_DDL_NAMES = {name: text for text, name in JSON_NAMES.items()}
+
 # The schema that a person gives
 
 

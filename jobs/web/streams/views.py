@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.admins import who_gives_roles
 from console.accounts.drafts import entered
 from console.accounts.lists import in_order, listing_of
 from console.accounts.models import Person
@@ -28,7 +27,7 @@ from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.policy.needs import needs_of
 from jobs.requests.asking import check_reason
 from jobs.streams import acts, rounds, runs
-from jobs.streams.queries import may_run, source_of, stream_for
+from jobs.streams.queries import source_of, stream_for
 from jobs.streams.schema_ahead import ahead_of
 from jobs.streams.sources import uuid_of
 from jobs.targets.restored_streams import undone_batches
@@ -36,13 +35,11 @@ from jobs.web.kinds import STREAMS
 from jobs.web.streams import batch_rows, listing, rates, removal, round_lines, states
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
-from jobs.web.streams.forms import EditForm, StreamForm, values_of
+from jobs.web.streams.form_views import SAID_ON_THE_PAGE, require_may_run
 from jobs.web.streams.lags import lag_of
 from tables.web.table import page_header
 
 PAGE = 50
-# Refusals that a person can mend on the page where they asked.
-SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 
 
 @requires(Permission.TABLE_READ)
@@ -167,85 +164,6 @@ def _pages(request: HttpRequest, found: Stream, batches: Page[StreamBatch]) -> d
     return links | {name: f"{here}{links[name]}" for name in ("previous_url", "next_url") if links[name]}
 
 
-# --- definition -------------------------------------------------------------------------------------------------------
-
-
-@requires(Permission.JOB_REQUEST)
-@require_http_methods(["GET", "POST"])
-def stream_new(request: HttpRequest) -> HttpResponse:
-    """The form of a new stream; posted, the stream, stopped."""
-    form = StreamForm(entered(request))
-    if request.method == "GET":
-        return _form_page(request, form, 200)
-    if not form.is_valid():
-        return _form_page(request, form, 400)
-    given = form.cleaned_data
-
-    def create() -> Stream:
-        return acts.create(Actor.of(request), given["name"], given["reason"], form.asked())
-
-    return _saved(request, form, create)
-
-
-@requires(Permission.JOB_REQUEST)
-@require_http_methods(["GET", "POST"])
-def stream_edit(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
-    """The same form with the stream's definition; posted, the definition from its next round on."""
-    found = stream_for(person_of(request), stream_id)
-    _require_may_run(request, found)
-    initial = values_of(found.asked) | {"name": found.name, "reason": found.reason}
-    form = EditForm(entered(request), initial=initial)
-    if request.method == "GET":
-        return _form_page(request, form, 200, found)
-    if not form.is_valid():
-        return _form_page(request, form, 400, found)
-    answer = _saved(request, form, lambda: acts.change(Actor.of(request), found, form.changes()), found)
-    if answer.status_code == 302:
-        messages.success(
-            request, _changed_text(Stream.objects.select_related("table", "approved_by_job").get(pk=found.pk))
-        )
-    return answer
-
-
-def _changed_text(changed: Stream) -> str:
-    """That it is changed, and what is left to do."""
-    if rounds.replaces_rows(changed, Definition.from_json(changed.definition)) and not rounds.is_approved(changed):
-        return f"{changed.name} is changed. Start it, or run it once: that round needs an approval first."
-    if changed.state in {Stream.State.RUNNING, Stream.State.STOPPING}:
-        return f"{changed.name} is changed. The change holds from its next round on."
-    return f"{changed.name} is changed. It doesn’t run now: start it, or run it once."
-
-
-def _require_may_run(request: HttpRequest, found: Stream) -> None:
-    """Raises Problem 403."""
-    if not may_run(person_of(request), found):
-        text = f"You may see this stream but not change it; that takes an operator of its table. {who_gives_roles()}"
-        raise Problem(403, "forbidden", text)
-
-
-def _saved(
-    request: HttpRequest, form: StreamForm, save: Callable[[], Stream], found: Stream | None = None
-) -> HttpResponse:
-    """The stream's page; or the form again, with what was typed and why it was refused."""
-    try:
-        return redirect("jobs:stream", save().pk)
-    except Http404:
-        problem = Problem(404, "not_found", "A table that you named isn’t in the catalog, or you don’t have access.")
-    except Problem as refused:
-        if refused.status not in SAID_ON_THE_PAGE:
-            raise
-        problem = refused
-    form.refused(problem)
-    return _form_page(request, form, problem.status, found, problem)
-
-
-def _form_page(
-    request: HttpRequest, form: StreamForm, status: int, found: Stream | None = None, problem: Problem | None = None
-) -> HttpResponse:
-    context = {"form": form, "stream": found, "problem": problem}
-    return render(request, "jobs/streams/form.html", context, status=status)
-
-
 # --- buttons ----------------------------------------------------------------------------------------------------------
 
 
@@ -275,7 +193,7 @@ def stream_run_once(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
 def stream_remove(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """What a removal of the stream means; answered with a reason, the removal from the lists."""
     found = stream_for(person_of(request), stream_id)
-    _require_may_run(request, found)
+    require_may_run(request, found)
     question = removal.question_of(found)
     try:
         acts.require_still(found)
@@ -309,7 +227,7 @@ def _acted(request: HttpRequest, stream_id: uuid.UUID, act: Callable[[Actor, Str
 def stream_reset(request: HttpRequest, stream_id: uuid.UUID) -> HttpResponse:
     """What a reset of the checkpoint means; posted with a reason, the job that waits for approval."""
     found = stream_for(person_of(request), stream_id)
-    _require_may_run(request, found)
+    require_may_run(request, found)
     reason = (entered(request) or QueryDict()).get("reason", "")
     if request.method == "GET":
         return _reset_page(request, found, reason)

@@ -200,7 +200,7 @@ PAGE_ACTS = {
         **FORM,
         "name": "new",
         "path": str(t["place"] / "landing"),
-        "target": str(t["place"] / "two"),
+        "target_path": str(t["place"] / "two"),
         **WHY,
     },
     "/streams/<uuid:stream_id>/edit/": lambda t: {
