@@ -6,7 +6,7 @@ from jobs.models.job import Job
 from jobs.models.policy import PolicyChange, PolicyRule
 from jobs.models.read import Read
 from jobs.models.schedule import Schedule, ScheduleDecision, ScheduleRun
-from jobs.models.stream import Stream, StreamBatch, StreamRound, StreamStart
+from jobs.models.stream import Stream, StreamBatch, StreamLag, StreamRound, StreamStart
 from jobs.models.totals import EndedAttempts, EndedJobs
 from jobs.models.worker import DispatcherRound, Worker
 
@@ -28,6 +28,7 @@ __all__ = [
     "ScheduleRun",
     "Stream",
     "StreamBatch",
+    "StreamLag",
     "StreamRound",
     "StreamStart",
     "TableLease",

@@ -181,3 +181,20 @@ class StreamBatch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.batch_id} of {self.stream_id}"
+
+
+class StreamLag(models.Model):
+    """The most that waited in a stream's source during a minute, `at` its beginning; null where no look in it could tell."""
+
+    stream = models.ForeignKey(Stream, on_delete=models.CASCADE, related_name="lags")
+    at = models.DateTimeField()
+    waiting = models.BigIntegerField(null=True)  # files or versions, by the stream's source
+    exact = models.BooleanField(default=True)  # False: at least so many
+    oldest = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="stream_lag_once", fields=["stream", "at"])]
+        indexes = [models.Index(fields=["at"], name="stream_lag_at")]
+
+    def __str__(self) -> str:
+        return f"lag of {self.stream_id} at {self.at}"

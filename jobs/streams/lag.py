@@ -8,10 +8,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Q
+from django.utils import timezone
 
 from jobs.commands.stream_round.rules import Definition, TableSource
-from jobs.models import Stream
+from jobs.models import Stream, StreamLag
 from jobs.streams import file_listing
 from jobs.streams.looks import Looks
 from tables.models import Commit
@@ -65,6 +66,19 @@ class Position:
 
     query_id: str | None = None
     reads_from: int | None = None
+
+
+def note(stream: Stream, measured_now: Lag | None) -> None:
+    """Keeps a measure for the drawing of the lag over time: of each minute the most that waited, and None only if nothing else was told."""
+    minute = timezone.now().replace(second=0, microsecond=0)
+    told = measured_now or Lag(0, "", None)
+    waiting = None if measured_now is None else told.waiting
+    row = StreamLag(stream=stream, at=minute, waiting=waiting, exact=told.exact, oldest=told.oldest)
+    if StreamLag.objects.bulk_create([row], ignore_conflicts=True) and waiting is not None:
+        less = Q(waiting=None) | Q(waiting__lt=waiting)
+        StreamLag.objects.filter(less, stream=stream, at=minute).update(
+            waiting=waiting, exact=told.exact, oldest=told.oldest
+        )
 
 
 def begin_positions(streams: Iterable[Stream]) -> None:

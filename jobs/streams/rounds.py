@@ -242,6 +242,7 @@ def _tell_lag(stream: Stream, measured: lag.Lag | None, text: str = "") -> None:
     Stream.objects.filter(pk=stream.pk).update(
         lag=measured.as_json() if measured else None, lag_at=Now(), lag_text=text
     )
+    lag.note(stream, measured)
 
 
 def _look_later(stream: Stream, text: str) -> None:

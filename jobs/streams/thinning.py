@@ -14,24 +14,28 @@ from django.db.models.functions import Now
 
 from jobs.domain.policy import TableClass
 from jobs.domain.states import ENDED, State
-from jobs.models import Job, JobEvent, LogLine, Stream, StreamBatch, StreamRound, TableLease
+from jobs.models import Job, JobEvent, LogLine, Stream, StreamBatch, StreamLag, StreamRound, TableLease
 from tables.models import Commit
 
 KEPT_BATCHES = timedelta(days=90)
 KEPT_ROUNDS = timedelta(days=90)
 KEPT_EMPTY_ROUNDS = timedelta(days=1)
+KEPT_LAGS = timedelta(days=7)
 ROUNDS = 500  # in one look
 # A stale job stays: what became of it was never known.
 _WITHOUT_COMMIT = (State.SUCCEEDED, State.FAILED, State.CANCELLED, State.WITHDRAWN, State.EXPIRED)
 
 
 def thin() -> int:
-    """Deletes what is beyond its age: batches, the jobs of rounds that committed nothing, and of other rounds' jobs the log's lines."""
+    """Deletes what is beyond its age: batches, measures of lags, the jobs of rounds that committed nothing, the log's lines of others."""
     old, _ = StreamBatch.objects.filter(pk__in=_old_batches().values("pk")[:5_000]).delete()
+    lags, _ = StreamLag.objects.filter(
+        pk__in=StreamLag.objects.filter(at__lt=Now() - KEPT_LAGS).values("pk")[:5_000]
+    ).delete()
     empty = _unneeded().filter(no_op=True, state=State.SUCCEEDED, finished_at__lt=Now() - KEPT_EMPTY_ROUNDS)
     empty = empty.filter(idempotency_key=None)  # its caller may still repeat the request; it goes with the old rounds
     gone, _ = Job.objects.filter(pk__in=empty.values("pk")[:500]).delete()
-    return old + gone + _thin_rounds()
+    return old + lags + gone + _thin_rounds()
 
 
 def _old_batches() -> QuerySet[StreamBatch]:

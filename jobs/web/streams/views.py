@@ -36,6 +36,7 @@ from jobs.web.streams import batch_rows, listing, rates, removal, round_lines, s
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.form_views import SAID_ON_THE_PAGE, require_may_run
+from jobs.web.streams.lag_chart import lag_drawing
 from jobs.web.streams.lags import lag_of
 from tables.web.table import page_header
 
@@ -143,6 +144,7 @@ def _body(request: HttpRequest, found: Stream, batches: Page[StreamBatch], newes
     definition = Definition.from_json(found.definition)
     return {
         "drawing": drawing(found, newest),
+        "lags": lag_drawing(found),
         "batches": batch_rows.batch_rows(found, batches.rows),
         "page": _pages(request, found, batches),
         "rates": rates.rates_of(found, newest[0] if newest else None),
