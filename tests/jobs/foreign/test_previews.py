@@ -105,7 +105,8 @@ def conditions(session: SparkSession, path: Path, struct: Struct) -> Iterator[st
         ):
             continue
         name = ".".join(f"`{part}`" for part in where)
-        yield from (f"{name} IS NULL", f"{name} IS NOT NULL")
+        if column.nullable or len(where) > 1:  # of what can’t be NULL such a question is refused
+            yield from (f"{name} IS NULL", f"{name} IS NOT NULL")
         found = [
             row[0] for row in frame.select(F.col(name)).distinct().sort(F.col(name).cast("string")).limit(40).collect()
         ]
