@@ -158,13 +158,13 @@ def test_no_page_says_a_word_of_the_inside(things: dict[str, Any]) -> None:
             crawl.get(wrong(address))
             crawl.post(wrong(address))
     every = set().union(*fields.values())
-    for whole, names in fields.items():
-        if crawl.client.put(whole).status_code == 405 and "POST" in crawl.client.put(whole)["Allow"]:
-            crawl.post(whole)
-            for value in VALUES:
-                crawl.post(whole, encoded({name: [value] for name in sorted(names or every)}))
+    forms = [whole for whole in fields if "POST" in crawl.client.put(whole).headers.get("Allow", "")]
+    for whole in forms:
+        crawl.post(whole)
+        for value in VALUES:
+            crawl.post(whole, encoded({name: [value] for name in sorted(fields[whole] or every)}))
     assert crawl.found == {}
-    assert crawl.asked > 250
+    assert (len(forms) > 60, crawl.asked > 250) == (True, True)
 
 
 def test_no_sample_says_one() -> None:

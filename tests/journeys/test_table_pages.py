@@ -169,7 +169,7 @@ def test_one_walks_from_the_history_through_a_version_and_back(
     for name, address in (("Layout", "**/layout/?version=11"), ("Schema", "**/schema/?version=11")):
         tabs.get_by_role("link", name=name).click()
         page.wait_for_url(address)
-    page.get_by_label("Version", exact=True).fill("10")
+    page.get_by_role("textbox", name="Version").fill("10")
     page.get_by_role("form", name="Version").get_by_role("button", name="Show").click()
     page.wait_for_url("**/schema/?version=10")
     page.get_by_role("link", name="v11 →").click()
