@@ -202,6 +202,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVERS": [{"url": ENV.public_url}] if ENV.prefix else [],
     "ENUM_NAME_OVERRIDES": {
+        "SignInState": "console.pages.people.sign_ins_api.STATES",
         "TableClass": "jobs.web.parts.CLASSES",
         "TableFormat": "tables.models.Table.Format",
         "WorkerKind": "jobs.models.Worker.Kind",

@@ -26,11 +26,15 @@ WINDOW = timedelta(minutes=15)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The origin of a password: at most `most` wrong ones for one name in the window, `most_in_all` for all names (None: no limit)."""
+    """The origin of a password: at most `most` wrong ones for one name in the window, `most_in_all` for all names (None: no limit).
+
+    Other things that are tried are counted the same way: `what` they are.
+    """
 
     key: str
     most: int
     most_in_all: int | None = None
+    what: str = "wrong passwords"
 
 
 def source_of_sign_in(request: HttpRequest, name: str) -> Source:
@@ -66,7 +70,7 @@ def admit(name: str, source: Source) -> PasswordAttempt:
     if until is not None:
         attempt.delete()
         log.warning("too_many_attempts", name=name[:64], source=source.key)
-        raise _too_many(until)
+        raise _too_many(source, until)
     return attempt
 
 
@@ -89,11 +93,11 @@ def _end(others: QuerySet[PasswordAttempt], most: int) -> datetime | None:
     return newest[-1] + WINDOW if len(newest) == most else None
 
 
-def _too_many(until: datetime) -> Problem:
+def _too_many(source: Source, until: datetime) -> Problem:
     seconds = max(1, round((until - timezone.now()).total_seconds()))
     minutes = -(-seconds // 60)
     wait = f"{minutes} minute{'s' if minutes != 1 else ''}"
-    detail = f"Too many wrong passwords from here. Try again in {wait}, at {until:%H:%M:%S} UTC."
+    detail = f"Too many {source.what} from here. Try again in {wait}, at {until:%H:%M:%S} UTC."
     return Problem(429, "too_many_attempts", detail, retry_after=seconds, try_again_at=until.isoformat())
 
 

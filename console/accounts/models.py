@@ -15,6 +15,8 @@ from django.db.models.functions import Lower, Now
 from console.accounts.kept_lists import ListPreference as ListPreference
 from console.accounts.kept_lists import SavedFilter as SavedFilter
 from console.accounts.roles import MAY, Permission, Role, TokenScope
+from console.accounts.sign_in_requests import SignInRequest as SignInRequest
+from console.accounts.sign_in_requests import SignInState as SignInState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,10 +24,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Open(Enum):
-    """No permission needed: PUBLIC for everyone, SIGNED_IN for every signed-in person."""
+    """No permission needed: PUBLIC for everyone, SIGNED_IN for every signed-in person, ANY_TOKEN for them whatever the token's scopes."""
 
     PUBLIC = "public"
     SIGNED_IN = "signed_in"
+    ANY_TOKEN = "any_token"
 
 
 Asked = Permission | Open
@@ -131,6 +132,8 @@ def _require_any(token: Token, needed: Collection[TokenScope]) -> None:
 
 def scopes_needed(permissions: tuple[Asked, ...], method: str) -> set[TokenScope]:
     """The scopes of which a token needs one: those of the permissions, and where none is asked read, or admin for a change."""
+    if Open.ANY_TOKEN in permissions:
+        return set(TokenScope)
     needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)}
     return needed or {TokenScope.READ if method in SAFE else TokenScope.ADMIN}
 

@@ -241,10 +241,24 @@ def add_token(
     actor: Actor, person: Person, label: str, scopes: Iterable[TokenScope], life: timedelta = TOKEN_LIFE
 ) -> tuple[Token, str]:
     """A new token and its text, which is shown once. A token that approves lives 90 days at most."""
+    prefix, digest, text = new_secret()
+    return issue_token(actor, person, label, scopes, life, (prefix, digest)), text
+
+
+def issue_token(
+    actor: Actor,
+    person: Person,
+    label: str,
+    scopes: Iterable[TokenScope],
+    life: timedelta,
+    secret: tuple[str, str],
+    **on_record: str,
+) -> Token:
+    """The same with a secret that is made already: its prefix and sha256. `on_record` is what the event says beside the token."""
     wanted = sorted(set(scopes)) or [TokenScope.READ, TokenScope.REQUEST]
     if TokenScope.APPROVE in wanted:
         life = min(life, APPROVING_TOKEN_LIFE)
-    prefix, digest, text = new_secret()
+    prefix, digest = secret
     token = Token(
         person=person,
         label=label,
@@ -254,10 +268,10 @@ def add_token(
         expires_at=timezone.now() + life,
     )
     with transaction.atomic():
-        after = {"label": label, "scopes": list(wanted), "expires_at": token.expires_at.isoformat()}
+        after = {"label": label, "scopes": list(wanted), "expires_at": token.expires_at.isoformat(), **on_record}
         record(actor, Action.TOKEN_ADD, ObjectKind.TOKEN, token.id, label, after=after)
         token.save(force_insert=True)
-    return token, text
+    return token
 
 
 def revoke_token(actor: Actor, token: Token) -> None:

@@ -77,7 +77,7 @@ class Api:
         self._send("PUT", path, body={})
 
     def delete(self, path: str) -> None:
-        """Has something be gone. Raises CliError."""
+        """Ends or removes what is there. Raises CliError."""
         self._send("DELETE", path)
 
     def pages(self, path: str, query: Query, limit: int | None) -> dict[str, Any]:
@@ -131,11 +131,9 @@ class Api:
     def _client(self) -> httpx.Client:
         if self.server.is_open:
             self.note(f"Warning: {self.server.url} isn't encrypted. Others on the network can read your token.")
-        headers = {
-            "Authorization": f"Bearer {self.server.token}",
-            "Accept": "application/json",
-            "User-Agent": "levee-cli",
-        }
+        headers = {"Accept": "application/json", "User-Agent": "levee-cli"}
+        if self.server.token:  # none yet while signing in
+            headers["Authorization"] = f"Bearer {self.server.token}"
         return httpx.Client(
             base_url=self.server.url,
             headers=headers,

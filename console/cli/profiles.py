@@ -22,11 +22,12 @@ API = "/api/v1"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where, and as whom. `url` ends without a stroke; below it lies /api/v1."""
+    """Where, and as whom. `url` ends without a stroke; below it lies /api/v1. `own`: the token was made by a sign-in, for this program."""
 
     name: str
     url: str
     token: str
+    own: bool = False
 
     @property
     def is_loopback(self) -> bool:
@@ -73,7 +74,7 @@ def load() -> Profiles:
     """The stored servers; none when there is no file. Raises CliError for a file that can't be read."""
     try:
         stored: Any = json.loads(path().read_text())
-        servers = {name: Server(name, str(one["url"]), str(one["token"])) for name, one in stored["servers"].items()}
+        servers = {name: _server(name, one) for name, one in stored["servers"].items()}
         return Profiles(servers, stored.get("current"))
     except FileNotFoundError:
         return Profiles({})
@@ -81,9 +82,16 @@ def load() -> Profiles:
         raise CliError(Exit.NOT_ALLOWED, f"{path()} can't be read ({error}). Remove it and sign in again.") from None
 
 
+def _server(name: str, one: Mapping[str, Any]) -> Server:
+    return Server(name, str(one["url"]), str(one["token"]), one.get("own") is True)
+
+
 def save(profiles: Profiles) -> None:
     """Writes the file whole or not at all; only you can read it, from its first byte. Raises CliError."""
-    servers = {server.name: {"url": server.url, "token": server.token} for server in profiles.servers.values()}
+    servers = {
+        server.name: {"url": server.url, "token": server.token, **({"own": True} if server.own else {})}
+        for server in profiles.servers.values()
+    }
     try:
         path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _replace(path(), json.dumps({"current": profiles.current, "servers": servers}, indent=2) + "\n")

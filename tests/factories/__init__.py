@@ -23,6 +23,7 @@ from tests.factories.people import (
     notice,
     person_named,
     person_with,
+    sign_in,
     token_row,
     token_text,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "read",
     "root_at",
     "schedule",
+    "sign_in",
     "stream",
     "table_in",
     "token_row",

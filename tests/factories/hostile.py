@@ -205,6 +205,7 @@ def _standing(table: Table, person: Person) -> dict[str, Any]:
 def _accounts(root: Root, person: Person) -> dict[str, Any]:
     """What people have: their names alone are of plain letters."""
     token = factories.token_row(person, label=hostile("token"))
+    asked, _ = factories.sign_in(hostile("machine"))
     SavedFilter.objects.create(person=person, list="jobs", name=hostile("filter")[:60], query="by=x", pinned=True)
     rule = factories.PolicyRuleFactory(name=hostile("rule"), scope="root", root=root)
     other = factories.person_with("viewer", root=root)
@@ -212,6 +213,7 @@ def _accounts(root: Root, person: Person) -> dict[str, Any]:
     grant = factories.GrantFactory(person=other, role="approver", root=root)
     return {
         "token_id": token.pk,
+        "sign_in_id": asked.pk,
         "policy_id": rule.pk,
         "notice_id": notice.pk,
         "grant_id": grant.pk,

@@ -9,9 +9,9 @@ from typing import Any
 import factory
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 
-from console.accounts import services
+from console.accounts import program_sign_ins, services
 from console.accounts.authority import EVERYTHING
-from console.accounts.models import Grant, Notice, Person, Token
+from console.accounts.models import Grant, Notice, Person, SignInRequest, Token
 from console.accounts.roles import Role, TokenScope
 from console.audit.actor import Actor
 
@@ -87,6 +87,12 @@ def token_row(person: Person, **changes: Any) -> Token:
         setattr(token, name, value)
     token.save()
     return token
+
+
+def sign_in(machine: str = "laptop-3") -> tuple[SignInRequest, str]:
+    """A program that waits to be signed in, and its code."""
+    asked, code, _ = program_sign_ins.begin(machine, [TokenScope.READ], "127.0.0.1")
+    return asked, code
 
 
 def notice(**changes: Any) -> Notice:

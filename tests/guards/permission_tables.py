@@ -18,7 +18,7 @@ holds there and below. Where a person has the permission nowhere, the answer is 
 an object outside their scope is 404, as if it weren't there.
 
 A token does at most what its owner may do, and only what its scopes name. For addresses open to every person a token
-needs `read`, for changes there `admin`.
+needs `read`, for changes there `admin`; for `any_token` any scope is enough.
 
 This page is generated from the code (`tests/guards/permission_tables.py`); a test fails when the two differ, and another
 one calls every address as every role.
@@ -59,7 +59,7 @@ def _roles() -> str:
 def _row(route: Route) -> list[str]:
     requires = " or ".join(f"`{a.value}`" for a in route.requires)
     who = "everybody" if route.is_public else ", ".join(route.roles())
-    if not route.is_public and requires == "`signed_in`":
+    if not route.is_public and requires in {"`signed_in`", "`any_token`"}:
         who = "every person"
     return [f"`{route.address}`", requires, who]
 

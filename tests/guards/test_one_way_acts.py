@@ -32,6 +32,7 @@ BODIES = {"/schedules/<uuid:asked_id>/decide/#reject": lambda t: {"act": "reject
 # Pages that are the question themselves, with what follows from the act.
 QUESTIONS = {
     "questions/page.html", "jobs/restore/_form.html", "jobs/sample/remove.html", "jobs/streams/reset.html", "tables/roots/remove.html",
+    "reference/_try.html",  # its second button, beside what is sent
 }  # fmt: skip
 OWN = {"preferences/_filter_row.html"}  # one's own name for an address, given again in seconds
 WRITTEN = {"reason": "no longer needed"}

@@ -60,6 +60,8 @@ def test_nothing_is_public_by_chance():
         "/help/",
         "/help/<path:name>/",
         "/api/v1/",
+        "/api/v1/sign-ins",
+        "/api/v1/sign-ins/<uuid:sign_in_id>",
         "/help/api/<slug:operation>/",
     }
 
@@ -84,6 +86,7 @@ def things(tmp_path):
             "read_id": factories.read(person, question=question, state=Read.State.ANSWERED, answer=factories.inspection(table.path)).pk,
             "worker_id": factories.WorkerFactory().pk,
             "token_id": factories.token_row(person).pk,
+            "sign_in_id": factories.sign_in()[0].pk,
             "event_id": factories.event(table).pk,
             "policy_id": factories.PolicyRuleFactory(scope="root", root=root).pk,
             "person_id": other.pk,
@@ -167,6 +170,7 @@ def test_a_token_that_only_reads_changes_nothing(things):
     client, mine = Caller(person, "read").client, things(person)
     of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "row-diff", "check-files"))
     reading = {f"/api/v1/{address}" for address in ("conversions/inspect", "previews", *of_table)}
+    reading |= {"/api/v1/sign-ins", "/api/v1/me/token"}  # asks for a person's word; takes the token itself away
     for method, address, _ in ADDRESSES:
         if method and method != "GET" and address not in reading:
             assert call(client, method, filled(address, mine)).status_code == 403, address

@@ -11,10 +11,12 @@ from django.contrib.auth.forms import AuthenticationForm
 
 from console.accounts.drafts import Draft
 from console.accounts.models import Scopes
-from console.accounts.roles import Permission
+from console.accounts.program_sign_ins import UNKNOWN
+from console.accounts.roles import SCOPE_MEANS, Permission
 from console.accounts.step_up import why
 from console.pages.people.forms import (
     ChangePasswordForm,
+    CodeForm,
     ConfirmForm,
     FirstPasswordForm,
     GrantForm,
@@ -216,6 +218,25 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
         {"tokens": TOKENS, "form": TokenForm(), "new_token_text": "lv_k3v9q2_" + "a1b2c3d4" * 5},
     ),
     "tokens-none": ("accounts/tokens.html", {"tokens": [], "form": TokenForm(), "new_token_text": ""}),
+    "sign-in-program": ("accounts/sign_in_program.html", {"form": CodeForm(), "asked": None}),
+    "sign-in-program-unknown": (
+        "accounts/sign_in_program.html",
+        {"form": refused(CodeForm({"code": "WDJB-MJHT"}), "code", UNKNOWN), "asked": None},
+    ),
+    "sign-in-program-asked": (
+        "accounts/sign_in_program.html",
+        {
+            "asked": {
+                "machine": hostile_long("laptop"),
+                "address": "2001:db8:0:1234::7",
+                "requested_at": before(seconds=40),
+            },
+            "scopes": [(scope.value, text) for scope, text in SCOPE_MEANS.items()],
+            "code": "WDJB-MJHT",
+            "address": "192.0.2.7",
+            "days": 90,
+        },
+    ),
     "people": ("accounts/people.html", PEOPLE_PAGE),
     "people-of-a-root": ("accounts/people.html", {"people": PEOPLE, "form": NewPersonForm(), "may_add": False}),
     "person": person_page(INES),

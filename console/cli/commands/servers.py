@@ -3,70 +3,152 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
+from contextlib import suppress
+from http import HTTPStatus
 
 import click
 from click.shell_completion import get_completion_class
 
 from console.cli import profiles
 from console.cli.acts import Act, LocalAct, pass_session
+from console.cli.browser_sign_in import token_by_browser
 from console.cli.client import Api
 from console.cli.exits import CliError, Exit
+from console.cli.problems import Refused
 from console.cli.profiles import Server
 from console.cli.session import Column, Session, facts
 from console.cli.words import moment, shown
 
+OWN_TOKEN = "/me/token"
+SCOPES = ("read", "request", "approve", "admin")
+
 
 @click.command("sign-in", cls=LocalAct)
-@click.argument("url")
+@click.argument("url", required=False)
+@click.option("--server", "address", metavar="URL", help="The same as URL.")
 @click.option("--name", metavar="NAME", help="What you call this server. Default: its host.")
+@click.option("--browser", is_flag=True, help="Confirm a code in a browser, also where this is no terminal.")
+@click.option("--token", "by_token", is_flag=True, help="Ask for a token instead, or read it from standard input.")
+@click.option(
+    "--scope", "scopes", type=click.Choice(SCOPES), multiple=True, help="Repeat it. Default: read and request."
+)
+@click.option("--open", "opens", is_flag=True, help="Open the address in this machine's browser.")
 @pass_session
-def sign_in(session: Session, url: str, name: str | None) -> None:
-    """Sign in to the server at URL with a token.
+def sign_in(
+    session: Session,
+    url: str | None,
+    address: str | None,
+    name: str | None,
+    browser: bool,
+    by_token: bool,
+    scopes: tuple[str, ...],
+    opens: bool,
+) -> None:
+    """Sign in to the server at URL, by default to the current one again.
 
-    The token is read from standard input, or asked for in a terminal: never an argument, which other users of the
-    machine could see. Create one on the page of your account. It is stored in ~/.config/levee, readable by you alone, and
-    the server becomes the current one.
+    In a terminal you get an address and a short code: open the address in a browser where you are signed in, on any machine,
+    enter the code, and confirm. The program then has a token of yours, named after this machine, for 90 days; it is on the
+    page of your API tokens, where you can revoke it.
+
+    With --token, or when standard input is no terminal, the program takes a token that you have instead: never an argument,
+    which other users of the machine could see.
+
+    The token is stored in ~/.config/levee, readable by you alone, and the server becomes the current one.
 
     \b
     Examples:
       levee sign-in https://levee.example.org
+      levee sign-in https://levee.example.org --scope read --scope approve
       levee sign-in https://levee.example.org --name production < token
     """
-    address = profiles.address_of(url)
-    server = Server(name or profiles.name_of(address), address, _token())
+    if by_token and (browser or scopes or opens):
+        raise CliError(
+            Exit.USAGE, "A token that you have has its scopes already, and needs no browser: leave --token out."
+        )
+    place = profiles.address_of(_place(url, address))
+    known = profiles.load()
+    label = name or profiles.name_of(place)
+    own = not by_token and (browser or opens or bool(scopes) or sys.stdin.isatty())
+    token = token_by_browser(session, Server(label, place, ""), scopes, opens) if own else _token()
+    server = Server(label, place, token, own)
     who = Api(server, session.note).get("/me")
-    profiles.save(profiles.load().with_server(server))
+    profiles.save(known.with_server(server))
+    _replace(session, known.servers.get(label), server)
     session.show(who, lambda: facts([("Signed in", f"to {server.url} as {who['name']}"), ("Server", server.name)]))
+
+
+def _place(url: str | None, address: str | None) -> str:
+    """The address that was given; by default that of the current server."""
+    if url and address:
+        raise CliError(Exit.USAGE, "Give the server's address once.")
+    given = url or address or os.environ.get("LEVEE_URL")
+    if given:
+        return given
+    known = profiles.load()
+    wanted = os.environ.get("LEVEE_SERVER") or known.current
+    if wanted is None:
+        raise CliError(Exit.USAGE, "Name the server: levee sign-in URL.")
+    return known.named(wanted).url
 
 
 def _token() -> str:
     text = (getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not profiles.is_token(text):
-        raise CliError(Exit.USAGE, "Give a token on standard input: levee sign-in URL < FILE.")
+        raise CliError(
+            Exit.USAGE,
+            "Give a token on standard input: levee sign-in URL < FILE. Or use a browser: levee sign-in URL --browser.",
+        )
     return text
+
+
+def _replace(session: Session, earlier: Server | None, server: Server) -> None:
+    """The token that an earlier sign-in made for this program isn't needed any more."""
+    if earlier is not None and earlier.own and earlier.url == server.url:
+        with suppress(CliError):
+            Api(earlier, session.note).delete(OWN_TOKEN)
 
 
 @click.command("sign-out", cls=LocalAct)
 @click.argument("name", required=False)
+@click.option("--revoke", is_flag=True, help="Revoke the token, also one that you gave the program yourself.")
+@click.option("--forget", is_flag=True, help="Only forget the token here, without asking the server.")
 @pass_session
-def sign_out(session: Session, name: str | None) -> None:
-    """Forget the token of the server NAME, by default of the current one.
+def sign_out(session: Session, name: str | None, revoke: bool, forget: bool) -> None:
+    """Sign out of the server NAME, by default of the current one: revoke the token that the sign-in made, and forget it.
 
-    The server still accepts the token: revoke it on the page of your account.
+    A token that you gave the program yourself may be in use elsewhere: it is forgotten here, and revoked only with --revoke.
 
     \b
     Examples:
       levee sign-out
       levee sign-out production
     """
+    if revoke and forget:
+        raise CliError(Exit.USAGE, "Give one of --revoke and --forget.")
     known = profiles.load()
     wanted = name or known.current
     if wanted is None:
         raise CliError(Exit.NOT_ALLOWED, "You aren't signed in.")
     server = known.named(wanted)
+    revoked = not forget and (server.own or revoke) and _revoked(session, server)
     profiles.save(known.without(wanted))
-    session.show({"signed_out": wanted}, lambda: f"Signed out of {server.url}.")
+    end = "its token is revoked" if revoked else "its token still works: revoke it on the page of your API tokens"
+    session.show({"signed_out": wanted, "revoked": revoked}, lambda: f"Signed out of {server.url}; {end}.")
+
+
+def _revoked(session: Session, server: Server) -> bool:
+    """Ends the token on the server; one that works no more is ended already. Raises CliError when that can't be known."""
+    try:
+        Api(server, session.note).delete(OWN_TOKEN)
+    except Refused as problem:
+        if problem.status != HTTPStatus.UNAUTHORIZED:
+            raise
+    except CliError as trouble:
+        text = f"{trouble.message} The token may still work, so it isn't forgotten; levee sign-out --forget does that."
+        raise CliError(Exit(trouble.exit_code), text) from None
+    return True
 
 
 @click.command(cls=Act)

@@ -100,6 +100,7 @@ PLACES = (
     ),
     Place("Keyboard shortcuts", "find:keys", "keys help", shelf=_ACCOUNT, icon="keyboard"),
     Place("Help", "help", "guide documentation manual", shelf=_ACCOUNT, icon="help-circle"),
+    Place("Sign in a program", "accounts:sign_in_program", "account code device levee command line cli terminal"),
     Place("REST API", "api_index", "openapi swagger documentation reference curl addresses endpoints programs"),
     Place("API tokens", "accounts:tokens", "account programs", shelf=_ACCOUNT, icon="key"),
     Place("Change password", "accounts:change_password", "account", shelf=_ACCOUNT, icon="lock"),

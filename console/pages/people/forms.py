@@ -54,6 +54,18 @@ class TokenForm(forms.Form):
     )
 
 
+class CodeForm(forms.Form):
+    """The code that a program shows."""
+
+    code = forms.CharField(
+        max_length=40,
+        help_text="Eight letters, such as WDJB-MJHT. It holds for ten minutes. You need your password again to go on.",
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "characters", "spellcheck": "false", "autofocus": True}
+        ),
+    )
+
+
 class FirstPasswordForm(forms.Form):
     """The first password of a person who opened their link, twice."""
 

@@ -10,8 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from console.accounts import services
 from console.accounts.models import Token
 from console.accounts.permissions import Open, person_of
+from console.audit.actor import Actor
+from console.base.errors import Problem
 from console.pages.people.serializers import HeldGrantSerializer, TokenSerializer
 
 
@@ -36,3 +39,17 @@ class Me(APIView):
         grants = person.grants.select_related("root", "table").order_by("role", "id")
         token = request.auth if isinstance(request.auth, Token) else None
         return Response(MeSerializer({"id": person.pk, "name": person.name, "grants": grants, "token": token}).data)
+
+
+class OwnToken(APIView):
+    """The token of this request."""
+
+    requires: ClassVar[dict[str, Open]] = {"DELETE": Open.ANY_TOKEN}
+
+    @extend_schema(operation_id="me_token_revoke", responses={204: None})
+    def delete(self, request: Request) -> Response:
+        """Revokes it at once, whatever its scopes: how a program signs itself out. In a browser's session 409 `wrong_state`."""
+        if not isinstance(request.auth, Token):
+            raise Problem(409, "wrong_state", "This request has no token: a session ends on the page /sign-out/.")
+        services.revoke_token(Actor.of(request), request.auth)
+        return Response(status=204)

@@ -1,11 +1,12 @@
 from django.urls import path
 
-from console.pages.people import notice_views, people_views, session_views, views
+from console.pages.people import notice_views, people_views, program_views, session_views, views
 
 app_name = "accounts"
 
 urlpatterns = [
     path("sign-in/", session_views.SignIn.as_view(), name="sign_in"),
+    path("sign-in/program/", program_views.sign_in_program, name="sign_in_program"),
     path("first-sign-in/", session_views.first_sign_in, name="first_sign_in"),
     path("sign-out/", session_views.sign_out, name="sign_out"),
     path("confirm/", session_views.confirm, name="confirm"),

@@ -31,6 +31,7 @@ SUBJECTS = {
     "audit": "Audit",
     "me": "You",
     "tokens": "Tokens",
+    "sign-ins": "Sign-ins of programs",
     "people": "People",
     "grants": "Roles of people",
     "notices": "Notices",

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts import first_links
-from console.accounts.models import FirstLink, Grant, Notice, Person, Token
+from console.accounts.models import FirstLink, Grant, Notice, Person, SignInRequest, Token
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.base.questions import SURE
@@ -51,6 +51,7 @@ KEPT = (
     Person,
     FirstLink,
     Notice,
+    SignInRequest,
     Grant,
     Root,
     ObjectStore,
@@ -126,6 +127,7 @@ API_ACTS = {
     "POST /tables/<uuid:table_id>/sync": {},
     "POST /tables/<uuid:table_id>/commits/<int:version>/acknowledge": WHY,
     "POST /tokens": {"label": "new"},
+    "DELETE /me/token": {},
     "DELETE /tokens/<uuid:token_id>": {},
     "POST /workers/<uuid:worker_id>/drain": {},
     "POST /workers/<uuid:worker_id>/restart": {},
@@ -145,6 +147,8 @@ PAGE_ACTS = {
         "new_password_again": "a much longer passphrase",
     },
     "/account/tokens/": {"label": "new", "scopes": ["read"]},
+    "/sign-in/program/": lambda t: {"code": t["code"], "do": "confirm"},
+    "/sign-in/program/#deny": lambda t: {"code": t["code"], "do": "deny"},
     "/account/tokens/<uuid:token_id>/revoke/": {},
     "/audit/verification/": {},
     "/confirm/": {"password": PASSWORD},
@@ -250,6 +254,7 @@ PAGE_ACTS = {
 NO_ACTS = {
     "POST /conversions/inspect": "reads footers, keeps the answer ten minutes for who asked",
     "POST /previews": "measures from the log",
+    "POST /sign-ins": "asks for a person’s word, which is on record",
     "POST /roots/test": "looks at a place; of a test of writing nothing stays",
     "PUT /tables/<uuid:table_id>/favourite": "one's own mark on a table",
     "DELETE /tables/<uuid:table_id>/favourite": "takes one's own mark from a table",
@@ -336,7 +341,7 @@ def things(tmp_path, settings):
         "asked_digest": asked_schedule.digest, "schedule": {"name": "new", "command": optimize, **times},
         "form": {"name": "new", "do": "save", **optimize, **times},
         "change": change.pk, "notice_id": Notice.objects.get().pk,
-        "token_id": factories.token_row(who).pk, "worker_id": factories.WorkerFactory().pk, "version": 7,
+        "token_id": factories.token_row(who).pk, "code": factories.sign_in()[1], "worker_id": factories.WorkerFactory().pk, "version": 7,
         "event_id": factories.event(table).pk, "database": "shop", "unseen_id": unseen.pk, "link": link,
     }  # fmt: skip
 

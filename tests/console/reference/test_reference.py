@@ -84,7 +84,7 @@ def test_it_says_what_the_routes_ask_for() -> None:
             assert set(operation.permissions) == {asked.value for asked in route.requires}
             assert list(operation.roles) == [role.value for role in route.roles()]
         else:
-            assert {asked.value for asked in route.requires} <= {"public", "signed_in"}
+            assert {asked.value for asked in route.requires} <= {"public", "signed_in", "any_token"}
 
 
 def test_what_changes_nothing_is_told_from_what_does() -> None:
