@@ -18,6 +18,7 @@ from console.audit.models import Event, Seal
 from console.audit.ports import tables_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
 from console.base.pagination import Key, Page, page
+from console.base.short_ids import begins_an_id, ids_from
 
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
 
@@ -54,7 +55,7 @@ class Filter:
 
     `actor` is a name or a person's id; `object` is `kind:id`, an id, or a name; of a table it finds all that
     happened to it, its jobs too; `table` is an id, a name or a path; `q` are words
-    of the reason, as in a search engine.
+    of the reason, as in a search engine. A job's id may be as short as pages show it.
     """
 
     actor: str = ""
@@ -64,7 +65,7 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     table: str = ""
-    job: uuid.UUID | None = None
+    job: str = ""
     q: str = ""
 
     def given(self) -> dict[str, str]:
@@ -103,7 +104,7 @@ def _what(wanted: Filter) -> Q:
     if wanted.outcome:
         condition &= Q(outcome=wanted.outcome)
     if wanted.job:
-        condition &= Q(job=wanted.job)
+        condition &= _of_job(wanted.job)
     if wanted.table:
         condition &= Q(table_id__in=_table_ids(wanted.table))
     return condition & _object(wanted.object)
@@ -115,10 +116,19 @@ def _object(text: str) -> Q:
     kind, colon, name = text.partition(":")
     if colon and kind == ObjectKind.TABLE:
         return _of_tables(tables_called(name)) | Q(object_kind=kind, object_id=name)
+    if colon and kind == ObjectKind.JOB and begins_an_id(name):
+        return Q(object_kind=kind) & _of_job(name)
     if colon and kind in ObjectKind.values:
         return Q(object_kind=kind, object_id=name)
     own = Q(object_id=str(known)) if (known := uuid_of(text)) else Q(object_name=text)
+    if begins_an_id(text):  # of a job, as pages show it; also a name could look so
+        own |= Q(object_kind=ObjectKind.JOB) & _of_job(text)
     return own | _of_tables(tables_called(text))
+
+
+def _of_job(beginning: str) -> Q:
+    span = ids_from(beginning)
+    return Q(job__range=span) if span else Q(pk__in=())
 
 
 def _of_tables(tables: Sequence[uuid.UUID]) -> Q:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.queries import Filter
 from console.base.rest import ListQuery
+from console.base.short_ids import BEGINNING
 
 
 class AuditFilter(serializers.Serializer[Any]):
@@ -24,7 +25,9 @@ class AuditFilter(serializers.Serializer[Any]):
     table = serializers.CharField(
         required=False, max_length=4000, help_text="An id, a name or a path; its jobs included."
     )
-    job = serializers.UUIDField(required=False)
+    job = serializers.RegexField(
+        rf"^{BEGINNING}\Z", required=False, help_text="A job’s id, or how it begins: 8 characters or more."
+    )
     q = serializers.CharField(required=False, max_length=200, help_text="Words of the reason.")
 
 

@@ -37,14 +37,6 @@ def job_for(person: Person, job_id: uuid.UUID) -> Job:
     return job
 
 
-def ids_from(beginning: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """The first and last id that begin so, whether with dashes or without; None if none can."""
-    digits = beginning.replace("-", "").lower()
-    if not digits or len(digits) > 32 or set(digits) - set("0123456789abcdef"):
-        return None
-    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
-
-
 def may_request_at(person: Person, place: Place) -> bool:
     """Whether the person may request jobs on the directory: as an operator of its root, or of the table that it is."""
     scopes = person.scopes(Permission.JOB_REQUEST)

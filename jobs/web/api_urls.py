@@ -4,6 +4,7 @@ from jobs.web import parts
 from jobs.web.approvals import api as review_api
 from jobs.web.evidence import api as audit_api
 from jobs.web.jobs import api
+from jobs.web.jobs.short_ids import JobByShortId
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.profiles import urls as profile_urls
 from jobs.web.reads import api as reads_api
@@ -24,6 +25,8 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/comment", review_api.JobComment.as_view(), name="api_job_comment"),
     path("jobs/<uuid:job_id>/edit", review_api.JobEdit.as_view(), name="api_job_edit"),
     path("jobs/<uuid:job_id>/undo", review_api.JobUndo.as_view(), name="api_job_undo"),
+    path("jobs/<short_id:short>", JobByShortId.as_view(), name="api_job_by_short_id"),
+    path("jobs/<short_id:short>/<str:act>", JobByShortId.as_view(), name="api_job_act_by_short_id"),
     path("jobs/<uuid:job_id>/sample", review_api.JobSample.as_view(), name="api_job_sample"),
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),

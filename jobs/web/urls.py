@@ -1,10 +1,9 @@
-from django.urls import path, register_converter
+from django.urls import path
 
 from jobs.web import job_page, parts
 from jobs.web.approvals import views as review_views
 from jobs.web.evidence import views as audit_views
 from jobs.web.jobs import views
-from jobs.web.jobs.short_ids import ShortId
 from jobs.web.metastore import urls as metastore_urls
 from jobs.web.profiles import urls as profile_urls
 from jobs.web.reads import delta_table_views, file_check_views, row_diff_views, row_views
@@ -14,7 +13,6 @@ from jobs.web.streams import urls as stream_urls
 from jobs.web.workers import views as worker_views
 
 app_name = "jobs"
-register_converter(ShortId, "short_id")
 
 urlpatterns = [
     path("jobs/", views.job_list, name="list"),

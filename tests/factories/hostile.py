@@ -56,7 +56,7 @@ def everything(directory: Path, person: Person) -> dict[str, Any]:
     return {
         "root_id": root.pk, "table_id": table.pk, "read_id": read.pk, "event_id": event.pk, "version": 1, "person_id": person.pk,
         "database": hostile("database"), "name": "concepts", "kind": "csv", "operation": "jobs-list",
-        **found, "short": str(found["job_id"])[:8],
+        **found, "short": str(found["job_id"])[:8], "act": "events",
     }  # fmt: skip
 
 

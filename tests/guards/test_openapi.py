@@ -36,7 +36,7 @@ def test_it_has_every_route_and_no_other(document):
     known = {
         (r.method, re.sub(r"<\w+:(\w+)>", r"{\1}", r.address))
         for r in routes()
-        if r.is_api and "schema/" not in r.address[-8:]
+        if r.is_api and "schema/" not in r.address[-8:] and "<short_id:" not in r.address
     }
     assert {(m.upper(), path) for path, operations in document["paths"].items() for m in operations} == known
 

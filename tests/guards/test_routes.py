@@ -83,6 +83,7 @@ def things(tmp_path):
             "table_id": table.pk,
             "job_id": job.pk,
             "short": str(job.pk)[:8],
+            "act": "events",
             "read_id": factories.read(person, question=question, state=Read.State.ANSWERED, answer=factories.inspection(table.path)).pk,
             "worker_id": factories.WorkerFactory().pk,
             "token_id": factories.token_row(person).pk,
@@ -172,7 +173,9 @@ def test_a_token_that_only_reads_changes_nothing(things):
     reading = {f"/api/v1/{address}" for address in ("conversions/inspect", "previews", *of_table)}
     reading |= {"/api/v1/sign-ins", "/api/v1/me/token"}  # asks for a person's word; takes the token itself away
     for method, address, _ in ADDRESSES:
-        if method and method != "GET" and address not in reading:
+        if (
+            method and method != "GET" and address not in reading and "<short_id:" not in address
+        ):  # handed on to the whole id's
             assert call(client, method, filled(address, mine)).status_code == 403, address
 
 

@@ -8,6 +8,7 @@ from django import forms
 
 from console.audit.actions import Action, Outcome
 from console.audit.queries import Filter
+from console.base.short_ids import BEGINNING
 
 ANY = ("", "any")
 
@@ -21,7 +22,7 @@ class AuditForm(forms.Form):
     since = forms.DateTimeField(required=False, label="Since, UTC")
     until = forms.DateTimeField(required=False, label="Until, UTC")
     table = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
-    job = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    job = forms.RegexField(rf"^{BEGINNING}\Z", required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

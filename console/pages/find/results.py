@@ -14,6 +14,7 @@ from django.utils.text import Truncator
 from console.accounts.lists import saved_filters
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from console.base.short_ids import ids_from
 from console.pages.find.acts import acts_on_tables
 from console.pages.find.places import places_for
 from console.pages.help import searching, site
@@ -21,7 +22,6 @@ from console.pages.preferences.kinds import KINDS
 from jobs.commands.registry import title_of
 from jobs.models import Job
 from jobs.schedules import queries as schedule_queries
-from jobs.targets.access import ids_from
 from jobs.targets.access import visible_to as visible_jobs
 from jobs.web.jobs.queries import titled
 from tables import ports

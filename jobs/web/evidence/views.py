@@ -27,7 +27,7 @@ def life(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Request, previews, decisions, attempts, commit and undo of one job, with their links in the chain."""
     person = person_of(request)
     job = job_for(person, job_id)
-    record_reading(Actor.of(request), Filter(job=job_id))
+    record_reading(Actor.of(request), Filter(job=str(job_id)))
     return render(request, "audit/life.html", life_of(person, job))
 
 

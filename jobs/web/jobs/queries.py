@@ -17,6 +17,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
+from console.base.short_ids import ids_from
 from jobs.commands.registry import queue_of, title_fields, title_of
 from jobs.domain.results import Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state
@@ -24,7 +25,7 @@ from jobs.lifecycle.cancelling import may_cancel
 from jobs.lifecycle.endings import success_text
 from jobs.lifecycle.worker_states import LIVES_S
 from jobs.models import Attempt, Job, JobEvent, LogLine, Worker
-from jobs.targets.access import ids_from, visible_to
+from jobs.targets.access import visible_to
 from tables.catalog.listing import visible_to as tables_visible_to
 from tables.history.version_links import commit_url
 from tables.models import Commit, Explanation

@@ -18,9 +18,10 @@ from console.audit.actor import Actor
 from console.base.pagination import pager
 from console.base.questions import ask, is_answered
 from jobs.lifecycle import cancelling
-from jobs.targets.access import job_for, visible_to
+from jobs.targets.access import job_for
 from jobs.web.jobs import queries, questions
 from jobs.web.jobs.forms import JobFilterForm
+from jobs.web.jobs.short_ids import beginning_with
 from jobs.web.kinds import JOBS
 from tables.web.table import page_header
 
@@ -62,9 +63,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def job_by_short_id(request: HttpRequest, short: str) -> HttpResponse:
     """Leads to the job whose id begins so, as pages show it; to the list where several do."""
-    found = list(
-        queries.Filter(id=short).apply(visible_to(person_of(request))).order_by().values_list("pk", flat=True)[:2]
-    )
+    found = beginning_with(person_of(request), short)
     if not found:
         raise Http404
     if len(found) > 1:

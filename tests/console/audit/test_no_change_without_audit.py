@@ -254,6 +254,8 @@ PAGE_ACTS = {
 NO_ACTS = {
     "POST /conversions/inspect": "reads footers, keeps the answer ten minutes for who asked",
     "POST /previews": "measures from the log",
+    "POST /jobs/<short_id:short>": "is handed on to the address with the whole id",
+    "POST /jobs/<short_id:short>/<str:act>": "is handed on to the address with the whole id",
     "POST /sign-ins": "asks for a person’s word, which is on record",
     "POST /roots/test": "looks at a place; of a test of writing nothing stays",
     "PUT /tables/<uuid:table_id>/favourite": "one's own mark on a table",
