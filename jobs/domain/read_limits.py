@@ -10,6 +10,8 @@ MOST_FILES = 10_000
 CODE = "too_much_to_read"
 APART = "in the files that only one of the two versions has"
 CLOSER = "Compare versions that lie closer together."
+IN_VERSION = "in this version"
+STATISTICS = "The profile by the log tells bounds of each column at once."
 
 
 def excess(where: str, files: int, size: int, rows: int | None) -> str:

@@ -30,7 +30,7 @@ RETRY_AFTER = 5
 # Seconds between two looks: a warm worker answers in a few hundredths.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
 INSPECTION = "inspect"
-LONG = ("row_diff",)  # kinds of reads that look at whole files
+LONG = ("row_diff", "profile")  # kinds of reads that look at whole files
 
 
 def ask(

@@ -28,6 +28,8 @@ MAX_ROWS = 1000
 USUAL_ROWS = 100
 ROWS, CHANGES, ROW_DIFF = "rows", "changes", "row_diff"
 KINDS = (ROWS, CHANGES, ROW_DIFF)
+PROFILE = "profile"
+WITH_VALUES = (*KINDS, PROFILE)
 
 
 def table_with_rows(actor: Actor, table_id: uuid.UUID) -> Table:

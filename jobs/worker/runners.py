@@ -22,6 +22,7 @@ from jobs.commands.stream_round.spark import run as stream_round
 from jobs.commands.vacuum.spark import run as vacuum
 from jobs.domain.engine import Report
 from jobs.engine.metastore.names import read_metastore
+from jobs.engine.profiles.reading import read_profile
 from jobs.engine.row_diff.reading import read_row_diff
 from jobs.engine.rows import read_changes, read_rows
 from jobs.engine.runner import Question, Read, Runner
@@ -62,6 +63,11 @@ def _read_row_diff(session: SparkSession, question: Question, report: Report) ->
     return read_row_diff(session, question)
 
 
+def _read_profile(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
+    report.stage("profiling columns")
+    return read_profile(session, question)
+
+
 def _read_metastore(session: SparkSession, question: Question, report: Report) -> dict[str, Any]:
     report.stage("asking the metastore")
     return read_metastore(session, question)
@@ -72,6 +78,7 @@ READS: dict[str, Read] = {
     "rows": _read_rows,
     "changes": _read_changes,
     "row_diff": _read_row_diff,
+    "profile": _read_profile,
     "metastore": _read_metastore,
     **{kind: read for runner in RUNNERS.values() for kind, read in runner.reads.items()},
 }

@@ -79,8 +79,9 @@ SHOWN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 # Pages of the samples that a browser looks at, each with a hostile text in its list or its sentences, in both themes at all widths.
 SAMPLES = (
     "home", "commits", "jobs", "job-queued", "history", "schema", "convert", "convert-stopped", "rows", "changes", "row-diff",
-    "workers", "workers-failing", "metastore", "metastore-tables", "metastore-added", "schedules", "schedule-asked", "approvals", "review",
-    "find", "preferences", "audit", "people", "person", "tokens", "policies", "home-notices", "sample-removal",
+    "profile-rows", "workers", "workers-failing", "metastore", "metastore-tables", "metastore-added", "schedules",
+    "schedule-asked", "approvals", "review", "find", "preferences", "audit", "people", "person", "tokens", "policies",
+    "home-notices", "sample-removal",
 )  # fmt: skip
 
 

@@ -169,7 +169,7 @@ def test_a_token_that_only_reads_changes_nothing(things):
     for role in Role:
         factories.GrantFactory(person=person, role=role)
     client, mine = Caller(person, "read").client, things(person)
-    of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "row-diff", "check-files"))
+    of_table = (f"tables/<uuid:table_id>/{act}" for act in ("rows", "changes", "row-diff", "profile", "check-files"))
     reading = {f"/api/v1/{address}" for address in ("conversions/inspect", "previews", *of_table)}
     reading |= {"/api/v1/sign-ins", "/api/v1/me/token"}  # asks for a person's word; takes the token itself away
     for method, address, _ in ADDRESSES:

@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 
 from console.templatetags.formatting.looks import StateLook
+from jobs.pruning.column_profile import Columns, Value
+from jobs.pruning.column_profile import Profile as ColumnProfile
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.reads import row_cells, row_lines
@@ -556,6 +558,28 @@ DIFF_BY_FILES = DIFF_READ | {
     "found": DIFF | {"read_from": "files", "no_feed": "the table didn't keep one in each of these versions"},
     "updated": None, "lines": [], "came": 0, "went": 0, "more": 0,
 }  # fmt: skip
+PROFILE = ROWS | {
+    "found": Columns(
+        1_482, 3_412, None, 12,
+        (
+            ColumnProfile("order_id", "bigint", 0, low="1", high="9007199254740993", has_bounds=True),
+            ColumnProfile(hostile("note"), "string", 40_112, 7, "!", "z" * 32, high_is_cut=True, unbounded=9, has_bounds=True),
+            ColumnProfile("lines", "array", None, 3_412),
+            ColumnProfile("day", "date", 0, distinct=137, values=(Value("2026-07-07", 40_112), Value("2026-07-08", None))),
+        ),
+    ),
+    "total": 4, "first": 1, "last": 4, "earlier": None, "later": None,
+}  # fmt: skip
+PROFILE_BY_ROWS = ROWS | {
+    "found": {"version": 1_482, "rows": 212_408, "more_columns": 3, "read": {"files": 34, "bytes": 90_838_859}},
+    "columns": [
+        {"name": "order_id", "type": "bigint", "nulls": 0, "distinct": 211_000, "min": "1", "max": "900", "mean": 412.5, "frequent": []},
+        {
+            "name": hostile("note"), "type": "string", "nulls": 4_112, "distinct": 3, "min": "!", "max": hostile_whole("z"), "mean": None,
+            "frequent": [{"value": hostile_whole("often"), "count": 200_100}, {"value": "", "count": 12}],
+        },
+    ],
+}  # fmt: skip
 
 
 def problem(status: int, code: str, detail: str) -> dict[str, Any]:
@@ -675,6 +699,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "rows-none": ("jobs/reads/rows.html", ROWS_READ | {"lines": [], "found": FOUND | {"truncated": False}}),
     "rows-refused": ("jobs/reads/rows.html", ROWS | {"error": FAILED["error"]}),
     "changes": ("jobs/reads/changes.html", CHANGES_READ),
+    "profile": ("jobs/profiles/profile.html", PROFILE),
+    "profile-rows": ("jobs/profiles/by_rows.html", PROFILE_BY_ROWS),
     "row-diff": ("jobs/reads/row_diff.html", DIFF_READ),
     "row-diff-files": ("jobs/reads/row_diff.html", DIFF_BY_FILES),
     "workers": (

@@ -44,11 +44,11 @@ def versions_of(table: Any) -> Versions:
 
 def files_apart(session: SparkSession, before: Any, after: Any) -> tuple[Files, Files]:
     """The files of the older version that the newer one lacks, and the other way round. Raises CommandRefused `too_much_to_read`."""
-    old, new = _listed(session, before), _listed(session, after)
+    old, new = listed(session, before), listed(session, after)
     gone, came = (files.join(others, ["path", "vector"], "left_anti") for files, others in ((old, new), (new, old)))
     apart = (_known(gone), _known(came))
     if any(len(each.paths) > MOST_FILES for each in apart):
-        _refuse(_sums(gone), _sums(came))
+        _refuse(sums_of(gone), sums_of(came))
     _refuse(*((len(each.paths), each.bytes, each.rows) for each in apart))
     return apart
 
@@ -59,7 +59,7 @@ def _refuse(*sides: tuple[int, int, int | None]) -> None:
     refuse_excess(APART, files, size, rows, CLOSER)
 
 
-def _listed(session: SparkSession, table: Any) -> DataFrame:
+def listed(session: SparkSession, table: Any) -> DataFrame:
     """The version's files, each by its path and its deletion vector, which together identify it (Delta's protocol)."""
     vector = F.struct("deletionVector.storageType", "deletionVector.pathOrInlineDv", "deletionVector.offset")
     rows = F.get_json_object("stats", "$.numRecords").cast("bigint")
@@ -76,7 +76,7 @@ def _known(alone: DataFrame) -> Files:
     return Files([row["path"] for row in rows], sum(row["size"] or 0 for row in rows), known, vectors)
 
 
-def _sums(alone: DataFrame) -> tuple[int, int, int | None]:
+def sums_of(alone: DataFrame) -> tuple[int, int, int | None]:
     """Files, bytes and rows; rows are None where a file's statistics don't tell."""
     sums = [F.sum("size").alias("bytes"), F.sum("rows").alias("rows"), F.count("rows").alias("known")]
     found = alone.agg(F.count(F.lit(1)).alias("files"), *sums).collect()[0]

@@ -1,4 +1,4 @@
-"""Profiles of a table's columns over HTTP: by the log at once."""
+"""Profiles of a table's columns over HTTP: by the log at once, and by all of their rows as a read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
+from jobs.reads.profile import ask_profile
+from jobs.reads.rows import table_with_rows
 from jobs.web.profiles.log_profile import as_json, of_columns, subject_for
+from jobs.web.reads.api import MAX_VERSION, answered
+
+MOST_COLUMNS = 50
 
 
 class ValueSerializer(serializers.Serializer[Any]):
@@ -53,12 +59,82 @@ class LogProfileSerializer(serializers.Serializer[Any]):
     columns = LogColumnSerializer(many=True)
 
 
-class Profile(APIView):
-    """What the log says of each column of the newest version."""
+class ProfileBody(Body):
+    """Which columns to read."""
 
-    requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_ROWS}
+    version = Whole(required=False, min_value=0, max_value=MAX_VERSION)
+    columns = serializers.ListField(
+        child=Text(max_length=1000),
+        required=False,
+        allow_empty=False,
+        max_length=MOST_COLUMNS,
+        help_text="Top-level columns by their exact names; without it, the first 50.",
+    )
+
+    def validate_columns(self, names: list[str]) -> list[str]:
+        """Refuses a column that is named twice."""
+        if len(set(names)) != len(names):
+            raise serializers.ValidationError("It names a column twice.")
+        return names
+
+
+class FrequentSerializer(serializers.Serializer[Any]):
+    """A value and how often it is there."""
+
+    value = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class RowColumnSerializer(serializers.Serializer[Any]):
+    """A column by its rows. Values are text as Spark spells them, a long one cut with `…`."""
+
+    name = serializers.CharField()
+    type = serializers.CharField()
+    nulls = serializers.IntegerField()
+    distinct = serializers.IntegerField(help_text="An estimate.")
+    min = serializers.CharField(allow_null=True, help_text="null: no value, or a type without order.")
+    max = serializers.CharField(allow_null=True)
+    mean = serializers.JSONField(allow_null=True, help_text="Of numbers; NaN and infinities are text.")
+    frequent = FrequentSerializer(
+        many=True, allow_null=True, help_text="The five most frequent values; estimates above 10,000 distinct ones."
+    )
+
+
+class WhatWasReadSerializer(serializers.Serializer[Any]):
+    """What Spark read for the answer."""
+
+    files = serializers.IntegerField()
+    bytes = serializers.IntegerField()
+
+
+class RowProfileSerializer(serializers.Serializer[Any]):
+    """Columns of one version by all of their rows."""
+
+    version = serializers.IntegerField()
+    rows = serializers.IntegerField()
+    columns = RowColumnSerializer(many=True)
+    more_columns = serializers.IntegerField(help_text="Columns that were not named and not read.")
+    read = WhatWasReadSerializer()
+
+
+class Profile(APIView):
+    """What the log, or all rows, say of each column."""
+
+    requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_ROWS, "POST": Permission.TABLE_ROWS}
 
     @extend_schema(operation_id="tables_profile_by_log", responses={200: LogProfileSerializer})
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         """At once; 422 for a log that can't be read with certainty."""
         return Response(as_json(of_columns(subject_for(Actor.of(request), table_id))[0]))
+
+    @extend_schema(
+        operation_id="tables_profile",
+        parameters=[WaitQuery],
+        request=ProfileBody,
+        responses={202: ReadSerializer, 200: RowProfileSerializer},
+    )
+    def post(self, request: Request, table_id: uuid.UUID) -> Response:
+        """202 with the read; with `?wait=` its answer, if it comes in time; 422 `too_much_to_read`, or if Delta refuses."""
+        seconds, actor = wait_of(request), Actor.of(request)
+        table = table_with_rows(actor, table_id)
+        return answered(ask_profile(actor, table, body_of(request, ProfileBody)), seconds)

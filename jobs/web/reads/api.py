@@ -129,7 +129,7 @@ def _check_still_visible(request: Request, person: Person, read: Read) -> None:
     """Raises Problem or Http404 if the person has lost the permission since the question."""
     answer = answers().get(read.kind)
     if read.table_id is not None:
-        needed = Permission.TABLE_ROWS if read.kind in rows.KINDS else Permission.TABLE_READ
+        needed = Permission.TABLE_ROWS if read.kind in rows.WITH_VALUES else Permission.TABLE_READ
         listing.table_for(person, read.table_id, answer.permission if answer else needed)
     elif read.kind in metastore.KINDS:
         metastore.require(person)

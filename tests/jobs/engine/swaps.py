@@ -115,6 +115,7 @@ DELTA: dict[str, Ask] = {
     "rows": _read("rows", limit=100),
     "changes": _read("changes", from_version=1, limit=100),
     "row diff": _read("row_diff", from_version=0, to_version=1, limit=100),
+    "profile": _read("profile"),
     "live table": _read("deltatable"),
     "delete, preview": _preview(lambda path: deletion(path, "id < 5")),
     "delete": _run(lambda path: deletion(path, "id < 5"), 1),
