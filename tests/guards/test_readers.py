@@ -30,7 +30,7 @@ def test_it_reads_nothing_that_it_does_not_escape():
     text = (ROOT / ALLOWED).read_text()
     escaped = text.count(".json([literal_path(file) for file in files])") + text.count(".load(literal_path(path))")
     escaped += text.count(".parquet(literal_path(file))")
-    escaped += text.count('.load([literal_path(f"{path}/{file}") for file in files])')
+    escaped += text.count('.load(\n        [literal_path(f"{path}/{file}") for file in files]\n    )')
     of_lines = text.count('reader.csv(lines) if form == "csv" else reader.json(lines)')  # which are here already
     by_delta = text.count('.format("delta").options(**options).load(path)')  # which takes a path literally
     assert len(READER.findall(text)) == escaped + by_delta + of_lines == 6

@@ -89,7 +89,10 @@ def test_it_says_what_the_routes_ask_for() -> None:
 
 def test_what_changes_nothing_is_told_from_what_does() -> None:
     questions = {each.slug for each in by_slug().values() if each.method == "POST" and not each.changes}
-    assert questions == {"conversions-inspect", "previews", "tables-rows", "tables-changes", "tables-check-files"}
+    assert questions == {
+        *("conversions-inspect", "previews", "tables-rows", "tables-changes", "tables-check-files"),
+        *("tables-profile", "tables-row-diff"),
+    }
     assert not [each.slug for each in by_slug().values() if each.method == "GET" and each.changes]
 
 
