@@ -119,7 +119,7 @@ def ids_of(lake, person):
         "token_id": factories.token_row(person).pk, "person_id": person.pk, "grant_id": factories.GrantFactory().pk,
         "stream_id": factories.stream(table, person).pk, "schedule_id": factories.schedule(table, person).pk,
         "notice_id": factories.notice().pk, "policy_id": factories.PolicyRuleFactory().pk, "event_id": factories.event(table).pk,
-        "database": "shop",
+        "database": "shop", "sign_in_id": factories.sign_in()[0].pk,
     }  # fmt: skip
 
 

@@ -124,6 +124,8 @@ API_ACTS = {
     "POST /tables/<uuid:table_id>/changes": {"from_version": 0},
     "POST /tables/<uuid:table_id>/rows": {},
     "POST /tables/<uuid:table_id>/check-files": {},
+    "POST /tables/<uuid:table_id>/row-diff": {"from_version": 0, "to_version": 1},
+    "POST /tables/<uuid:table_id>/profile": {},
     "POST /tables/<uuid:table_id>/sync": {},
     "POST /tables/<uuid:table_id>/commits/<int:version>/acknowledge": WHY,
     "POST /tokens": {"label": "new"},
