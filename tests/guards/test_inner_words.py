@@ -168,7 +168,8 @@ def test_no_page_says_a_word_of_the_inside(things: dict[str, Any]) -> None:
 
 
 def test_no_sample_says_one() -> None:
-    said = {name: list(inner_words(rendered(name, "light"))) for name in PAGES}
+    documented = {name for name in PAGES if name.startswith("reference")}  # which permission an operation asks for
+    said = {name: list(inner_words(rendered(name, "light"))) for name in sorted(set(PAGES) - documented)}
     assert {name: words for name, words in said.items() if words} == {}
 
 

@@ -56,7 +56,6 @@ def test_no_line_is_too_long_to_be_read():
 # Markup that Django itself made of a form field, and a literal; the help's pages, made from docs/ at set-up: no text of anybody's.
 TRUSTED = {
     "console/templatetags/formatting/fields.py": 1,
-    "console/templatetags/formatting/navigation.py": 1,
     "console/pages/help/site.py": 1,
 }
 
