@@ -13,6 +13,9 @@ SECRET_FIELDS = frozenset(
     {
         "accounts.Person.password",
         "accounts.FirstLink.secret_sha256",
+        "accounts.SignInRequest.code_hmac",
+        "accounts.SignInRequest.prefix",
+        "accounts.SignInRequest.secret_sha256",
         "accounts.Token.secret_sha256",
         "accounts.Token.prefix",
         "tables.ObjectStore.secret",
@@ -26,6 +29,7 @@ SECRET_KEYS = frozenset(
 HARMLESS_FIELDS = frozenset(
     {
         "accounts.Person.must_change_password",
+        "accounts.SignInRequest.token",
         "audit.Event.token_id",
         "audit.Event.hash",
         "audit.Seal.hash",

@@ -15,6 +15,11 @@ from pyspark.sql.types import StructType
 _PATTERN = re.compile(r"[\\*?\[\]{}]")
 
 
+def is_taken_for_a_pattern(file: str) -> bool:
+    """Whether Spark takes the name for a pattern where nothing helps: as it infers the columns of values over many lines."""
+    return bool(_PATTERN.search(file))
+
+
 def json_lines(session: SparkSession, files: Sequence[str], schema: str) -> DataFrame:
     """The lines of these files, each a JSON object. `files` are full paths or URIs, taken literally; a missing one fails the read."""
     if not files:

@@ -19,7 +19,7 @@ from jobs.commands.stream_round.rules import FILE_OPTIONS, PARSED_FORMATS, is_on
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.directory import Directory, keeping
-from jobs.engine.named_files import parsed_lines, source_files
+from jobs.engine.named_files import is_taken_for_a_pattern, parsed_lines, source_files
 from jobs.engine.rows import answer_of
 from jobs.engine.table_v2 import refuse_unknown
 from tables.rules import folders
@@ -87,6 +87,9 @@ def _parsed(
     """The columns that Spark infers for JSON or CSV."""
     if is_on(options.get("multiLine")):
         for file in files:
+            if is_taken_for_a_pattern(f"{path}/{file}"):
+                text = f"Spark takes {path}/{file} for a pattern where it infers the columns of values over many lines."
+                raise _refused("unreadable", text)
             _head(path, file, LARGEST_WHOLE)
         frame = source_files(session, path, files, form, None, {**options, "recursiveFileLookup": "true"})
         return frame.schema, {"lines": None, "damaged": None}

@@ -26,8 +26,8 @@ def landing(tmp_path: Path) -> Path:
 def read(engine: Any, marks: Any, report: Any, landing: Path) -> Any:
     """The answer of a read of these files."""
 
-    def ask(form: str, *files: str, **options: str) -> dict[str, Any]:
-        question = {"path": str(landing), "format": form, "options": options, "files": list(files)}
+    def ask(form: str, *files: str, path: Path = landing, **options: str) -> dict[str, Any]:
+        question = {"path": str(path), "format": form, "options": options, "files": list(files)}
         answer: dict[str, Any] = engine.read("stream_source", question, marks, report)
         return answer
 
@@ -99,12 +99,15 @@ def test_text_is_one_column(read, landing):
     assert (types(answer), answer["rows"]) == ({"value": "string"}, [["first"], ["second"]])
 
 
-def test_values_over_many_lines_are_read_whole(read, landing, monkeypatch):
+def test_values_over_many_lines_are_read_whole(read, landing, monkeypatch, tmp_path):
     put(landing / "a.json", '[{"id": 1},\n {"id": 2}]')
-    assert types(read("json", "a.json", multiLine="true")) == {"id": "long"}
+    with pytest.raises(CommandRefused, match="for a pattern"):
+        read("json", "a.json", multiLine="true")
+    plain = landing.rename(tmp_path / "landing")
+    assert types(read("json", "a.json", path=plain, multiLine="true")) == {"id": "long"}
     monkeypatch.setattr(source_read, "LARGEST_WHOLE", 5)
     with pytest.raises(CommandRefused, match="with multiLine Spark reads each file whole"):
-        read("json", "a.json", multiLine="true")
+        read("json", "a.json", path=plain, multiLine="true")
 
 
 def test_only_the_beginning_of_a_file_is_read(read, landing, monkeypatch):
