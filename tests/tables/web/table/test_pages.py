@@ -102,8 +102,8 @@ def test_a_wide_table_shows_its_first_columns_and_how_many_there_are(admin: Acto
     html = page(browser(factories.person_with("viewer")), f"/tables/{wide.pk}/")
     assert "30 columns" in html
     assert "the first 12;" in html
-    assert "c11" in html
-    assert "c12" not in html
+    named = re.findall(r">(c\d\d)<", html)  # an id on the page may hold these letters as well
+    assert (named[0], named[-1], len(named)) == ("c00", "c11", 12)
 
 
 def test_a_foreign_commit_that_took_rows_away_offers_the_version_before_it(orders: Table) -> None:
