@@ -125,7 +125,7 @@ class Person(AbstractBaseUser):
 
     @cached_property
     def nav(self) -> dict[str, bool]:
-        """The parts of the navigation that this person sees."""
+        """For templates: whether the person has each permission somewhere, by its name with `_` for the dot."""
         return {p.value.replace(".", "_"): self.may(p) for p in Permission}
 
 

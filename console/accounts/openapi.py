@@ -30,5 +30,5 @@ def _asked(view: Any, method: str) -> dict[str, list[str]]:
     return {
         "x-permissions": [permission.value for permission in Permission if permission in permissions],
         "x-roles": [role.value for role in Role if MAY[role] & permissions],
-        "x-token-scopes": sorted(scope.value for scope in scopes_needed(asked, method)),
+        "x-token-scopes": sorted(scope.value for scope in scopes_needed(asked, method, view)),
     }

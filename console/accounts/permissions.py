@@ -95,7 +95,8 @@ class Declared(BasePermission):
         check(request.user, permissions)
         if takes_password(permissions, request.method or ""):
             require_recent(request, Purpose.ACCESS)
-        _check_token(request.auth, tuple(p for p in permissions if _has(request.user, p)), request.method or "")
+        held = tuple(p for p in permissions if _has(request.user, p))
+        _check_token(request.auth, scopes_needed(held, request.method or "", view))
         return True
 
 
@@ -112,26 +113,20 @@ def _has(person: Person, asked: Asked) -> bool:
     return isinstance(asked, Open) or person.may(asked)
 
 
-def _check_token(token: object, permissions: tuple[Asked, ...], method: str) -> None:
-    if not isinstance(token, Token):
-        return
-    _require_any(token, scopes_needed(permissions, method))
-
-
-def require_scope(request: Request, scope: TokenScope) -> None:
-    """For a change that takes no permission but to look: a token needs this scope besides. Raises PermissionDenied."""
-    if isinstance(request.auth, Token):
-        _require_any(request.auth, {scope})
-
-
-def _require_any(token: Token, needed: Collection[TokenScope]) -> None:
-    if not any(token.allows(scope) for scope in needed):
+def _check_token(token: object, needed: Collection[TokenScope]) -> None:
+    if isinstance(token, Token) and not any(token.allows(scope) for scope in needed):
         names = " or ".join(sorted(s.value for s in needed))
         raise PermissionDenied(f"This token lacks the scope {names}.")
 
 
-def scopes_needed(permissions: tuple[Asked, ...], method: str) -> set[TokenScope]:
-    """The scopes of which a token needs one: those of the permissions, and where none is asked read, or admin for a change."""
+def scopes_needed(permissions: tuple[Asked, ...], method: str, view: object) -> set[TokenScope]:
+    """The scopes of which a token needs one: those of the permissions, and where none is asked read, or admin for a change.
+
+    A view whose changes take no permission but to look says their scope itself: `changing_scope`.
+    """
+    changing: TokenScope | None = getattr(view, "changing_scope", None)
+    if changing and method not in SAFE:
+        return {changing}
     if Open.ANY_TOKEN in permissions:
         return set(TokenScope)
     needed = {NEEDS_SCOPE[p] for p in permissions if isinstance(p, Permission)}

@@ -13,7 +13,6 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from console.accounts import attempts
@@ -57,8 +56,9 @@ def begin(machine: str, scopes: Iterable[TokenScope], address: str) -> tuple[Sig
         scopes=sorted(scope.value for scope in set(scopes)),
         prefix=prefix,
         secret_sha256=digest,
-        expires_at=timezone.now() + LIFE,
+        expires_at=Now() + LIFE,  # by the database’s clock, which judges it
     )
+    made.refresh_from_db(fields=["expires_at"])
     return made, spelled(code), text
 
 
@@ -73,7 +73,7 @@ def waiting_with(person: Person, code: str) -> SignInRequest:
     found = _waiting().filter(code_hmac=_hmac(letters(code))).first()
     if found is None:
         raise Problem(404, "not_found", UNKNOWN)
-    attempts.succeeded(attempt)
+    attempt.delete()  # a right code is no wrong one; it forgives none, since anybody has right ones of their own
     return found
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import ResolverMatch
 
 from console.base import errors
 from console.base.disks import Disk, Room, disks, full_disk, fullest, says_full
@@ -22,6 +23,7 @@ TRIED_ON_A_FULL_DISK = {
     *("accounts:sign_in", "accounts:sign_out", "accounts:confirm"),
     *("jobs:cancel", "api_job_cancel", "api_job_withdraw"),
 }
+ENDS_A_JOB = {"cancel", "withdraw"}
 KEY, KEYED = "Idempotency-Key", {"api_jobs", "api_job_undo"}  # where a key is heeded
 RETRY_AFTER = {"database_down": 5, "disk_full": 30}  # seconds
 TITLES = {"database_down": "The database doesn’t answer", "disk_full": "A disk is full"}
@@ -43,12 +45,17 @@ class DatabaseDownMiddleware:
         if request.method in SAFE_METHODS or not request.resolver_match:
             return None
         disk = full_disk(settings.ENV)
-        if disk is None or request.resolver_match.view_name in TRIED_ON_A_FULL_DISK:
+        if disk is None or _is_tried(request.resolver_match):
             return None
         return unavailable(request, disk_full(disk, "Nothing was done."))
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return _answer(request, error)
+
+
+def _is_tried(match: ResolverMatch) -> bool:
+    by_short_id = match.view_name == "api_job_act_by_short_id" and match.kwargs.get("act") in ENDS_A_JOB
+    return by_short_id or match.view_name in TRIED_ON_A_FULL_DISK
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

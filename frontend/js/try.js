@@ -2,12 +2,36 @@
 // A request that changes something is shown first and sent on a second word; what is edited meanwhile takes the question away.
 const LONGEST = 200_000; // characters of an answer that are shown
 
+// One value; lines of JSON, as an export has them, are text.
+const isJson = (answer) => /[/+]json\b/.test(answer.headers.get("Content-Type") ?? "");
+
+// Laid out on lines of its own, every value as it came: parsing would round long numbers.
+const indented = (body) => {
+  const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+  let depth = 0;
+  let laid = "";
+  let opened = false;
+  const line = () => `\n${"  ".repeat(depth)}`;
+  for (const [token] of body.matchAll(TOKENS)) {
+    if (token === "}" || token === "]") {
+      depth -= 1;
+      laid += opened ? token : line() + token;
+      opened = false;
+      continue;
+    }
+    laid += opened ? line() : "";
+    opened = token === "{" || token === "[";
+    depth += opened ? 1 : 0;
+    laid += token === "," ? `,${line()}` : token === ":" ? ": " : token;
+  }
+  return laid;
+};
+
 const text = (answer, body) => {
   if (!body) {
     return "No body.";
   }
-  const isJson = answer.headers.get("Content-Type")?.includes("json");
-  const whole = isJson ? JSON.stringify(JSON.parse(body), null, 2) : body;
+  const whole = isJson(answer) ? indented(body) : body;
   return whole.length > LONGEST ? `${whole.slice(0, LONGEST)}\n… ${(whole.length - LONGEST).toLocaleString("en")} more characters` : whole;
 };
 
@@ -90,14 +114,17 @@ class Try extends HTMLElement {
     }
     this.show("Waiting for the answer…", "", null);
     const began = performance.now();
+    let answer;
+    let received;
     try {
-      const answer = await fetch(address, { method, headers: sent, body, credentials: "same-origin", redirect: "error" });
-      const received = await answer.text();
-      const seconds = ((performance.now() - began) / 1000).toFixed(2);
-      this.show(`${answer.status} ${answer.statusText} after ${seconds} s`, text(answer, received), this.next(answer, received));
+      answer = await fetch(address, { method, headers: sent, body, credentials: "same-origin", redirect: "error" });
+      received = await answer.text();
     } catch (error) {
       this.show("No answer: the request wasn’t sent, or its answer was lost.", String(error), null);
+      return;
     }
+    const seconds = ((performance.now() - began) / 1000).toFixed(2);
+    this.show(`${answer.status} ${answer.statusText} after ${seconds} s`, text(answer, received), this.next(answer, received));
   }
 
   // Where to go on: the answer of a read, or the page that asks for the password.
@@ -105,7 +132,7 @@ class Try extends HTMLElement {
     if (answer.status === 401) {
       return { label: "Your session has ended: sign in again", href: location.href };
     }
-    const told = answer.headers.get("Content-Type")?.includes("json") && received ? JSON.parse(received) : {};
+    const told = isJson(answer) && received ? JSON.parse(received) : {};
     const own = (address) => address && new URL(address, location).origin === location.origin;
     if (answer.status === 403 && own(told.confirm_url)) {
       const query = new URLSearchParams({ next: location.pathname, for: told.purpose ?? "" });

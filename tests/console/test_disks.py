@@ -84,6 +84,9 @@ def test_a_change_is_refused_naming_the_disk_and_looking_goes_on(client: Client,
     assert refused["Retry-After"]
     page = client.post("/people/add/", {"name": "eve"})
     assert (page.status_code, "disk is full" in page.content.decode()) == (503, True)
+    for job in ("3582c178", "3582c178-0000-4000-8000-000000000000"):  # what ends a job frees room, by its short id too
+        assert client.post(f"/api/v1/jobs/{job}/cancel").status_code == 401
+        assert client.post(f"/api/v1/jobs/{job}/comment").status_code == 503
     assert client.get("/sign-in/").status_code == 200
     assert client.post("/sign-in/", {"username": "nobody", "password": "x"}).status_code != 503
 

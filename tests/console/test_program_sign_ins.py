@@ -132,12 +132,22 @@ def test_codes_of_others_are_not_found_by_guessing(ines: Person) -> None:
     assert decide(factories.PersonFactory(), begun["code"]).status_code == 200, "nobody else waits for that"
 
 
-def test_a_right_code_forgives_the_wrong_ones(ines: Person) -> None:
+def test_a_right_code_of_one_s_own_forgives_no_wrong_ones(ines: Person) -> None:
+    client, begun = confirmed_browser(ines), begin()
+    for _ in range(MOST_TRIED - 1):
+        client.post(PAGE, {"code": WRONG})
     for _ in range(2):
-        client, begun = confirmed_browser(ines), begin()
-        for _ in range(MOST_TRIED - 1):
-            client.post(PAGE, {"code": WRONG})
-        assert client.post(PAGE, {"code": begun["code"], "do": "look"}).status_code == 200
+        assert client.post(PAGE, {"code": begun["code"], "do": "look"}).status_code == 200, (
+            "a right one counts for none"
+        )
+    assert client.post(PAGE, {"code": WRONG}).status_code == 404
+    assert client.post(PAGE, {"code": WRONG}).status_code == 429
+
+
+def test_a_code_is_typed_not_brought_by_a_link(ines: Person) -> None:
+    begun = begin()
+    page = confirmed_browser(ines).get(PAGE, {"code": begun["code"]}).content.decode()
+    assert f'value="{begun["code"]}"' not in page
 
 
 def test_one_network_begins_so_many_and_no_more() -> None:

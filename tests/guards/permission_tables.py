@@ -58,6 +58,7 @@ def _roles() -> str:
 
 def _row(route: Route) -> list[str]:
     requires = " or ".join(f"`{a.value}`" for a in route.requires)
+    requires += f", a token `{route.scope}`" if route.scope else ""
     who = "everybody" if route.is_public else ", ".join(route.roles())
     if not route.is_public and requires in {"`signed_in`", "`any_token`"}:
         who = "every person"

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from console.accounts.permissions import Asked, Open, asked_by
-from console.accounts.roles import MAY, Permission, Role
+from console.accounts.permissions import SAFE, Asked, Open, asked_by
+from console.accounts.roles import MAY, Permission, Role, TokenScope
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -21,6 +21,7 @@ class Route:
     method: str | None
     address: str
     requires: tuple[Asked, ...]
+    scope: TokenScope | None = None  # of a token, where the view says it itself
 
     def roles(self) -> list[Role]:
         """The roles that give what is asked, everyone's for an open address."""
@@ -62,7 +63,12 @@ def routes() -> list[Route]:
     for address, view in patterns():
         asked = asked_by(view)
         if isinstance(asked, Mapping):
-            found += [Route(method, address, _several(asked[method])) for method in METHODS if method in asked]
+            scope = getattr(view.cls, "changing_scope", None)
+            found += [
+                Route(method, address, _several(asked[method]), None if method in SAFE else scope)
+                for method in METHODS
+                if method in asked
+            ]
         else:
             found.append(Route(None, address, tuple(asked or ())))
     return sorted(found, key=lambda route: (route.address, route.method or ""))

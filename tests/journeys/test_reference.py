@@ -45,6 +45,26 @@ def test_a_read_is_sent_at_once_and_its_answer_is_text(
     assert faults == []
 
 
+@pytest.mark.parametrize(
+    ("content_type", "body", "shown"),
+    [
+        (
+            "application/json",
+            '{"rows":[[9007199254740993,1.0]]}',
+            '"rows": [\n    [\n      9007199254740993,\n      1.0\n    ]',
+        ),
+        ("application/x-ndjson", '{"sequence":1}\n{"sequence":2}\n', '{"sequence":1}\n{"sequence":2}'),
+    ],
+    ids=["a long number", "lines of JSON"],
+)
+def test_an_answer_is_shown_as_it_came(server: str, page: Page, content_type: str, body: str, shown: str) -> None:
+    page.goto(f"{server}/help/api/jobs-list/")
+    page.route("**/api/v1/jobs*", lambda route: route.fulfill(status=200, content_type=content_type, body=body))
+    page.get_by_role("button", name="Send as ines").click()
+    expect(page.get_by_text("200 OK after")).to_be_visible()
+    assert shown in page.get_by_role("region", name="The answer").inner_text()
+
+
 def test_a_choice_and_a_list_go_into_the_query(server: str, page: Page) -> None:
     page.goto(f"{server}/help/api/jobs-list/")
     page.get_by_label("state").select_option("queued")

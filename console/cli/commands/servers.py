@@ -72,10 +72,12 @@ def sign_in(
     label = name or profiles.name_of(place)
     own = not by_token and (browser or opens or bool(scopes) or sys.stdin.isatty())
     token = token_by_browser(session, Server(label, place, ""), scopes, opens) if own else _token()
-    server = Server(label, place, token, own)
+    earlier = known.servers.get(label)
+    stays_own = earlier is not None and earlier.own and earlier.token == token
+    server = Server(label, place, token, own or stays_own)
     who = Api(server, session.note).get("/me")
     profiles.save(known.with_server(server))
-    _replace(session, known.servers.get(label), server)
+    _replace(session, earlier, server)
     session.show(who, lambda: facts([("Signed in", f"to {server.url} as {who['name']}"), ("Server", server.name)]))
 
 
@@ -105,7 +107,7 @@ def _token() -> str:
 
 def _replace(session: Session, earlier: Server | None, server: Server) -> None:
     """The token that an earlier sign-in made for this program isn't needed any more."""
-    if earlier is not None and earlier.own and earlier.url == server.url:
+    if earlier and earlier.own and earlier.url == server.url and earlier.token != server.token:
         with suppress(CliError):
             Api(earlier, session.note).delete(OWN_TOKEN)
 

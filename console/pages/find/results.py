@@ -161,10 +161,12 @@ def _tables(person: Person, q: str) -> list[Table]:
 
 
 def _favourites(person: Person, q: str) -> list[Table]:
-    """The first ones by name; of those whose name holds each word of the question."""
+    """The first ones by name; of those whose names hold each word of the question."""
     if not person.may(Permission.TABLE_READ):
         return []
-    return [each for each in favourites.of(person) if all(term in each.name.casefold() for term in terms(q))][:MOST]
+    asked = terms(q)
+    named = ((each, f"{each.name} {each.catalog_name or ''}".casefold()) for each in favourites.of(person))
+    return [each for each, names in named if all(term in names for term in asked)][:MOST]
 
 
 def _table(table: Table, icon: str = "table") -> Option:

@@ -25,7 +25,7 @@ from console.pages.people.forms import CodeForm
 @require_http_methods(["GET", "POST"])
 def sign_in_program(request: HttpRequest) -> HttpResponse:
     """Asks for the code, shows the program that waits with it, and signs it in or not. It needs a recent password, as any new token."""
-    form = CodeForm(entered(request), initial={"code": request.GET.get("code", "")})
+    form = CodeForm(entered(request))
     if request.method != "POST" or not form.is_valid():
         return _page(request, form, status=400 if request.method == "POST" else 200)
     require_recent(request, Purpose.TOKEN)

@@ -13,7 +13,7 @@ SENT_AS_IT_IS = {"GET", "POST"}  # POST where there is a body
 def curl(operation: Operation, base: str, body: str = "") -> str:
     """The command for a shell, with the token in `LEVEE_TOKEN`. `base` is the address of the API, `body` JSON."""
     lines = ['curl -s -H "Authorization: Bearer $LEVEE_TOKEN"'] if operation.scopes else ["curl -s"]
-    lines += [f'-H "{each.field.name}: orders-1"' for each in operation.parameters if each.place == "header"]
+    lines += [f'-H "{each.field.name}: $(uuidgen)"' for each in operation.parameters if each.place == "header"]
     if body:
         lines.append('-H "Content-Type: application/json" -d @-')
     if operation.method not in SENT_AS_IT_IS or (operation.method == "POST" and not body):

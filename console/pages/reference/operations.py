@@ -121,7 +121,8 @@ class Operation:
     @property
     def changes(self) -> bool:
         """Whether a call changes anything: some questions have a body, and are POSTs."""
-        return self.method not in SAFE and not (self.permissions and set(self.permissions) <= _READING)
+        is_question = self.method == "POST" and bool(self.permissions) and set(self.permissions) <= _READING
+        return self.method not in SAFE and not is_question
 
 
 @dataclass(frozen=True, slots=True)

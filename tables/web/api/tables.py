@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from console.accounts.permissions import person_of, require_scope
+from console.accounts.permissions import person_of
 from console.accounts.roles import Permission, TokenScope
 from console.audit.actor import Actor
 from console.base.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of
@@ -104,11 +104,11 @@ class TableFavourite(APIView):
     """Your own mark on a table; nobody else sees it."""
 
     requires = {"PUT": READ, "DELETE": READ}
+    changing_scope = TokenScope.REQUEST
 
     @documented(request=NoBody, responses={204: None})
     def put(self, request: Request, table_id: uuid.UUID) -> Response:
         """Makes the table a favourite of yours, if it isn't one yet."""
-        require_scope(request, TokenScope.REQUEST)
         body_of(request, NoBody)
         favourites.mark(person_of(request), table_asked(request, table_id))
         return Response(status=204)
@@ -116,7 +116,6 @@ class TableFavourite(APIView):
     @documented(responses={204: None})
     def delete(self, request: Request, table_id: uuid.UUID) -> Response:
         """Takes the mark from the table, if it has one."""
-        require_scope(request, TokenScope.REQUEST)
         favourites.unmark(person_of(request), table_asked(request, table_id))
         return Response(status=204)
 

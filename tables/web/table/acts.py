@@ -26,7 +26,7 @@ def _describe_at(table: Table) -> str:
     return reverse("tables:describe", args=[table.pk])
 
 
-DESCRIBE = Offer("describe", "Describe…", _describe_at, words="owner tags name description rename", is_button=True)
+DESCRIBE = Offer("describe", "Describe…", _describe_at, words="owner tags name description rename")
 
 
 def known() -> list[Offer]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
@@ -19,7 +20,7 @@ from tables.models import Table
 from tables.record import transactions
 from tables.web.charts.growth import sizes_over_time
 from tables.web.list.views import shown
-from tables.web.table import acts, commit_lines, health_findings, protocol_rows
+from tables.web.table import commit_lines, health_findings, page_header, protocol_rows
 from tables.web.table.shared import table_page, version_asked
 from tables.web.table_state import has_unguarded_writers
 
@@ -34,25 +35,27 @@ def overview(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     table = shown(request, table_id)
     own, others = protocol_rows.properties(table)
     days = queries.days_of(table, timezone.now()) if table.version is not None else []
-    return table_page(
-        request,
-        table,
-        "overview",
-        findings=health_findings.findings(table, acts.acts_on(person_of(request), table, "")),
-        unguarded=has_unguarded_writers(table),
-        requests=ports.open_on(person_of(request), table),
-        properties=own,
-        defaults=others,
-        changed=sum(1 for row in own if row.is_own),
-        days=days,
-        growth=sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
-        streams=streams.streams_into(table),
-        flows=ports.streams_of(person_of(request), table),
-        earlier=list(table.earlier.all()) if table.incarnation else [],
-        columns=len(table.schema.struct["fields"]) if table.schema else None,
-        first_columns=schemas.first_columns(table.schema, COLUMNS, table.partition_columns, table.clustering_columns),
+    around = page_header.header(person_of(request), table, "overview")
+    facts = {
+        **around,
+        "findings": health_findings.findings(table, around["table_acts"]),
+        "unguarded": has_unguarded_writers(table),
+        "requests": ports.open_on(person_of(request), table),
+        "properties": own,
+        "defaults": others,
+        "changed": sum(1 for row in own if row.is_own),
+        "days": days,
+        "growth": sizes_over_time(days, operations.destructive(table) if len(days) > 1 else ()),
+        "streams": streams.streams_into(table),
+        "flows": ports.streams_of(person_of(request), table),
+        "earlier": list(table.earlier.all()) if table.incarnation else [],
+        "columns": len(table.schema.struct["fields"]) if table.schema else None,
+        "first_columns": schemas.first_columns(
+            table.schema, COLUMNS, table.partition_columns, table.clustering_columns
+        ),
         **_lately(person_of(request), table),
-    )
+    }
+    return render(request, "tables/table/overview.html", facts)
 
 
 def _lately(person: Person, table: Table) -> dict[str, Any]:

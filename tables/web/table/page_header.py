@@ -20,7 +20,7 @@ from tables.web.table_state import state_of
 
 
 def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
-    """The context of the header."""
+    """The context of the header; `table_acts` are what the person may do with the table, by kind."""
     unexplained = attributions.count_open(table)
     streaming = acts.streaming_at(person, table)
     offered = acts.acts_on(person, table, streaming)

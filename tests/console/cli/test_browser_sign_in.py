@@ -133,6 +133,17 @@ def test_a_token_of_ones_own_is_forgotten_and_revoked_on_request_alone(olga: Som
     assert not Token.objects.filter(revoked_at=None).exists()
 
 
+def test_the_token_of_a_sign_in_that_is_given_once_more_goes_on_working(
+    server: str, ines: Person, meanwhile: list[str], nobody_signed_in: Path
+) -> None:
+    meanwhile.append("confirm")
+    assert run("sign-in", server, "--browser", "--name", "here").exit_code == 0
+    token = json.loads(nobody_signed_in.read_text())["servers"]["here"]["token"]
+    assert run("sign-in", server, "--name", "here", given=f"{token}\n").exit_code == 0
+    assert run("whoami").exit_code == 0
+    assert "its token is revoked" in run("sign-out").stdout, "it is still the sign-in's own"
+
+
 def test_a_token_that_works_no_more_is_forgotten(server: str, ines: Person, meanwhile: list[str]) -> None:
     meanwhile.append("confirm")
     run("sign-in", server, "--browser")

@@ -52,7 +52,7 @@ def test_every_operation_has_its_page_without_a_session(client: Client) -> None:
     for slug, operation in by_slug().items():
         assert f'href="/help/api/{slug}/"' in listed
         text = page(client, f"/help/api/{slug}/")
-        assert operation.address.replace("{", "{") in unescape(text)
+        assert operation.address in unescape(text)
         assert "Sign in</a> to try it here" in text
         assert "<lv-try" not in text
 
@@ -88,7 +88,7 @@ def test_it_says_what_the_routes_ask_for() -> None:
 
 
 def test_what_changes_nothing_is_told_from_what_does() -> None:
-    questions = {each.slug for each in by_slug().values() if each.method == "POST" and not each.changes}
+    questions = {each.slug for each in by_slug().values() if each.method != "GET" and not each.changes}
     assert questions == {
         *("conversions-inspect", "previews", "tables-rows", "tables-changes", "tables-check-files"),
         *("tables-profile", "tables-row-diff"),

@@ -98,6 +98,15 @@ def test_favourites_come_first_in_the_palette_and_once(person, orders):
     assert browser(person).get("/find/", {"q": "2025"}).context["groups"][0].heading == "Tables"
 
 
+def test_a_favourite_is_found_by_the_name_that_is_shown(person):
+    table = factories.TableFactory(name="sales", catalog_name="shop.sales")
+    table_fields.index_words(table)
+    table.save()
+    favourites.mark(person, table)
+    groups = browser(person).get("/find/", {"q": "shop"}).context["groups"]
+    assert (groups[0].heading, [option.text for option in groups[0].options]) == ("Favourites", ["shop.sales"])
+
+
 def test_the_list_is_narrowed_to_favourites_with_other_filters_and_says_which_are(person, orders):
     other = factories.TableFactory(name="customers")
     for table in (orders, other, factories.TableFactory(name="gone", hidden_at="2026-01-01T00:00:00Z")):
