@@ -127,7 +127,7 @@ def test_a_job_of_another_page_or_person_fills_in_nothing(olga, sales, wrong, tm
         person = factories.person_with("operator", root=sales.root)
     answer = browser(person).get(f"/tables/{sales.pk}/{address}/?again={again}")
     assert answer.status_code == 404
-    assert "4711" not in answer.content.decode()
+    assert "Request 4711" not in html.unescape(answer.content.decode())  # the number alone may be an id's
 
 
 def test_a_delete_of_every_row_asks_for_the_name_once_more(olga, sales):
