@@ -59,12 +59,6 @@ class Try extends HTMLElement {
       this.ask(null);
       this.form.querySelector("[type=submit]").focus();
     });
-    this.querySelector("[data-next]").addEventListener("click", (event) => {
-      if (event.target.dataset.read) {
-        event.preventDefault();
-        this.send({ method: "GET", address: event.target.dataset.read, headers: {} });
-      }
-    });
   }
 
   // The request as the fields say it now.
@@ -153,10 +147,16 @@ class Try extends HTMLElement {
     pre.textContent = body;
     pre.hidden = body === "";
     link.hidden = next === null;
+    link.onclick = null;
     if (next) {
       link.textContent = next.label;
       link.href = next.read ?? next.href;
-      link.dataset.read = next.read ?? "";
+    }
+    if (next?.read) {
+      link.onclick = (event) => {
+        event.preventDefault();
+        this.send({ method: "GET", address: next.read, headers: {} });
+      };
     }
   }
 }

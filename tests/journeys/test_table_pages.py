@@ -169,8 +169,8 @@ def test_one_walks_from_the_history_through_a_version_and_back(
     for name, address in (("Layout", "**/layout/?version=11"), ("Schema", "**/schema/?version=11")):
         tabs.get_by_role("link", name=name).click()
         page.wait_for_url(address)
-    page.get_by_role("textbox", name="Version").fill("10")
-    page.get_by_role("form", name="Version").get_by_role("button", name="Show").click()
+    page.get_by_role("textbox", name="Version", exact=True).fill("10")
+    page.get_by_role("form", name="Version", exact=True).get_by_role("button", name="Show").click()
     page.wait_for_url("**/schema/?version=10")
     page.get_by_role("link", name="v11 →").click()
     page.wait_for_url("**/schema/?version=11")
