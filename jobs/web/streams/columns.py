@@ -41,6 +41,12 @@ def put(data: QueryDict, rows: Sequence[Pair]) -> None:
     data["schema"] = schema_text(row for row in rows if row[0].strip() or row[1].strip())
 
 
+def drop(data: QueryDict, number: str) -> None:
+    """Takes a row of the list away, by its number on the page, which counts empty rows too."""
+    for name in (NAME, TYPE):
+        data.setlist(name, [text for place, text in enumerate(data.getlist(name), 1) if str(place) != number])
+
+
 def read_in(data: QueryDict, before: str) -> None:
     """Makes the schema of a form's data from the list, if it has one. The text that it had `before` stays if it says the same."""
     if NAME not in data or data.get(AS_TEXT):

@@ -37,6 +37,7 @@ from jobs.web.streams.forms import STEPS, TITLES, EditForm, StreamForm, fields_o
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
 FIRST, *_, LAST = STEPS
 SAVE, NEXT = "save", "next"
+DROP = "columns:drop:"  # and the number of a row
 Done = Callable[[Stream], HttpResponse]
 
 
@@ -102,6 +103,9 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
         return _page(_Sent(request, found, QueryDict(mutable=True), form, FIRST))
     data = given.copy()
     act = str(data.pop(BUTTON, [""])[-1])
+    if act.startswith(DROP):
+        # Before `read_in` leaves out empty rows, which the page has numbered.
+        columns.drop(data, act.removeprefix(DROP))
     columns.read_in(data, str(initial.get("schema", "")))
     before = data.get("schema")
     problem = _changed(request, data, act)
@@ -146,17 +150,13 @@ def _changed(request: HttpRequest, data: QueryDict, act: str) -> Problem | None:
 
 
 def _change_columns(data: QueryDict, act: str) -> None:
-    verb, _, number = act.partition(":")
-    rows = columns.typed(data)
-    if verb == "text":
+    if act == "text":
         data[columns.AS_TEXT] = "on"
-    elif verb == "list":
+    elif act == "list":
         data.pop(columns.AS_TEXT, None)
         data.pop(columns.NAME, None)
-    elif verb == "add":
-        columns.put(data, [*rows, ("", "")])
-    elif verb == "drop":
-        columns.put(data, [row for place, row in enumerate(rows, 1) if str(place) != number])
+    elif act == "add":
+        columns.put(data, [*columns.typed(data), ("", "")])
 
 
 def _read(request: HttpRequest, data: QueryDict) -> Problem | None:

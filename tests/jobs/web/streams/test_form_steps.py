@@ -221,6 +221,14 @@ def test_columns_are_a_list_that_can_be_changed(operator, landing, root):
     assert Stream.objects.get().asked["source"]["schema"] == "id BIGINT, `a-b` ARRAY<STRING>"
 
 
+@pytest.mark.parametrize(("number", "left"), [("1", ["a-b"]), ("2", ["id", "a-b"]), ("3", ["id"])])
+def test_a_column_is_removed_by_the_number_that_the_page_gave_it(operator, landing, root, number, left):
+    form: dict[str, Any] = typed(landing, root) | {"column": ["id", "", "a-b"], "column_type": ["BIGINT", "", "STRING"]}
+    page = operator.post(NEW, sent(form, f"columns:drop:{number}")).content.decode()
+    assert re.findall(r'name="column" value="([^"]*)"', page) == left
+    assert value(page, "column_type") == {"1": "STRING"}.get(number, "BIGINT")
+
+
 def test_a_row_says_itself_what_is_wrong_with_it(operator, landing, root):
     form: dict[str, Any] = typed(landing, root) | {
         "column": ["id", "p", ""],
