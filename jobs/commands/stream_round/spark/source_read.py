@@ -6,7 +6,9 @@ Only the beginnings of some files are read, however long they are.
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +30,8 @@ QUESTION = frozenset(["path", "format", "options", "files"])
 ROWS = 5
 LINES = 1_000  # of all files together
 HEAD_BYTES = 256 << 10  # of each file
-LARGEST_WHOLE = 8 << 20  # a file whose values go over many lines is read whole
+LARGEST_WHOLE = 8 << 20  # a file that Spark reads whole: as one text, or for values over many lines
+LINE_END = re.compile(r"\r\n|\r|\n")  # Hadoop's LineRecordReader knows no other
 TEXT = StructType([StructField("value", StringType())])
 CORRUPT = "_corrupt_record"
 COMPRESSED = (".bz2", ".zst", ".zstd", ".snappy", ".lz4", ".deflate")
@@ -60,7 +63,7 @@ def _answer(session: SparkSession, question: Question) -> dict[str, Any]:
     if form in PARSED_FORMATS:
         inferred, told = _parsed(session, path, files, form, options)
     elif form == "text":
-        inferred = TEXT
+        inferred = _text(path, files, options)
     if inferred is None:
         frame = source_files(session, path, files, form, None, {**options, "mergeSchema": "true"})
     else:
@@ -81,6 +84,13 @@ def _options(question: Question) -> dict[str, str]:
     }
 
 
+def _text(path: str, files: Sequence[str], options: Mapping[str, str]) -> StructType:
+    if is_on(options.get("wholetext")):
+        for file in files:
+            _head(path, file, LARGEST_WHOLE, whole_by="wholetext")
+    return TEXT
+
+
 def _parsed(
     session: SparkSession, path: str, files: Sequence[str], form: str, options: Mapping[str, str]
 ) -> tuple[StructType, dict[str, Any]]:
@@ -90,13 +100,17 @@ def _parsed(
             if is_taken_for_a_pattern(f"{path}/{file}"):
                 text = f"Spark takes {path}/{file} for a pattern where it infers the columns of values over many lines."
                 raise _refused("unreadable", text)
-            _head(path, file, LARGEST_WHOLE)
+            _head(path, file, LARGEST_WHOLE, whole_by="multiLine")
         frame = source_files(session, path, files, form, None, {**options, "recursiveFileLookup": "true"})
         return frame.schema, {"lines": None, "damaged": None}
     lines = [line for file in files for line in _lines(path, file)][:LINES]
     given = session.createDataFrame([(line,) for line in lines], TEXT)
     inferred = _inferred(session, given, form, options)
-    return inferred, {"lines": len(lines), "damaged": _damaged(session, given, form, options, inferred)}
+    damaged = _damaged(session, given, form, options, inferred)
+    if lines and damaged == len(lines):
+        those = "The first line can’t" if len(lines) == 1 else f"None of the first {len(lines):,} lines can"
+        raise _refused("no_columns", f"{those} be read as {form}: is it the files’ format?")
+    return inferred, {"lines": len(lines), "damaged": damaged}
 
 
 def _inferred(session: SparkSession, lines: DataFrame, form: str, options: Mapping[str, str]) -> StructType:
@@ -125,16 +139,19 @@ def _of_directories(
 
 
 def _lines(path: str, file: str) -> list[str]:
-    """The whole lines that a file begins with."""
-    head, is_all = _head(path, file, HEAD_BYTES, whole=False)
-    lines = head.decode("utf-8", "replace").splitlines()
+    """The whole lines that a file begins with, without the mark of a file in UTF-8, as Hadoop's LineRecordReader has them."""
+    head, is_all = _head(path, file, HEAD_BYTES)
+    lines = LINE_END.split(head.decode("utf-8-sig", "replace"))
     if not is_all and len(lines) < 2:
         raise _refused("too_large", f"The first line of {file} is longer than {HEAD_BYTES >> 10} KiB.")
     return [line for line in (lines if is_all else lines[:-1]) if line.strip()]
 
 
-def _head(path: str, file: str, most: int, *, whole: bool = True) -> tuple[bytes, bool]:
-    """The first bytes of a file, unpacked, and whether they are all. Raises CommandRefused: `too_large` for more, if `whole` is wanted."""
+def _head(path: str, file: str, most: int, *, whole_by: str = "") -> tuple[bytes, bool]:
+    """The first bytes of a file, unpacked, and whether they are all.
+
+    `whole_by` is the option that makes Spark read the file whole. Raises CommandRefused, with it `too_large` for more bytes.
+    """
     if file.endswith(COMPRESSED):
         raise _refused("compressed", f"{file} is compressed in a way that Levee looks into no further.")
     try:
@@ -144,19 +161,24 @@ def _head(path: str, file: str, most: int, *, whole: bool = True) -> tuple[bytes
     is_all = len(head) <= most
     if file.endswith(".gz"):
         head, is_all = _unpacked(file, head, most, is_all=is_all)
-    if whole and not is_all:
-        text = f"{file} is larger than {most >> 20} MiB, and with multiLine Spark reads each file whole."
+    if whole_by and not is_all:
+        text = f"{file} is larger than {most >> 20} MiB, and with {whole_by} Spark reads each file whole."
         raise _refused("too_large", text)
     return head[:most], is_all
 
 
 def _unpacked(file: str, packed: bytes, most: int, *, is_all: bool) -> tuple[bytes, bool]:
-    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    """The same of the beginning of a gzip file, which may be several one after another: Hadoop reads them all."""
+    head = bytearray()
     try:
-        head = unpacking.decompress(packed, most + 1)
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as unpacking:
+            while len(head) <= most and (piece := unpacking.read1(HEAD_BYTES)):
+                head += piece
+    except EOFError:
+        is_all = False
     except (zlib.error, gzip.BadGzipFile):
         raise _refused("unreadable", f"{file} isn’t the gzip file that its name says.") from None
-    return head, is_all and len(head) <= most and unpacking.eof
+    return bytes(head), is_all and len(head) <= most
 
 
 def _refused(code: str, text: str) -> CommandRefused:
