@@ -103,12 +103,12 @@ def looked_at_new(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]
     return Looked([*looked.faults, *faults.found], looked.wanted)
 
 
-def looked_at_change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Looked:
-    """The same of `change`."""
+def looked_at_change(actor: Actor, stream: Stream, changes: Mapping[str, Any], *, whole: bool = True) -> Looked:
+    """The same of `change`; without `whole` as `looked_at` has it."""
     asked = {**stream.asked, **{field: changes[field] for field in FIELDS if field in changes}}
     faults = Faults()
     faults.of("source", lambda: _refuse_unfollowable(stream, asked))
-    looked = looked_at(actor, {**asked, "checkpoint": None}, is_new=False)
+    looked = looked_at(actor, {**asked, "checkpoint": None}, is_new=False, whole=whole)
     wanted = looked.wanted
     if wanted is not None:
         faults.of("aggregate", lambda: _refuse_other_groups(stream, wanted.definition))

@@ -34,7 +34,7 @@ from jobs.web.streams.form_values import values_of
 from jobs.web.streams.forms import STEPS, TITLES, EditForm, StreamForm, fields_of
 
 # Refusals that a person can mend on the page where they asked.
-SAID_ON_THE_PAGE = {400, 403, 404, 409, 422}
+SAID_ON_THE_PAGE = {400, 403, 404, 409, 422, 429}
 FIRST, *_, LAST = STEPS
 SAVE, NEXT = "save", "next"
 DROP = "columns:drop:"  # and the number of a row
@@ -207,7 +207,7 @@ def _looked(sent: _Sent, *, whole: bool) -> Looked:
     """What the services would refuse of what can be read; `whole` or the source alone."""
     actor, form, given = Actor.of(sent.request), sent.form, sent.form.cleaned_data
     if sent.found is not None and isinstance(form, EditForm):
-        return acts.looked_at_change(actor, sent.found, form.changes())
+        return acts.looked_at_change(actor, sent.found, form.changes(), whole=whole)
     if not whole:
         return looked_at(actor, form.asked(), whole=False)
     return acts.looked_at_new(actor, given.get("name", ""), given.get("reason", ""), form.asked())

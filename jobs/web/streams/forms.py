@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django import forms
@@ -133,11 +133,21 @@ class StreamForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """An interval is a number: what has none is no request at all."""
+        """An interval is a number: what has none is no request at all. A field that isn't shown asks for nothing."""
         given = super().clean() or self.cleaned_data
+        for name in self._unasked(given):
+            given[name] = None
+            self.errors.pop(name, None)
         if given.get("trigger") == EVERY and not given.get("interval") and "interval" not in self.errors:
             self.add_error("interval", "Enter how often it runs: a number of seconds, minutes or hours.")
         return given
+
+    def _unasked(self, given: Mapping[str, Any]) -> Iterator[str]:
+        """The fields that choices hide and whose text may be none of theirs."""
+        if given.get("trigger") != EVERY:
+            yield "interval"
+        if given.get("source_kind") != TABLE:
+            yield "starting_version"
 
     def asked(self) -> dict[str, Any]:
         """What was typed, as `jobs.streams.acts` takes it; without what isn't valid."""

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from console.audit.models import Event
 from jobs.models import Read, Stream
+from jobs.reads import queue
 from jobs.streams.source_schema import columns_of, parse_source_schema, schema_text
 from tables.models import Table
 from tests import factories
@@ -143,6 +144,18 @@ def test_what_the_first_batch_would_be_refused_for_is_said_before_the_last_step(
     form = typed(landing, root, schema="id STRING, wholly_new STRING", target_kind="table", target_table=str(sales.pk))
     text = text_of(operator.post(NEW, sent(form, "next", "target")), 422)
     assert "The first batch would be refused" in text
+
+
+def test_what_a_choice_hides_has_no_faults(operator, landing, root):
+    form = typed(landing, root, trigger="available_now", interval="often", starting_version="first")
+    page = operator.post(NEW, sent(form, "next")).content.decode()
+    assert (shown(page), value(page, "interval"), value(page, "starting_version")) == (["target"], "often", "first")
+    page = operator.post(NEW, sent({**form, "trigger": "every"}, "save", "trigger")).content.decode()
+    assert set(errors(page)) == {"interval"}
+    page = operator.post(NEW, sent({**form, "source_kind": "table"}, "next")).content.decode()
+    assert "starting_version" in errors(page)
+    operator.post(NEW, sent(form, "save", "trigger"))
+    assert Stream.objects.get().interval_seconds is None
 
 
 def test_the_interval_is_a_number_and_a_unit(operator, landing, root):
@@ -372,6 +385,16 @@ def test_without_a_file_there_is_nothing_to_read(operator, landing, root):
     assert "There is no file in" in errors(page)["path"]
 
 
+def test_a_read_too_many_leaves_the_form_as_it_is(operator, olga, landing, root):
+    for number in range(queue.IN_FLIGHT):
+        answered(olga, Path(f"/lake/{number}"), state="waiting", answer=None, answered_at=None)
+    answer = operator.post(NEW, sent(typed(landing, root, filter="id > 1"), "read"))
+    assert "questions that Spark hasn't answered yet" in text_of(answer, 429)
+    page = answer.content.decode()
+    assert (value(page, "path"), value(page, "filter")) == (str(landing), "id &gt; 1")
+    assert errors(page) == {}
+
+
 def test_rows_take_the_right_to_read_them(root, landing, sales):
     writer = factories.person_with("operator", table=sales)
     page = browser(writer).post(NEW, sent(typed(landing, root), "read")).content.decode()
@@ -380,6 +403,19 @@ def test_rows_take_the_right_to_read_them(root, landing, sales):
 
 
 # --- editing ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_edit_leaves_its_source_before_the_later_steps_are_judged(operator, landing, root, sales):
+    form = typed(landing, root, target_kind="table", target_table=str(sales.pk))
+    operator.post(NEW, sent(form, "save", "trigger"))
+    address = f"/streams/{Stream.objects.get().pk}/edit/"
+    wrong = {**form, "schema": "id STRING, wholly_new STRING"}
+    page = operator.post(address, sent(wrong, "next")).content.decode()
+    assert (shown(page), errors(page)) == (["target"], {})
+    assert "The first batch would be refused" not in page
+    assert "The first batch would be refused" in text_of(operator.post(address, sent(wrong, "next", "target")), 422)
+    wrong = {**form, "source_options": "nooption=1", "schema": "id NOTYPE"}
+    assert set(errors(operator.post(address, sent(wrong, "next")).content.decode())) == {"source_options", "schema"}
 
 
 def test_an_edit_has_the_same_steps_and_keeps_the_reason_to_its_end(operator, landing, root):
