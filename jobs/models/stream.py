@@ -190,7 +190,6 @@ class StreamLag(models.Model):
     at = models.DateTimeField()
     waiting = models.BigIntegerField(null=True)  # files or versions, by the stream's source
     exact = models.BooleanField(default=True)  # False: at least so many
-    oldest = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(name="stream_lag_once", fields=["stream", "at"])]

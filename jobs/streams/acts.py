@@ -169,6 +169,8 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
         with transaction.atomic():
             locked = locked_row(stream)
             _refuse_changed(stream, locked)
+            if _bound("source", asked.get("source")) != _bound("source", locked.asked.get("source")):
+                _forget_lags(locked)
             for field, value in fields.items():
                 setattr(locked, field, value)
             locked.revision += 1
@@ -185,6 +187,12 @@ def change(actor: Actor, stream: Stream, changes: Mapping[str, Any]) -> Stream:
     except IntegrityError as error:
         raise taken(error, str(fields.get("name"))) from None
     return locked
+
+
+def _forget_lags(stream: Stream) -> None:
+    """How far a stream was behind another source says nothing of this one, whose unit may be another. The caller saves the stream."""
+    stream.lags.all().delete()
+    stream.lag, stream.lag_at, stream.lag_text = None, None, ""
 
 
 def _refuse_changed(seen: Stream, locked: Stream) -> None:

@@ -71,14 +71,12 @@ class Position:
 def note(stream: Stream, measured_now: Lag | None) -> None:
     """Keeps a measure for the drawing of the lag over time: of each minute the most that waited, and None only if nothing else was told."""
     minute = timezone.now().replace(second=0, microsecond=0)
-    told = measured_now or Lag(0, "", None)
-    waiting = None if measured_now is None else told.waiting
-    row = StreamLag(stream=stream, at=minute, waiting=waiting, exact=told.exact, oldest=told.oldest)
-    if StreamLag.objects.bulk_create([row], ignore_conflicts=True) and waiting is not None:
+    waiting, exact = (None, True) if measured_now is None else (measured_now.waiting, measured_now.exact)
+    row = StreamLag(stream=stream, at=minute, waiting=waiting, exact=exact)
+    StreamLag.objects.bulk_create([row], ignore_conflicts=True)
+    if waiting is not None:
         less = Q(waiting=None) | Q(waiting__lt=waiting)
-        StreamLag.objects.filter(less, stream=stream, at=minute).update(
-            waiting=waiting, exact=told.exact, oldest=told.oldest
-        )
+        StreamLag.objects.filter(less, stream=stream, at=minute).update(waiting=waiting, exact=exact)
 
 
 def begin_positions(streams: Iterable[Stream]) -> None:

@@ -20,12 +20,11 @@ Measure = tuple[datetime, int | None, bool]
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The most that waited in an hour, None if nothing could be told in it; `unknown` of its minutes with a look told nothing."""
+    """The most that waited in an hour, None if nothing could be told in it."""
 
     at: datetime
     most: int | None
     exact: bool
-    unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +113,4 @@ def _hours(measures: Iterable[Measure]) -> list[Hour]:
 def _hour(at: datetime, inside: Sequence[Measure]) -> Hour:
     known = [(waiting, exact) for _, waiting, exact in inside if waiting is not None]
     most, exact = max(known, default=(None, True))
-    return Hour(at, most, exact, len(inside) - len(known))
+    return Hour(at, most, exact)

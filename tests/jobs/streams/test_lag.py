@@ -40,3 +40,18 @@ def test_the_oldest_version_that_waits_is_the_current_tables(actor, asked, sales
     now = timezone.now()
     Commit.objects.create(table=sales, incarnation=1, version=1, committed_at=now)
     assert lag.measure(Stream.objects.get(pk=stream.pk)) == lag.Lag(1, "version", now)
+
+
+def test_a_stream_that_reads_another_source_forgets_how_far_it_was_behind(actor, stream, sales):
+    now = timezone.now()
+    lag.note(stream, lag.Lag(7, "file", now))
+    measured = {"lag": lag.Lag(7, "file", now).as_json(), "lag_at": now, "lag_text": "so far"}
+    Stream.objects.filter(pk=stream.pk).update(**measured)
+    acts.change(
+        actor, stream, {"trigger": {"interval": "20s"}, "source": {**stream.asked["source"], "schema": "id INT"}}
+    )
+    stream.refresh_from_db()
+    assert (stream.lags.count(), stream.lag, stream.lag_text) == (1, measured["lag"], "so far")
+    acts.change(actor, stream, {"source": {"table": str(sales.pk)}})
+    stream.refresh_from_db()
+    assert (stream.lags.count(), stream.lag, stream.lag_at, stream.lag_text) == (0, None, None, "")
