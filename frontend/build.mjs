@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { purge } from "./purge.mjs";
+import { purge, withoutUnread } from "./purge.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "dist");
@@ -47,11 +47,13 @@ function stylesheet() {
   });
 }
 
-// Tabler is ten times what the pages use of it: only rules for the classes in tabler.txt are shipped.
+// Tabler is ten times what the pages use of it: only rules for the classes in tabler.txt are shipped, and the properties that are read.
 async function tabler({ path }) {
   const lines = (await readFile(join(here, "tabler.txt"), "utf8")).split("\n").map((line) => line.trim());
   const kept = new Set(lines.filter((line) => line && !line.startsWith("#")));
-  return { contents: purge(await readFile(path, "utf8"), kept), loader: "css" };
+  const styles = (await readdir(join(here, "styles"))).filter((name) => name.endsWith(".css"));
+  const own = await Promise.all(styles.map((name) => readFile(join(here, "styles", name), "utf8")));
+  return { contents: withoutUnread(purge(await readFile(path, "utf8"), kept), own.join("\n")), loader: "css" };
 }
 
 async function pictures() {

@@ -91,3 +91,50 @@ function withoutNot(selector) {
   } while (depth > 0 && end < selector.length);
   return selector.slice(0, start) + withoutNot(selector.slice(end));
 }
+
+const PROPERTY = /^\s*(--[\w-]+)\s*:/;
+
+// The stylesheet without the custom properties that neither it nor `others`, the stylesheets beside it, read by var().
+export function withoutUnread(css, others) {
+  const read = new Set([...(css + others).matchAll(/var\(\s*(--[\w-]+)/g)].map((found) => found[1]));
+  const left = rules(css, read);
+  return left === css ? css : withoutUnread(left, others); // one that is gone may have been the last to read another
+}
+
+function rules(css, read) {
+  let out = (css.match(/\/\*![\s\S]*?\*\//g) ?? []).join("\n");
+  for (const [prelude, body] of blocks(css.replace(/\/\*[\s\S]*?\*\//g, ""))) {
+    if (body === null) {
+      out += `${prelude};`;
+    } else {
+      const inner = body.includes("{") ? rules(body, read) : declarations(body).filter((line) => isRead(line, read)).join(";");
+      out += inner && `${prelude}{${inner}}`;
+    }
+  }
+  return out;
+}
+
+function isRead(line, read) {
+  const property = PROPERTY.exec(line);
+  return property === null || read.has(property[1]);
+}
+
+// The declarations of a block: semicolons in quotes or parentheses part nothing.
+function declarations(body) {
+  const found = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < body.length; at++) {
+    const sign = body[at];
+    if (sign === '"' || sign === "'") {
+      at = body.indexOf(sign, at + 1);
+    } else {
+      depth += (sign === "(") - (sign === ")");
+      if (sign === ";" && depth === 0) {
+        found.push(body.slice(start, at));
+        start = at + 1;
+      }
+    }
+  }
+  return [...found, body.slice(start)].filter((line) => line.trim());
+}

@@ -129,6 +129,14 @@ def test_every_page_of_the_reference_is_light() -> None:
     assert_light(served(client, [f"/help/api/{slug}/" for slug in by_slug()]), trying=True)
 
 
+def test_no_property_is_shipped_that_no_rule_reads() -> None:
+    """Tabler defines hundreds that its own other rules read."""
+    css = (BUILT / "levee.css").read_text()
+    defined = set(re.findall(r"(--tblr-[\w-]+)\s*:", css))
+    assert defined - set(re.findall(r"var\(\s*(--[\w-]+)", css)) == set()
+    assert "--tblr-body-bg" in defined
+
+
 def test_each_class_of_tabler_that_a_template_names_is_shipped() -> None:
     templates = (PROJECT / "frontend" / "templates").rglob("*.html")
     named = {
