@@ -84,7 +84,8 @@ class Offer:
     """How a table's pages offer what can be requested for it.
 
     `text` is the link's, `address` its form for a table, `words` are others that find it. It stands in the menu of maintenance, or is a
-    button of its own (`is_button`), and once more `beside` what it changes, the name of a tab. `of_plain`: for a plain directory of
+    button of its own (`is_button`), and once more `beside` what it changes, the name of a tab.
+    One that `changes` does so to that table, and not to another one. `of_plain`: for a plain directory of
     parquet files, else for a Delta table. `mends`: the findings of a table's health that it mends, each with the condition of the layout
     that its form is filled in with, or ""; `mends_not`: those that one would try it for, and why in vain.
     """
@@ -96,8 +97,21 @@ class Offer:
     is_button: bool = False
     beside: str = ""
     of_plain: bool = False
+    changes: bool = True
     mends: Mapping[str, str] = field(default_factory=dict)
     mends_not: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """A rule that keeps a table from a kind of act, or from all that change it (`kind` None): `text` says so, `url` is the rule's page."""
+
+    text: str
+    url: str
+    kind: str | None
+
+    def forbids(self, offer: Offer) -> bool:
+        return offer.changes if self.kind is None else offer.kind == self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +161,9 @@ class Jobs(Protocol):
         """The streams that write into the table or read it, by name."""
 
     def streams_at(self, person: Person, paths: Sequence[str]) -> Mapping[str, str]:
+        """As the function of this name."""
+
+    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[Protection]]:
         """As the function of this name."""
 
     def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
@@ -223,6 +240,11 @@ def streams_of(person: Person, table: Table) -> Sequence[Stream]:
 def streams_at(person: Person, paths: Sequence[str]) -> Mapping[str, str]:
     """By path, which running stream reads the directory or writes into it, and that it isn't converted meanwhile, as a sentence."""
     return _known[0].streams_at(person, paths) if _known and paths else {}
+
+
+def protected(person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[Protection]]:
+    """By path, the rules that keep jobs of this person's from changing what is there; paths without one are left out."""
+    return _known[0].protected(person, paths) if _known and paths else {}
 
 
 def streams_named(person: Person, text: str) -> Sequence[Stream]:

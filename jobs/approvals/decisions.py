@@ -26,6 +26,7 @@ from jobs.lifecycle import wakeups
 from jobs.lifecycle.cancelling import require_person
 from jobs.lifecycle.transitions import Fenced, move, note
 from jobs.models import Decision, Edit, Job, Worker
+from jobs.policy import protection
 from jobs.policy.approvers import doubt_of, has_shaped
 from jobs.policy.evaluate import approvals, required
 from jobs.policy.read_tables import why_not_there
@@ -41,7 +42,7 @@ def approve(actor: Actor, job: Job, digest: str, comment: str = "") -> None:
     """Approves exactly this digest as one person. The approval that completes the quorum queues the job.
 
     Raises Problem: 403 `forbidden`, `not_your_own`, `not_independent`, `tokens_refused`; 409 `stale`, `already_decided`,
-    `wrong_state`; 503.
+    `wrong_state`, `protected`; 503.
     """
     _check_comment(comment)
     _check_may_decide(actor, job, Action.JOB_APPROVE)
@@ -51,10 +52,17 @@ def approve(actor: Actor, job: Job, digest: str, comment: str = "") -> None:
         _check_token(actor, locked)
         _check_other_table(actor, locked)
         _check_independent(actor, locked)
+        _check_unprotected(locked)
         _record(actor, Action.JOB_APPROVE, locked, comment)
         _decide(actor, locked, Decision.Kind.APPROVE, comment)
         if approvals(locked) >= required(locked):
             _queue(actor, locked)
+
+
+def _check_unprotected(job: Job) -> None:
+    found = protection.of_job(job)
+    if found is not None:
+        raise protection.problem_of(found, "Nothing was approved.")
 
 
 def _queue(actor: Actor, job: Job) -> None:

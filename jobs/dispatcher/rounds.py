@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from console.base.errors import Problem, unexpected
 from console.base.logs import log
 from jobs.commands.registry import queue_of
-from jobs.dispatcher import lost_quorum, schedules, streams
+from jobs.dispatcher import lost_quorum, protected_jobs, schedules, streams
 from jobs.dispatcher.absent_workers import mark_absent
 from jobs.dispatcher.attribution import explain_commits
 from jobs.dispatcher.hung_workers import HungWorkers
@@ -87,6 +87,7 @@ ROUNDS = (
     Round("wake", lambda: timing().wake, wake_waiting),
     Round("reads", lambda: timing().wake, read_executor.take_back),
     Round("quorum", lambda: timing().wake, lost_quorum.send_back),
+    Round("protected", lambda: timing().wake, protected_jobs.cancel),
     Round("reconcile", lambda: timing().reconcile, reconcile, asks_stores=True),
     Round("hung", lambda: timing().reconcile, HungWorkers().end),
     Round("absent", lambda: timing().reconcile, mark_absent),

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 APPROVER = "approver"
+ANY = "any"  # as the command of a rule that forbids: whatever changes a table
 
 
 class TableClass(StrEnum):
@@ -30,7 +31,8 @@ class Scope(StrEnum):
 class Rule:
     """One rule. `table_class` None: any; `min_share` (0 to 1, None: any) is the least share of the table's rows it is about.
 
-    `version` grows with each change of the rule; a request says which one applied. `scope_id` is the root's or the table's id.
+    `version` grows with each change of the rule; a request says which one applied. `scope_id` is the root's or the table's id. One that
+    `forbids` asks for no approvals: the command, or ANY, never runs there.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Rule:
     scope: Scope = Scope.EVERYTHING
     scope_id: str | None = None
     refuses_tokens: bool = False
+    forbids: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +121,14 @@ def job_of(command: str) -> str:
     return f"{command.replace('_', ' ')} job"
 
 
+def forbidding(command: str) -> str:
+    """What a rule forbids, as a sentence: `Levee runs no vacuum job here.`"""
+    return "Levee changes nothing here." if command == ANY else f"Levee runs no {job_of(command)} here."
+
+
 def lowers(before: Rule | None, after: Rule | None) -> bool:
     """Whether a rule would require less in some case than before; None is a rule that is off or removed."""
-    if before is None or not (before.required_approvals or before.refuses_tokens):
+    if before is None or not (before.required_approvals or before.refuses_tokens or before.forbids):
         return False
     if after is None or after.required_approvals < before.required_approvals:
         return True
@@ -130,6 +138,8 @@ def lowers(before: Rule | None, after: Rule | None) -> bool:
 
 def sentence(rule: Rule) -> str:
     """The rule as a sentence."""
+    if rule.forbids:
+        return forbidding(rule.command)
     count, job = rule.required_approvals, job_of(rule.command)
     who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
     article = "an" if job[0] in "aeiou" else "a"

@@ -55,7 +55,7 @@ TRANSITIONS: tuple[Transition, ...] = (
             S.SUCCEEDED: (C.WORKER,),  # nothing to do
             S.FAILED: (C.WORKER, C.DISPATCHER),
             S.WITHDRAWN: (C.REQUESTER,),
-            S.CANCELLED: (C.CANCELLER,),
+            S.CANCELLED: (C.CANCELLER, C.DISPATCHER),  # the dispatcher: a rule protects the table
             S.EXPIRED: (C.DISPATCHER,),
         },
     ),
@@ -66,7 +66,7 @@ TRANSITIONS: tuple[Transition, ...] = (
             S.QUEUED: (C.APPROVER,),
             S.REJECTED: (C.APPROVER,),
             S.WITHDRAWN: (C.REQUESTER,),
-            S.CANCELLED: (C.CANCELLER,),
+            S.CANCELLED: (C.CANCELLER, C.DISPATCHER),
             S.EXPIRED: (C.DISPATCHER,),
         },
     ),
@@ -78,7 +78,7 @@ TRANSITIONS: tuple[Transition, ...] = (
             S.AWAITING_APPROVAL: (C.WORKER, C.DISPATCHER),  # a quorum lost
             S.REJECTED: (C.APPROVER,),
             S.WITHDRAWN: (C.REQUESTER,),
-            S.CANCELLED: (C.CANCELLER,),
+            S.CANCELLED: (C.CANCELLER, C.DISPATCHER),
             S.EXPIRED: (C.DISPATCHER,),
             S.STALE: (C.WORKER,),
         },

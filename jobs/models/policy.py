@@ -8,11 +8,16 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from jobs.domain.policy import ANY
+
 _MOST_APPROVALS = 5
 
 
 class PolicyRule(models.Model):
-    """How many approvals of which role a command needs, where, and for how much of a table."""
+    """How many approvals of which role a command needs, where, and for how much of a table; or that it may never run there.
+
+    A rule that forbids is about one command, or about ANY that changes a table.
+    """
 
     class Scope(models.TextChoices):
         EVERYTHING = "everything"
@@ -30,6 +35,7 @@ class PolicyRule(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100)
     command = models.CharField(max_length=20)
+    forbids = models.BooleanField(default=False)  # the command never runs there; this never changes
     table_class = models.CharField(max_length=15, choices=TableClass.choices, blank=True, default="")  # empty: any
     min_share = models.FloatField(null=True)  # of the table's rows, 0 to 1
     scope = models.CharField(max_length=10, choices=Scope.choices, default=Scope.EVERYTHING)
@@ -61,6 +67,11 @@ class PolicyRule(models.Model):
                 condition=models.Q(scope="everything", root=None, table=None)
                 | models.Q(scope="root", root__isnull=False, table=None)
                 | models.Q(scope="table", root=None, table__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="policy_rule_forbids",
+                condition=models.Q(forbids=False) & ~models.Q(command=ANY)
+                | models.Q(forbids=True, required_approvals=0, table_class="", min_share=None, refuses_tokens=False),
             ),
         ]
 

@@ -21,13 +21,15 @@ LOWERED_FOR = timedelta(days=7)
 
 
 def rules_now(command: str) -> list[Rule]:
-    """The rules of a command that are switched on."""
+    """The rules about approvals of a command that are switched on; `protection` has those that forbid it."""
     return rules_by_command([command]).get(command, [])
 
 
 def rules_by_command(commands: Iterable[str]) -> dict[str, list[Rule]]:
     """The same for several commands, by command; one query."""
-    rows = PolicyRule.objects.filter(command__in=list(commands), enabled=True, removed_at=None).order_by("name", "id")
+    rows = PolicyRule.objects.filter(forbids=False, command__in=list(commands), enabled=True, removed_at=None).order_by(
+        "name", "id"
+    )
     rules: dict[str, list[Rule]] = defaultdict(list)
     for row in rows:
         rules[row.command].append(as_rule(row))
@@ -40,7 +42,7 @@ def rules_for(command: str, requester: uuid.UUID) -> list[Rule]:
 
 
 def _before(command: str, requester: uuid.UUID) -> list[Rule]:
-    lately = PolicyChange.objects.filter(rule__command=command, applied_at__gt=Now() - LOWERED_FOR)
+    lately = PolicyChange.objects.filter(rule__forbids=False, rule__command=command, applied_at__gt=Now() - LOWERED_FOR)
     own = [c for c in lately.select_related("rule").order_by("applied_at") if _stands_behind(requester, c)]
     return [_as_it_was(change) for change in own]
 
@@ -86,6 +88,7 @@ def as_rule(row: PolicyRule) -> Rule:
         scope=Scope(row.scope),
         scope_id=str(scope_id) if scope_id else None,
         refuses_tokens=row.refuses_tokens,
+        forbids=row.forbids,
     )
 
 

@@ -25,7 +25,7 @@ from console.audit.refusals import refusals_on_record
 from console.audit.services import record
 from console.base.errors import Problem
 from jobs.commands.registry import ROWS
-from jobs.domain.policy import Rule, lowers
+from jobs.domain.policy import ANY, Rule, lowers
 from jobs.models import PolicyChange, PolicyRule
 from jobs.policy import changes as policy_changes
 from jobs.policy.changes import scope_of_rule
@@ -53,13 +53,19 @@ def terms_of(rule: PolicyRule) -> Terms:
     )
 
 
-def add(actor: Actor, command: str, scope: Scope, terms: Terms) -> PolicyRule:
-    """Adds a rule. Raises Problem 400 `invalid`, 403 `forbidden` unless the actor is an admin of the scope."""
+def add(actor: Actor, command: str, scope: Scope, terms: Terms, *, forbids: bool = False) -> PolicyRule:
+    """Adds a rule. Raises Problem 400 `invalid`, 403 `forbidden` unless the actor is an admin of the scope.
+
+    One that `forbids` has no other terms than its name: neither the command, which may be ANY, nor a schedule or stream of it runs there.
+    """
     _check(terms)
-    if command not in ROWS:
-        raise _invalid({"command": f"Unknown command; use one of {', '.join(ROWS)}."})
+    known = [*ROWS, ANY] if forbids else [*ROWS]
+    if command not in known:
+        raise _invalid({"command": f"Unknown command; use one of {', '.join(known)}."})
+    if forbids:
+        _check_forbidding(terms)
     values = {"command": command, "scope": scope.kind, "root_id": scope.root_id, "table_id": scope.table_id}
-    rule = PolicyRule(**values, **asdict(terms), changed_by=actor.person)
+    rule = PolicyRule(**values, **asdict(terms), forbids=forbids, changed_by=actor.person)
     with _act(actor, Action.POLICY_ADD, rule), transaction.atomic():
         _require_admin(actor, scope)
         record(actor, Action.POLICY_ADD, ObjectKind.POLICY, rule.pk, rule.name, after=as_json(rule))
@@ -78,6 +84,8 @@ def change(actor: Actor, rule: PolicyRule, **changes: Any) -> PolicyRule:
         now = _locked(rule)
         terms = Terms(**{**asdict(terms_of(now)), **changes})
         _check(terms)
+        if now.forbids:
+            _check_forbidding(terms)
         if terms == terms_of(now):
             return now
         lowered = lowers(_in_force(now, terms_of(now)), _in_force(now, terms))
@@ -212,6 +220,15 @@ def _check(terms: Terms) -> None:
         raise _invalid(wrong)
 
 
+def _check_forbidding(terms: Terms) -> None:
+    """Refuses terms about approvals: what is forbidden can't be approved."""
+    plain = Terms(terms.name, 0, enabled=terms.enabled)
+    odd = [name for name, value in asdict(terms).items() if value != getattr(plain, name)]
+    if odd:
+        text = "A rule that protects asks for no approval: leave this out."
+        raise _invalid({"class" if name == "table_class" else name: text for name in odd})
+
+
 def _wrong(terms: Terms) -> dict[str, str]:
     named = bool(terms.name.strip()) and terms.name.isprintable() and len(terms.name) <= NAME_LENGTH
     counted = 0 <= terms.required_approvals <= PolicyRule.MOST_APPROVALS
@@ -240,4 +257,5 @@ def on_text(rule: PolicyRule) -> str:
 def as_json(rule: PolicyRule) -> dict[str, Any]:
     """The rule as the audit records it."""
     terms = asdict(terms_of(rule))
-    return {"command": rule.command, "on": on_text(rule), "version": rule.version, "role": rule.role, **terms}
+    named = {"command": rule.command, "on": on_text(rule), "version": rule.version, "role": rule.role}
+    return {**named, **({"forbids": True} if rule.forbids else {}), **terms}

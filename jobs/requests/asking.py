@@ -15,6 +15,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
+from console.audit.refusals import refusals_on_record
 from console.audit.services import record
 from console.base.errors import Problem
 from jobs.commands.base import Prepared
@@ -28,7 +29,7 @@ from jobs.lifecycle.cancelling import digest_of, require_person
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, Worker
-from jobs.policy import evaluate
+from jobs.policy import evaluate, protection
 from jobs.requests import rehearsals
 from jobs.targets.access import job_for
 from jobs.targets.subject import Subject
@@ -58,9 +59,9 @@ def request(
     """Requests a command: job, event and audit in one transaction, the wake-up after commit.
 
     `seen` is the table that the requesting page was built from; it saves another read. With `rehearse` the preview also runs the command
-    on a private clone of the table. Raises Problem: 400 (the reason, or what
-    the command refuses from its text alone), 409 `already_open` or `idempotency_conflict`, 503 `audit_unavailable`; and what the
-    command's `prepare` raises for this person and place.
+    on a private clone of the table. Raises Problem: 400 (the reason, or what the command refuses from its text alone), 409
+    `already_open`, `protected` or `idempotency_conflict`, 503 `audit_unavailable`; and what the command's `prepare` raises for this
+    person and place.
     """
     check_reason(reason)
     handling = handling_of(command.kind)
@@ -73,7 +74,10 @@ def request(
     if rehearse:
         rehearsals.require(command.kind)
     prepared = handling.prepare(actor, command, seen)
-    job = _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha)
+    person = require_person(actor)
+    with refusals_on_record(actor, Action.JOB_REQUEST, ObjectKind.PATH, prepared.location, prepared.location):
+        protection.require_unprotected(command.kind, prepared.location, person, prepared.preview)
+    job = _new_job(person, prepared, reason, idempotency_key, request_sha)
     job.rehearse = rehearse
     return _open(actor, job, prepared.table)
 

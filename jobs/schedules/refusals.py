@@ -15,6 +15,7 @@ from jobs.domain.commands import command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.models import Job, Schedule, ScheduleRun
+from jobs.policy import protection
 from jobs.schedules.acts import wanted_of
 from jobs.schedules.definition import digest_of_row
 from jobs.schedules.queries import may_run
@@ -25,7 +26,7 @@ MOVED = "schedule_moved"
 FORBIDDEN = "forbidden"
 BOUND = "bound_exceeded"
 WINDOW = "window_closed"
-STOPPING = frozenset({MOVED, FORBIDDEN})  # a run that is refused so stops its schedule
+STOPPING = frozenset({MOVED, FORBIDDEN, protection.CODE})  # a run that is refused so stops its schedule
 NOT_AS_APPROVED = (
     "The definition in the database isn’t the one that has this digest: something else than Levee changed it."
 )
@@ -39,7 +40,8 @@ def run_limit(job: Job, limit: float) -> float:
 
 
 def of_definition(schedule: Schedule) -> Refusal | None:
-    """Why no run of this schedule may begin, whatever its table is like: its person's rights, its row, this Levee's commands."""
+    """Why no run of this schedule may begin, whatever its table is like: its person's rights, its row, this Levee's
+    commands, a rule that protects its table."""
     person, row = schedule.run_by, ROWS.get(schedule.command)
     if not person.is_active or not may_run(person, schedule):
         text = f"It ran in the name of {person.name}, who may no longer request jobs on this table."
@@ -49,7 +51,8 @@ def of_definition(schedule: Schedule) -> Refusal | None:
         return Refusal(MOVED, text, remedy=DEFINE_AGAIN)
     if digest_of_row(schedule) != schedule.digest:
         return Refusal(MOVED, NOT_AS_APPROVED, remedy=DEFINE_AGAIN)
-    return None
+    protecting = protection.over(schedule.command, schedule.table.path, person.pk)
+    return None if protecting is None else protection.refusal_of(protecting)
 
 
 def of_preview(job: Job, preview: Preview) -> tuple[Refusal, ...]:

@@ -26,7 +26,7 @@ from jobs.domain.policy import TableClass
 from jobs.domain.states import CLAIMED, ENDED, IN_REVIEW, Cause, State
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Edit, Job, Stream, StreamRound
-from jobs.policy import evaluate
+from jobs.policy import evaluate, protection
 from jobs.requests import asking
 from jobs.requests.asking import Key
 from jobs.streams import lag
@@ -93,13 +93,17 @@ def _keep_others_from_approving(stream: Stream, job: Job) -> None:
 
 
 def require_runner(stream: Stream) -> None:
-    """Checks that the person for whom the stream runs may still run it. Raises Problem 403 `forbidden`."""
+    """Checks that the person for whom the stream runs may still run it. Raises Problem 403 `forbidden`; 409 `protected` if a rule
+    protects its table from streams."""
     person = stream.run_by
     reads_source = person is not None and _may_read(person, stream)
     if person is None or not person.is_active or not may_run(person, stream) or not reads_source:
         name = person.name if person else "nobody"
         text = f"The stream runs for {name}, who may no longer run it. An operator of its table must start it."
         raise Problem(403, "forbidden", text)
+    protecting = protection.over(Round.kind, stream.table.path, person.pk)
+    if protecting is not None:
+        raise protection.problem_of(protecting, "The stream doesn’t run.")
 
 
 def _may_read(person: Person, stream: Stream) -> bool:
@@ -195,7 +199,7 @@ def open_if_due(pk: Any) -> bool:
         try:
             open_next(Actor.system(WHO), stream)
         except Problem as problem:
-            if problem.status != 403:
+            if problem.code not in ("forbidden", protection.CODE):
                 raise
             stop_now(Actor.system(WHO), stream, problem.detail)
             return False

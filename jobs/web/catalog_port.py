@@ -15,9 +15,11 @@ from django.urls import reverse
 from console.accounts.models import Person
 from jobs.commands.registry import several_kinds, title_of
 from jobs.domain import protocols
+from jobs.domain.policy import ANY
 from jobs.domain.readers import readers_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
+from jobs.policy import protection
 from jobs.reads import queue
 from jobs.streams.queries import matching, source_of
 from jobs.streams.queries import visible_to as visible_streams
@@ -90,6 +92,12 @@ class KnownJobs:
         """One query. A stream that the person may not see has no name here."""
         return running_at(person, paths)
 
+    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[ports.Protection]]:
+        """One query."""
+        return {
+            place: [_protecting(each) for each in found] for place, found in protection.at(paths, person.pk).items()
+        }
+
     def streams_named(self, person: Person, text: str) -> Sequence[ports.Stream]:
         """One query; MOST_STREAMS at most."""
         streams = matching(visible_streams(person), text).order_by("name")
@@ -143,6 +151,11 @@ _AS_LISTED = Func(JSONObject(version=OuterRef("version")), function="jsonb_build
 MOST_OPEN = 5
 MOST_STREAMS = 20
 _FIELDS = ("id", "table_id", "base_version", "version", "result", "requested_by__name", "requested_at", "reason")
+
+
+def _protecting(found: protection.Protection) -> ports.Protection:
+    kind = None if found.command == ANY else found.command
+    return ports.Protection(found.text, reverse("policies:detail", args=[found.rule]), kind)
 
 
 def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:

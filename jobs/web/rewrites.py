@@ -24,7 +24,7 @@ from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused, problem_of_rewrite
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
-from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.prefilled import Values, filled_in
 from tables.models import Table
 
@@ -72,7 +72,7 @@ class RewritePage:
             subject = subject_to_change(table.pk)
         except CommandRefused as refused:
             problem = problem_of_refused(refused)
-            context = {"table": table, "table_name": name_of(table), "problem": problem}
+            context = {**asked_of(request, self.kind, table), "problem": problem}
             return render(request, self.template, context, status=problem.status)
         asks = request.method == "POST" and request.POST.get("do") == "request"
         form = self.form(filled_in(request, self.kind, table.pk, self.again), subject)
@@ -82,8 +82,7 @@ class RewritePage:
     def _context(self, request: HttpRequest, subject: Subject, form: RewriteForm) -> dict[str, Any]:
         preview, problem = self._preview(subject, form)
         return {
-            "table": subject.table,
-            "table_name": name_of(subject.table),
+            **asked_of(request, self.kind, subject.table),
             "version": subject.version,
             "form": form,
             "may_rehearse": rehearsals.possible(self.kind),

@@ -70,6 +70,8 @@ with candidate as (
       and (j.command, j.schema_version) in (select k.command, k.version from jsonb_to_recordset(%(known)s) as k(command text, version int))
       and (coalesce((j.policy->>'required_approvals')::int, 0) = 0
            or jobs_approvals(j.id, j.digest) >= (j.policy->>'required_approvals')::int)
+      and (not exists (select from jobs_policyrule where forbids)
+           or jobs_protection(j.command, j.location, j.preview, j.requested_by_id) is null)
       and (%(trees)s or j.command <> all(%(takers)s::text[]))
       and not exists (
           select 1 from jobs_tablelease l where l.location = j.location

@@ -29,7 +29,7 @@ PAGES = {
     "/workers/": 14,
     "/account/tokens/": 10,
     "/tables/{watched}/": 22,  # one for whether it is a favourite
-    "/tables/{watched}/history/": 29,  # one for whether the bar of the first story belongs here
+    "/tables/{watched}/history/": 30,  # one for whether the bar of the first story belongs here, one for rules that protect
 }
 CALLS = {
     "/jobs": 8,

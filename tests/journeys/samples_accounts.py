@@ -24,7 +24,7 @@ from console.pages.people.forms import (
     TokenForm,
 )
 from jobs.policy.services import Terms
-from jobs.web.policies.forms import NewRuleForm, form_of
+from jobs.web.policies.forms import NameForm, NewRuleForm, ProtectForm, form_of
 from tests.hostile_texts import hostile_long, hostile_whole
 
 NOW = datetime.now(UTC)
@@ -274,6 +274,15 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "policies-none": ("jobs/policies/policies.html", {"rules": [], "may_add": False}),
     "policy-new": ("jobs/policies/policy.html", {"form": NewRuleForm()}),
+    "policy-protect": ("jobs/policies/policy.html", {"form": ProtectForm(), "protects": True}),
+    "policy-protects": (
+        "jobs/policies/policy.html",
+        {
+            "form": NameForm(initial={"name": "The ledger"}),
+            "rule": RULES[1] | {"name": "The ledger", "sentence": "Levee changes nothing here.", "protects": True},
+            "command": "any",
+        },
+    ),
     "policy-refused": (
         "jobs/policies/policy.html",
         {"form": refused(NewRuleForm({"name": "x", "on": "root:none"}), "on", "no root is named none")},

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from tables import ports
 from tables.catalog import listing
 from tables.models import Table
 from tables.rules.search_index import normal, terms
@@ -27,11 +28,12 @@ def acts_on_tables(person: Person, q: str, here: Table | None) -> list[tuple[str
         return []
     order = listing.SEARCH_ORDER if left else "-changed"
     tables = listing.table_page(person, listing.Filter(q=" ".join(left)), order, TABLES, "").rows
+    protected = ports.protected(person, [table.path for table in tables])
     found = [
         (f"{act.offer.text.removesuffix('…')}: {table.catalog_name or table.name}", act.url, table)
         for table in tables
         if here is None or table.pk != here.pk
-        for act in acts.acts_on(person, table, acts.streaming_at(person, table)).values()
+        for act in acts.acts_on(person, table, acts.streaming_at(person, table), protected.get(table.path, ())).values()
         if act.offer.text in texts
     ]
     return found[:MOST]

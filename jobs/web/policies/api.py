@@ -54,6 +54,7 @@ class RuleSerializer(serializers.Serializer[Any]):
     required_approvals = serializers.IntegerField()
     role = serializers.CharField()
     refuses_tokens = serializers.BooleanField()
+    forbids = serializers.BooleanField(help_text="The command never runs there, however it is approved.")
     enabled = serializers.BooleanField()
     version = serializers.IntegerField()
     changed_by = serializers.CharField(source="changed_by.name", allow_null=True, default=None)
@@ -109,12 +110,19 @@ class RuleChange(Body):
 
 
 class NewRule(RuleChange):
-    """A new rule: a command, a scope, and how many approvals it requires there."""
+    """A new rule: a command, a scope, and how many approvals it requires there; or that it may never run there."""
 
     name = Text(max_length=services.NAME_LENGTH)
-    command = Text(max_length=20, help_text="convert, delete or restore")
+    command = Text(max_length=20, help_text="A command, such as `delete`; a rule that forbids may also name `any`.")
     on = Text(required=False, default="everything", max_length=4200, help_text="everything, root:NAME or table:PATH")
-    required_approvals = Whole(min_value=0, max_value=PolicyRule.MOST_APPROVALS)
+    required_approvals = Whole(required=False, min_value=0, max_value=PolicyRule.MOST_APPROVALS)
+    forbids = Flag(required=False, default=False, help_text="Protects: then leave `required_approvals` out.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """How many approvals is said, unless the rule forbids."""
+        if "required_approvals" not in attrs and not attrs["forbids"]:
+            raise serializers.ValidationError({"required_approvals": "This field is required."})
+        return {"required_approvals": 0, **attrs}
 
 
 class Seen(Body):
@@ -137,10 +145,11 @@ class Policies(APIView):
 
     @extend_schema(operation_id="policies_add", request=NewRule, responses={201: RuleSerializer})
     def post(self, request: Request) -> Response:
-        """Adds a rule: the strictest that applies to a request counts."""
+        """Adds a rule: the strictest that applies to a request counts. One that forbids cancels what waits to change its tables."""
         given = _terms(body_of(request, NewRule))
+        forbids = given.pop("forbids")
         command, scope = given.pop("command"), scope_of(given.pop("on"), person_of(request), Permission.POLICY_MANAGE)
-        made = services.add(Actor.of(request), command, scope, Terms(**given))
+        made = services.add(Actor.of(request), command, scope, Terms(**given), forbids=forbids)
         return Response(_rule_now(made.pk), status=201)
 
 

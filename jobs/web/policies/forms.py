@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from jobs.commands.registry import ROWS, always_reviewed
+from jobs.domain.policy import ANY, job_of
 from jobs.models import PolicyRule
 from jobs.policy.services import NAME_LENGTH, Terms
 
@@ -23,12 +24,32 @@ def _commands() -> list[tuple[str, str]]:
     return [(kind, kind) for kind in ROWS]
 
 
-class TermsForm(forms.Form):
-    """The terms of a rule that can change."""
+def _forbidden() -> list[tuple[str, str]]:
+    return [(ANY, "anything that changes a table"), *((kind, job_of(kind)) for kind in ROWS)]
+
+
+class NameForm(forms.Form):
+    """What can change of a rule that protects: its name."""
 
     name = forms.CharField(
         max_length=NAME_LENGTH, help_text="What the rule is for. Requests that it applies to show this name."
     )
+
+    def terms(self) -> dict[str, Any]:
+        """The entered terms, by their names in `Terms`."""
+        return {"name": self.cleaned_data["name"]}
+
+
+class ProtectForm(NameForm):
+    """A new rule that protects a table or root."""
+
+    on = forms.CharField(max_length=4200, label="Where", help_text="root:NAME, table:PATH or everything")
+    command = forms.ChoiceField(choices=_forbidden, label="Never", help_text="Not even by a schedule or a stream.")
+
+
+class TermsForm(NameForm):
+    """The terms of a rule that can change."""
+
     required_approvals = forms.IntegerField(
         min_value=0, max_value=PolicyRule.MOST_APPROVALS, initial=1, label="Approvals needed"
     )

@@ -7,6 +7,7 @@ app_name = "policies"
 urlpatterns = [
     path("", views.policies, name="list"),
     path("add/", views.policy_add, name="add"),
+    path("protect/", views.policy_protect, name="protect"),
     path("<uuid:policy_id>/", views.policy, name="detail"),
     path("<uuid:policy_id>/switch/", views.policy_switch, name="switch"),
     path("<uuid:policy_id>/remove/", views.policy_remove, name="remove"),

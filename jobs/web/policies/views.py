@@ -27,7 +27,7 @@ from jobs.policy.evaluate import as_rule, with_terms
 from jobs.policy.queries import READ_BY, rule_for, rules_for
 from jobs.policy.services import Terms, on_text, terms_of
 from jobs.web.policies import questions
-from jobs.web.policies.forms import NewRuleForm, TermsForm, form_of
+from jobs.web.policies.forms import NameForm, NewRuleForm, ProtectForm, TermsForm, form_of
 from tables.catalog.scopes import scope_of
 
 MOST = 500
@@ -52,6 +52,7 @@ def _row(person: Person, rule: PolicyRule, doubts: Doubts) -> dict[str, Any]:
         "name": rule.name,
         "sentence": sentence(as_rule(rule)),
         "on": on_text(rule),
+        "protects": rule.forbids,
         "enabled": rule.enabled,
         "version": rule.version,
         "changed_at": rule.changed_at,
@@ -112,6 +113,22 @@ def policy_add(request: HttpRequest) -> HttpResponse:
     return _form_page(request, form, status=400 if request.method == "POST" else 200)
 
 
+@requires(Permission.POLICY_MANAGE)
+@require_http_methods(["GET", "POST"])
+def policy_protect(request: HttpRequest) -> HttpResponse:
+    """The form of a new rule that protects a table or root; a link may bring along where (`on`)."""
+    form = ProtectForm(entered(request), initial={"on": request.GET.get("on", "")})
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            scope = scope_of(given["on"].strip(), person_of(request), Permission.POLICY_MANAGE)
+            services.add(Actor.of(request), given["command"], scope, Terms(given["name"], 0), forbids=True)
+        except Problem as problem:
+            return _refused(request, form, problem, protects=True)
+        return redirect("policies:list")
+    return _form_page(request, form, status=400 if request.method == "POST" else 200, protects=True)
+
+
 @requires(*READ_BY)
 @require_http_methods(["GET", "POST"])
 def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
@@ -119,10 +136,11 @@ def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     person = person_of(request)
     rule = rule_for(person, policy_id)
     context: dict[str, Any] = {"rule": _row(person, rule, Doubts(person)), "command": rule.command}
+    fields = NameForm if rule.forbids else TermsForm
     if request.method == "GET":
         draft = entered(request)
-        return _form_page(request, form_of(terms_of(rule)) if draft is None else TermsForm(draft), **context)
-    form = TermsForm(request.POST)
+        return _form_page(request, _current(rule) if draft is None else fields(draft), **context)
+    form = fields(request.POST)
     if not form.is_valid():
         return _form_page(request, form, status=400, **context)
     try:
@@ -132,7 +150,11 @@ def policy(request: HttpRequest, policy_id: uuid.UUID) -> HttpResponse:
     return _back(request, rule)
 
 
-def _refused(request: HttpRequest, form: TermsForm, problem: Problem, **context: Any) -> HttpResponse:
+def _current(rule: PolicyRule) -> NameForm:
+    return NameForm(initial={"name": rule.name}) if rule.forbids else form_of(terms_of(rule))
+
+
+def _refused(request: HttpRequest, form: NameForm, problem: Problem, **context: Any) -> HttpResponse:
     if problem.status not in {400, 403}:
         raise problem
     fields = {FIELDS.get(name, name): text for name, text in (problem.fields or {}).items()}
@@ -143,7 +165,7 @@ def _refused(request: HttpRequest, form: TermsForm, problem: Problem, **context:
     return _form_page(request, form, status=problem.status, **context)
 
 
-def _form_page(request: HttpRequest, form: TermsForm, status: int = 200, **context: Any) -> HttpResponse:
+def _form_page(request: HttpRequest, form: NameForm, status: int = 200, **context: Any) -> HttpResponse:
     return render(request, "jobs/policies/policy.html", {"form": form, **context}, status=status)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -11,7 +11,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables import ports
 from tables.models import Table
-from tables.ports import Offer
+from tables.ports import Offer, Protection
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,14 @@ def known() -> list[Offer]:
     return [*ports.offers(), DESCRIBE]
 
 
-def acts_on(person: Person, table: Table, streaming: str) -> dict[str, Act]:
-    """By kind, what the person may do with the table as it is. `streaming` says why a plain directory isn't converted now, if it isn't."""
+def acts_on(person: Person, table: Table, streaming: str, protections: Sequence[Protection] = ()) -> dict[str, Act]:
+    """By kind, what the person may do with the table as it is.
+
+    `streaming` says why a plain directory isn't converted now, if it isn't; `protections` are the rules that keep jobs from the table.
+    """
     requested = ports.offers() if may(person, table, Permission.JOB_REQUEST) else []
-    offers = [offer for offer in requested if _fits(offer, table, streaming)]
+    free = [offer for offer in requested if not any(rule.forbids(offer) for rule in protections)]
+    offers = [offer for offer in free if _fits(offer, table, streaming)]
     if may_describe(person, table):
         offers.append(DESCRIBE)
     return {offer.kind: Act(offer, offer.address(table)) for offer in offers}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404
 from django.urls import NoReverseMatch, reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
+from tables import ports
 from tables.catalog import attributions
 from tables.catalog.listing import moved_to, table_for
 from tables.catalog.own import favourites
@@ -23,7 +26,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     """The context of the header; `table_acts` are what the person may do with the table, by kind."""
     unexplained = attributions.count_open(table)
     streaming = acts.streaming_at(person, table)
-    offered = acts.acts_on(person, table, streaming)
+    protections = protections_of(person, table)
+    offered = acts.acts_on(person, table, streaming, protections)
     return {
         "table": table,
         "tab": tab,
@@ -40,6 +44,8 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "table_acts": offered,
         **acts.in_places(offered, tab),
         "not_converted": streaming,
+        "protections": protections,
+        "protect_url": _protect_url(person, table),
         "rows_url": _rows_url(person, table, "jobs:rows"),
         "profile_url": _rows_url(person, table, "jobs:profile"),
         "moved_to": moved_to(person, table),
@@ -47,6 +53,11 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
         "unexplained_in": next(iter(unexplained), table.incarnation),
         "is_behind": bool(table.sync_error) or table.missing_since is not None,
     }
+
+
+def protections_of(person: Person, table: Table) -> Sequence[ports.Protection]:
+    """The rules that keep jobs of this person's from the table."""
+    return ports.protected(person, [table.path]).get(table.path, ())
 
 
 def around(person: Person, table_id: str, tab: str) -> dict[str, Any]:
@@ -116,6 +127,12 @@ def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     ]
 
 
+def _protect_url(person: Person, table: Table) -> str | None:
+    """The form of a rule that protects the table, for admins of it."""
+    url = _reversed("policies:protect") if acts.may(person, table, Permission.POLICY_MANAGE) else None
+    return f"{url}?{urlencode({'on': f'table:{table.path}'})}" if url else None
+
+
 def _reversed(name: str, *args: object) -> str | None:
     try:
         return reverse(name, args=args)
@@ -125,7 +142,8 @@ def _reversed(name: str, *args: object) -> str | None:
 
 def places(person: Person, table: Table) -> list[tuple[str, str, str]]:
     """The pages of a table that its header offers to the person, as names, addresses and other words: the acts first, then the tabs."""
-    offered = acts.acts_on(person, table, acts.streaming_at(person, table)).values()
+    protections = protections_of(person, table)
+    offered = acts.acts_on(person, table, acts.streaming_at(person, table), protections).values()
     tabs = _tabs(table, "") + _row_tabs(person, table, "") + _job_tabs(table, "")
     named = [(act.offer.text, act.url, act.offer.words) for act in offered]
     return named + [(tab["text"], tab["url"], "") for tab in tabs]

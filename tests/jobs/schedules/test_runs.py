@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from console.accounts.authority import Scope
 from console.accounts.models import Grant
 from console.audit.actions import Action
+from console.audit.actor import Actor
 from console.audit.models import Event
+from console.base.errors import Problem
 from jobs.commands.vacuum.rules import Vacuum
+from jobs.dispatcher import protected_jobs
 from jobs.dispatcher.reconcile import reconcile
 from jobs.domain.states import State
 from jobs.lifecycle import cancelling
 from jobs.models import Attempt, Job, Schedule
+from jobs.policy import services as policy_services
+from jobs.policy.services import Terms
 from jobs.requests.asking import request
 from jobs.schedules import acts, approvals
 from jobs.worker.claims import claim_run
@@ -53,6 +59,33 @@ def test_a_due_run_is_an_ordinary_job_in_the_name_of_its_person(make, olga, sale
     assert after.next_due_at.month in {12, 1}  # the next new year in Berlin
     entered = Event.objects.get(action=Action.JOB_REQUEST, object_id=str(job.pk))
     assert entered.actor_name == "dispatcher"
+
+
+def test_it_stops_once_a_rule_protects_its_table_and_none_is_defined_there(make, sales):
+    schedule = make()
+    here = Scope(table_id=sales.pk)
+    rule = policy_services.add(Actor.system("tests"), "optimize", here, Terms("Ledger", 0), forbids=True)
+    make_due(schedule)
+    assert look() == 1
+    now = fresh(schedule)
+    assert (now.state, "the rule “Ledger” protects it" in now.state_text) == (STOPPED, True)
+    assert not Job.objects.exists()
+    with pytest.raises(Problem) as refused:
+        make(name="another")
+    assert refused.value.code == "protected"
+    policy_services.change(Actor.system("tests"), rule, enabled=False)
+    make(name="another")
+
+
+def test_a_run_that_waits_ends_once_a_rule_protects_its_table(make, sales):
+    schedule = make()
+    make_due(schedule)
+    look()
+    assert previewed().state == State.QUEUED
+    policy_services.add(Actor.system("tests"), "any", Scope(), Terms("Freeze", 0), forbids=True)
+    assert protected_jobs.cancel() == 1
+    look()
+    assert outcomes(schedule) == ["ended"]
 
 
 def test_nothing_to_do_is_a_run_that_succeeded(make, sales):

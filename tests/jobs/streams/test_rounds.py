@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from console.accounts.authority import Scope
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
@@ -20,6 +21,8 @@ from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Job, PolicyRule, Stream, StreamBatch, StreamRound
+from jobs.policy import services as policy_services
+from jobs.policy.services import Terms
 from jobs.streams import acts, booking, lag, rounds, runs
 from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.web.catalog_port import KnownJobs
@@ -258,6 +261,22 @@ def test_it_stops_once_its_person_may_no_longer_run_it(actor, stream, olga):
     now = fresh(stream)
     assert now.state == "stopped"
     assert olga.name in now.state_text
+
+
+def test_it_stops_once_a_rule_protects_its_table_and_does_not_start_again(actor, stream):
+    runs.start(actor, stream)
+    run_round(SmallStream([ROW]))
+    book_ended()
+    here = Scope(table_id=stream.table_id)
+    policy_services.add(Actor.system("tests"), "any", here, Terms("Ledger", 0), forbids=True)
+    make_due(stream)
+    assert open_due() == 0
+    now = fresh(stream)
+    assert (now.state, "the rule “Ledger” protects it" in now.state_text) == ("stopped", True)
+    with pytest.raises(Problem) as refused:
+        runs.start(actor, now)
+    assert refused.value.code == "protected"
+    assert fresh(stream).state == "stopped"
 
 
 # --- streams that replace rows ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
-from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm, added, asked_in
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import again_at, as_entered, job_again
@@ -53,7 +53,7 @@ def alter_schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         subject = subject_to_change(table.pk)
     except CommandRefused as refused:
         problem = problem_of_refused(refused)
-        context = {"table": table, "table_name": name_of(table), "problem": problem}
+        context = {**asked_of(request, AlterSchema.kind, table), "problem": problem}
         return render(request, PAGE, context, status=problem.status)
     asked = _asked_again(request, table) or asked_in(request)
     context = _context(request, subject, asked)
@@ -81,8 +81,7 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
         asked = Asked(tuple(wanted), asked.kind, asked.act, 0, asked.given)
         form = ChangeForm(asked.kind, {})
     return {
-        "table": subject.table,
-        "table_name": name_of(subject.table),
+        **asked_of(request, AlterSchema.kind, subject.table),
         "version": subject.version,
         "asked": asked,
         "wanted": list(wanted),

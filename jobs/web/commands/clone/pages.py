@@ -22,11 +22,12 @@ from jobs.commands.clone.rules import Clone
 from jobs.domain.errors import CommandRefused
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job
-from jobs.policy.needs import Needs, needs_at
+from jobs.policy import protection
+from jobs.policy.needs import needs_at
 from jobs.requests import asking
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
-from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.catalog import listing
@@ -73,7 +74,7 @@ def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         subject = subject_of(table.pk)
     except CommandRefused as refused:
         problem = problem_of_refused(refused)
-        context = {"table": table, "table_name": name_of(table), "problem": problem}
+        context = {**asked_of(request, Clone.kind, table), "problem": problem}
         return render(request, "jobs/clone/page.html", context, status=problem.status)
     form = _form(request, table)
     context = _context(request, subject, form)
@@ -95,40 +96,38 @@ def _again(job: Job) -> Values:
 
 
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
-    preview, needs, problem = _previewed(Actor.of(request), subject, form)
     spans = [span for span in joined(Reach(subject.table).spans) if span.restorable]
     return {
-        "table": subject.table,
-        "table_name": name_of(subject.table),
+        **asked_of(request, Clone.kind, subject.table),
         "version": subject.version,
         "form": form,
-        "preview": preview,
-        "preview_problem": problem,
         "spans": spans[-MOST_SPANS:],
         "older_spans": max(0, len(spans) - MOST_SPANS),
         "roots": [root.uri for root in listing.roots_of(person_of(request), Permission.JOB_REQUEST)],
-        "needs": needs,
+        **_previewed(Actor.of(request), subject, form),
     }
 
 
-def _previewed(
-    actor: Actor, subject: Subject, form: CloneForm
-) -> tuple[dict[str, Any] | None, Needs | None, Problem | None]:
-    """What the clone would hold, and which approvals it needs in its place; or why there is none."""
+def _previewed(actor: Actor, subject: Subject, form: CloneForm) -> dict[str, Any]:
+    """What the clone would hold, which approvals it needs in its place, and the rule that forbids it there; or why there is none."""
     if not form.is_bound or not form.is_valid():
-        return None, None, None
+        return {"preview": None, "protection": None}  # its place isn't known
     try:
         command = written_for(subject, form.wanted(subject.table))
         place = target_for(actor, command)
         preview = predicted(subject, replace(command, path=place.path))
     except CommandRefused as refused:
-        return None, None, problem_of(refused)
+        return {"preview": None, "preview_problem": problem_of(refused)}
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE | OF_THE_PATH:
             raise
-        return None, None, problem
-    known = place.table.pk if place.table else None
-    return preview, needs_at(require_person(actor), Clone.kind, place.root.pk, known, preview), None
+        return {"preview": None, "preview_problem": problem}
+    person, known = require_person(actor), place.table.pk if place.table else None
+    return {
+        "preview": preview,
+        "needs": needs_at(person, Clone.kind, place.root.pk, known, preview),
+        "protection": protection.over(Clone.kind, place.path, person.pk, preview),
+    }
 
 
 def _requested(request: HttpRequest, subject: Subject, form: CloneForm, context: dict[str, Any]) -> HttpResponse:
@@ -151,5 +150,5 @@ PARTS = Parts(
     what="jobs/clone/what.html",
     measured="jobs/clone/measured.html",
     ask_again=partial(again_at, "jobs:clone"),
-    offer=Offer(Clone.kind, "Clone…", on_table("jobs:clone"), words="copy shallow deep"),
+    offer=Offer(Clone.kind, "Clone…", on_table("jobs:clone"), words="copy shallow deep", changes=False),
 )

@@ -22,6 +22,7 @@ from jobs.commands.convert.rules import DECISIONS, Convert
 from jobs.domain.partitions import TYPE_NAMES, parse_schema
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Job, Read, Worker
+from jobs.policy import protection
 from jobs.policy.needs import needs_at
 from jobs.reads import queue
 from jobs.requests import asking
@@ -98,9 +99,15 @@ def _read_context(request: HttpRequest, read: Read, place: places.Place) -> dict
         "collect_stats": given.get("collect_stats") != "false",
         "spark_state": worker_state(Worker.Kind.INTERACTIVE),
         "partition_types": list(dict.fromkeys(TYPE_NAMES.values())),
-        "streaming": running_at(person_of(request), [place.path]).get(place.path, ""),
+        "hindered": _hindered(person_of(request), place.path),
         "may_request": access.may_request_at(person_of(request), place),
     }
+
+
+def _hindered(person: Person, path: str) -> str:
+    """Why the directory isn't converted now, whatever it holds: a running stream, or a rule that protects it; empty if it can be."""
+    protecting = protection.over(Convert.kind, path, person.pk)
+    return protecting.text if protecting else running_at(person, [path]).get(path, "")
 
 
 def _given(request: HttpRequest, place: places.Place) -> QueryDict:

@@ -29,7 +29,7 @@ from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
 from jobs.targets.writable import subject_to_change
-from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.edit import edit_form
 from jobs.web.commands.delete.forms import NOT_BEGUN, WHOLE, Asked, Condition, asked_in, condition_of
@@ -100,7 +100,7 @@ def delete_counted(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
 
 
 def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpResponse:
-    context = {"table": table, "table_name": name_of(table), "problem": problem}
+    context = {**asked_of(request, Delete.kind, table), "problem": problem}
     return render(request, "jobs/delete/page.html", context, status=problem.status)
 
 
@@ -108,8 +108,7 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
     condition = condition_of(asked, subject.schema)
     preview, problem = _log_answer(request, subject, asked, condition)
     return {
-        "table": subject.table,
-        "table_name": name_of(subject.table),
+        **asked_of(request, Delete.kind, subject.table),
         "version": subject.version,
         "asked": asked,
         "may_rehearse": rehearsals.possible(Delete.kind),

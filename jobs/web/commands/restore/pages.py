@@ -29,7 +29,7 @@ from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.undo_window import undo_to
 from jobs.targets.writable import subject_to_change
-from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.history.reachability import Reach
@@ -64,7 +64,7 @@ def restore(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 
 
 def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpResponse:
-    context = {"table": table, "table_name": name_of(table), "problem": problem, "impossible": True}
+    context = {**asked_of(request, Restore.kind, table), "problem": problem, "impossible": True}
     return render(request, "jobs/restore/page.html", context, status=problem.status)
 
 
@@ -87,7 +87,7 @@ def _choose(request: HttpRequest, subject: Subject, problem: Problem | None = No
         {"commit": commit, "reach": reach, "rows": signed(commit.rows_changed)}
         for commit, reach in zip(commits, Reach(table).over(commits), strict=True)
     ]
-    context = {"table": table, "table_name": name_of(table), "head": subject.version, "choices": choices}
+    context = {**asked_of(request, Restore.kind, table), "head": subject.version, "choices": choices}
     context |= {"problem": problem, "given": request.GET.get("version", "")}
     return render(request, "jobs/restore/page.html", context, status=problem.status if problem else 200)
 
@@ -104,8 +104,7 @@ def _context(request: HttpRequest, subject: Subject, version: int, given: QueryD
     table, agreed = subject.table, entered(request) or QueryDict()  # no link agrees to anything
     runs = runs_of(preview["commits_undone"], _rows_changed(table, version), version, subject.version)
     return {
-        "table": table,
-        "table_name": name_of(table),
+        **asked_of(request, Restore.kind, table),
         "head": subject.version,
         "version": version,
         "commit": Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first(),
