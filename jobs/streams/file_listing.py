@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
-from jobs.targets.name_patterns import matcher
+from jobs.targets.name_patterns import is_hidden, matcher
 from tables.deltalog.read import remote
 from tables.rules import folders
 from tables.rules.folders import Entry
@@ -176,7 +176,7 @@ def _walked(root: str, most: int) -> tuple[dict[str, Entry], bool]:
             seen += 1
             if seen > most:
                 return files, False
-            if _is_hidden(entry.name):
+            if is_hidden(entry.name):
                 continue
             path = f"{directory.rstrip('/')}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
@@ -198,12 +198,6 @@ def _entries(directory: str, *, required: bool) -> Iterator[Entry]:
     except FileNotFoundError:
         if required:
             raise
-
-
-def _is_hidden(name: str) -> bool:
-    """HadoopFSUtils.shouldFilterOutPathName: `_x=1` is a partition, and names like `_metadata` are Parquet's."""
-    hidden = (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
-    return hidden and not name.startswith(("_common_metadata", "_metadata"))
 
 
 def _partitions(root: str, files: Iterable[str]) -> tuple[str, ...]:

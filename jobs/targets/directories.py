@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from console.accounts.models import Person
+from console.audit.actions import Action
+from console.audit.actor import Actor
 from console.base.errors import Problem
+from jobs.targets import places
+from jobs.targets.name_patterns import is_hidden
 from tables.catalog import listing
 from tables.rules import folders
 
@@ -35,12 +39,15 @@ def tops(person: Person) -> list[str]:
     return list(listing.roots_of(person).order_by("uri").values_list("uri", flat=True)[:SHOWN])
 
 
-def below(person: Person, path: str) -> Below:
+def below(actor: Actor, path: str, action: Action) -> Below:
     """What lies in a directory; names that Spark hides are left out, and links are no directories.
 
-    Raises Problem 403 `outside_roots` or `forbidden`, 404 `not_found`, 422 `unreadable`.
+    `action` is what the directory is chosen for: a refusal is recorded as one of it. Raises Problem 403 `outside_roots` or `forbidden`,
+    404 `not_found`, 422 `unreadable`.
     """
-    location = listing.locate(person, path)
+    location = places.by_path(actor, path, action).location
+    if location is None:
+        raise Problem(403, "forbidden", f"You may see the table at {path}, but not choose from what lies in its root.")
     names, is_all = _names(location.path)
     directories = sorted(name for name, is_directory in names if is_directory)
     endings = Counter(_ending(name) for name, is_directory in names if not is_directory)
@@ -74,7 +81,7 @@ def _is_directory(entry: folders.Entry) -> bool | None:
 
 
 def _is_visible(name: str) -> bool:
-    return not name.startswith((".", "_")) and name.isprintable()
+    return not is_hidden(name) and name.isprintable()
 
 
 def _ending(name: str) -> str:

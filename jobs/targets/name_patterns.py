@@ -1,4 +1,4 @@
-"""Patterns of file names as Hadoop reads them (`GlobFilter`)."""
+"""Names of files as Hadoop and Spark read them: patterns of them (`GlobFilter`), and those that are hidden."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ def matcher(pattern: str | None) -> Callable[[str], bool]:
         return lambda name: True
     patterns = _without_braces(pattern)
     return lambda name: any(fnmatchcase(name, one) for one in patterns)
+
+
+def is_hidden(name: str) -> bool:
+    """HadoopFSUtils.shouldFilterOutPathName: `_x=1` is a partition, and names like `_metadata` are Parquet's."""
+    hidden = (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+    return hidden and not name.startswith(("_common_metadata", "_metadata"))
 
 
 def _without_braces(pattern: str) -> list[str]:

@@ -36,7 +36,8 @@ from jobs.web.streams.forms import STEPS, TITLES, EditForm, StreamForm, fields_o
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422, 429}
 FIRST, *_, LAST = STEPS
-SAVE, NEXT = "save", "next"
+SAVE, NEXT, LOOK = "save", "next", "look"
+OPEN = "open:"  # and a field, and the directory chosen for it
 DROP = "columns:drop:"  # and the number of a row
 Done = Callable[[Stream], HttpResponse]
 
@@ -53,6 +54,7 @@ class _Sent:
     status: int = 200
     looked: Looked | None = None
     problem: Problem | None = None
+    picker: source_part.Picker | None = None
     act: str = ""  # of the button that was pressed
     brings_columns: bool = True  # to the page: a poll that filled in none leaves them as they are typed
 
@@ -109,9 +111,13 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
     columns.read_in(data, str(initial.get("schema", "")))
     before = data.get("schema")
     problem = _changed(request, data, act)
+    polls = request.htmx and act == LOOK  # type: ignore[attr-defined]  # set by its middleware
+    picker = None if polls else source_part.picker_of(Actor.of(request), person_of(request), data)
+    if act.startswith(OPEN):
+        source_part.take_format(picker, data)
     step = data.get("step", LAST)
     form = EditForm(data, initial=initial) if found else StreamForm(data)
-    sent = _Sent(request, found, data, form, step if step in STEPS else FIRST, problem=problem, act=act)
+    sent = _Sent(request, found, data, form, step if step in STEPS else FIRST, problem=problem, picker=picker, act=act)
     sent.brings_columns = not request.htmx or data.get("schema") != before  # type: ignore[attr-defined]  # set by its middleware
     if request.method == "POST" and act in {SAVE, NEXT, ""}:
         return _judged(sent, saves=act != NEXT, done=done)
@@ -137,7 +143,7 @@ def _changed(request: HttpRequest, data: QueryDict, act: str) -> Problem | None:
             data[source_part.BROWSING] = rest
         case "open":
             field, _, path = rest.partition(":")
-            source_part.choose(person, data, field, path)
+            source_part.choose(data, field, path)
         case "columns":
             _change_columns(data, rest)
         case "read":
@@ -251,7 +257,7 @@ def _page(sent: _Sent) -> HttpResponse:
         "types": columns.TYPES,
         "act": sent.act,
         "brings_columns": sent.brings_columns,
-        "picker": source_part.picker_of(person, data),
+        "picker": sent.picker,
         "prediction": wanted.prediction.as_json() if wanted else None,
         "definition": wanted.definition.as_json() if wanted else None,
         **source_part.read_context(Actor.of(sent.request), person, data),

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import QueryDict
 
 from console.accounts.models import Person
+from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.stream_round.rules import FILE_FORMATS
@@ -45,8 +46,8 @@ class Picker:
         return [(path, path.removeprefix(self.here.path).lstrip("/")) for path in self.directories]
 
 
-def picker_of(person: Person, data: QueryDict) -> Picker | None:
-    """The choice that is open; None if there is none."""
+def picker_of(actor: Actor, person: Person, data: QueryDict) -> Picker | None:
+    """The choice that is open; None if there is none. Records a refusal, as the stream's own check would."""
     field, _, place = data.get(BROWSING, "").partition(":")
     if field not in PATHS:
         return None
@@ -54,25 +55,25 @@ def picker_of(person: Person, data: QueryDict) -> Picker | None:
     if not path or place == ROOTS:
         return Picker(field, None, directories.tops(person))
     try:
-        here = directories.below(person, path)
+        here = directories.below(actor, path, Action.STREAM_CREATE)
     except Problem as problem:
         return Picker(field, None, directories.tops(person), problem.detail)
     return Picker(field, here, here.directories)
 
 
-def choose(person: Person, data: QueryDict, field: str, path: str) -> None:
-    """Takes a directory from the choice, which goes on below it. The format of most of its files becomes the form's."""
-    if field not in PATHS:
+def choose(data: QueryDict, field: str, path: str) -> None:
+    """Takes a directory from the choice, which goes on below it."""
+    if field in PATHS:
+        data[field], data[BROWSING] = path, field
+
+
+def take_format(picker: Picker | None, data: QueryDict) -> None:
+    """Makes the format of most of the files in the source's directory, once it is chosen, the form's."""
+    if picker is None or picker.field != "path" or picker.here is None:
         return
-    data[field], data[BROWSING] = path, field
-    if field == "path" and path:
-        try:
-            endings = directories.below(person, path).endings
-        except Problem:
-            return
-        known = [ENDINGS[ending] for ending in endings if ending in ENDINGS]
-        if known and known[0] in FORMATS:
-            data["format"] = known[0]
+    known = [ENDINGS[ending] for ending in picker.here.endings if ending in ENDINGS]
+    if known and known[0] in FORMATS:
+        data["format"] = known[0]
 
 
 def take_columns(person: Person, data: QueryDict, *, replaces: bool) -> None:

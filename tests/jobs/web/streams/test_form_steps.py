@@ -14,6 +14,7 @@ from console.audit.models import Event
 from jobs.models import Read, Stream
 from jobs.reads import queue
 from jobs.streams.source_schema import columns_of, parse_source_schema, schema_text
+from jobs.targets import directories
 from tables.models import Table
 from tests import factories
 from tests.clients import browser
@@ -213,6 +214,29 @@ def test_only_roots_that_you_see_are_there_and_nothing_else_is_listed(db, root, 
     page = stranger.post(NEW, sent({}, f"open:path:{root.uri}")).content.decode()
     assert "not below a root that you have access to" in page
     assert f"{root.uri}/landing" not in page
+    refused = Event.objects.get()
+    assert (refused.action, refused.outcome, refused.object_name) == ("stream.create", "refused", root.uri)
+    form = {"path": root.uri, "browsing": value(page, "browsing")}
+    page = stranger.post(NEW, sent(form, "look")).content.decode()  # still open, and not refused again
+    assert 'value="open:path:/other/lake"' in page
+    assert Event.objects.count() == 1
+
+
+def test_a_request_lists_a_directory_once_and_a_poll_none(operator, landing, root, monkeypatch):
+    listed: list[str] = []
+
+    def names(path: str) -> tuple[list[tuple[str, bool]], bool]:
+        listed.append(path)
+        return [("a.csv", False)], True
+
+    monkeypatch.setattr(directories, "_names", names)
+    page = operator.post(NEW, sent({}, f"open:path:{landing}")).content.decode()
+    assert (listed, '<option value="csv" selected>' in page) == ([str(landing)], True)
+    form = {"path": str(landing), "browsing": value(page, "browsing")}
+    operator.post(NEW, sent(form, "look"), headers={"HX-Request": "true"})
+    assert len(listed) == 1
+    operator.post(NEW, sent(form, "look"))
+    assert len(listed) == 2
 
 
 # --- columns ------------------------------------------------------------------------------------------------------------
