@@ -24,7 +24,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.stream_round.rules import Definition
-from jobs.models import Stream
+from jobs.models import Read, Stream
 from jobs.reads.stream_source import ask_source
 from jobs.streams import acts, rounds
 from jobs.streams.definition import Looked, looked_at
@@ -36,7 +36,7 @@ from jobs.web.streams.forms import STEPS, TITLES, EditForm, StreamForm, fields_o
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422, 429}
 FIRST, *_, LAST = STEPS
-SAVE, NEXT, LOOK = "save", "next", "look"
+SAVE, NEXT, READ, LOOK, TAKE = "save", "next", "read", "look", "take"
 OPEN = "open:"  # and a field, and the directory chosen for it
 DROP = "columns:drop:"  # and the number of a row
 Done = Callable[[Stream], HttpResponse]
@@ -55,6 +55,7 @@ class _Sent:
     looked: Looked | None = None
     problem: Problem | None = None
     picker: source_part.Picker | None = None
+    read: Read | None = None
     act: str = ""  # of the button that was pressed
     brings_columns: bool = True  # to the page: a poll that filled in none leaves them as they are typed
 
@@ -111,13 +112,10 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
     columns.read_in(data, str(initial.get("schema", "")))
     before = data.get("schema")
     problem = _changed(request, data, act)
-    polls = request.htmx and act == LOOK  # type: ignore[attr-defined]  # set by its middleware
-    picker = None if polls else source_part.picker_of(Actor.of(request), person_of(request), data)
-    if act.startswith(OPEN):
-        source_part.take_format(picker, data)
     step = data.get("step", LAST)
     form = EditForm(data, initial=initial) if found else StreamForm(data)
-    sent = _Sent(request, found, data, form, step if step in STEPS else FIRST, problem=problem, picker=picker, act=act)
+    sent = _Sent(request, found, data, form, step if step in STEPS else FIRST, problem=problem, act=act)
+    _look_up(sent)
     sent.brings_columns = not request.htmx or data.get("schema") != before  # type: ignore[attr-defined]  # set by its middleware
     if request.method == "POST" and act in {SAVE, NEXT, ""}:
         return _judged(sent, saves=act != NEXT, done=done)
@@ -133,8 +131,8 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
 
 def _changed(request: HttpRequest, data: QueryDict, act: str) -> Problem | None:
     """What a button does to the form's data before it is shown again; the refusal of a read."""
-    person, (verb, _, rest) = person_of(request), act.partition(":")
-    if verb not in {"browse", "open", "look"}:
+    verb, _, rest = act.partition(":")
+    if verb not in {"browse", "open", LOOK}:
         data.pop(source_part.BROWSING, None)
     match verb:
         case "step" if rest in STEPS:
@@ -148,11 +146,20 @@ def _changed(request: HttpRequest, data: QueryDict, act: str) -> Problem | None:
             _change_columns(data, rest)
         case "read":
             return _read(request, data)
-        case "look":
-            source_part.take_columns(person, data, replaces=False)
-        case "take":
-            source_part.take_columns(person, data, replaces=True)
     return None
+
+
+def _look_up(sent: _Sent) -> None:
+    """Looks up the directories and the read that the page shows, once, and fills in what they bring the form after this button."""
+    request, data, act = sent.request, sent.data, sent.act
+    actor, person = Actor.of(request), person_of(request)
+    sent.read = source_part.read_of(actor, person, data)
+    if act in {READ, LOOK, TAKE} and sent.problem is None:
+        source_part.take_columns(sent.read, data, replaces=act == TAKE)
+    if not (request.htmx and act == LOOK):  # type: ignore[attr-defined]  # a poll brings no directories
+        sent.picker = source_part.picker_of(actor, person, data)
+    if act.startswith(OPEN):
+        source_part.take_format(sent.picker, data)
 
 
 def _change_columns(data: QueryDict, act: str) -> None:
@@ -176,7 +183,6 @@ def _read(request: HttpRequest, data: QueryDict) -> Problem | None:
             raise
         return problem
     data[source_part.READ], data["path"] = str(read.pk), read.question["path"]
-    source_part.take_columns(person_of(request), data, replaces=False)
     return None
 
 
@@ -241,7 +247,7 @@ def _saved(sent: _Sent, done: Done) -> HttpResponse:
 
 
 def _page(sent: _Sent) -> HttpResponse:
-    person, form, data = person_of(sent.request), sent.form, sent.data
+    form, data = sent.form, sent.data
     wrong = {step: sum(name in form.errors for name in names) for step, names in STEPS.items()}
     schema = str(form["schema"].value() or "")
     wanted = sent.looked.wanted if sent.looked and not form.errors else None
@@ -260,7 +266,7 @@ def _page(sent: _Sent) -> HttpResponse:
         "picker": sent.picker,
         "prediction": wanted.prediction.as_json() if wanted else None,
         "definition": wanted.definition.as_json() if wanted else None,
-        **source_part.read_context(Actor.of(sent.request), person, data),
+        **source_part.read_context(sent.read, data),
     }
     return render(sent.request, "jobs/streams/form/page.html", context, status=sent.status)
 

@@ -76,9 +76,8 @@ def take_format(picker: Picker | None, data: QueryDict) -> None:
         data["format"] = known[0]
 
 
-def take_columns(person: Person, data: QueryDict, *, replaces: bool) -> None:
+def take_columns(read: Read | None, data: QueryDict, *, replaces: bool) -> None:
     """Makes the columns that Spark has found the form's own; without `replaces` only where it has none yet."""
-    read = read_of(person, data)
     has_some = bool(data.get("schema", "").strip() or columns.typed(data))
     if read is None or read.answer is None or (has_some and not replaces):
         return
@@ -91,19 +90,21 @@ def take_columns(person: Person, data: QueryDict, *, replaces: bool) -> None:
         columns.put(data, found)
 
 
-def read_of(person: Person, data: QueryDict) -> Read | None:
-    """The read of the form's directory that was asked for from this form, while it is kept."""
-    return source_read(person, data.get(READ, ""), data.get("path", "").strip().rstrip("/"))
-
-
-def read_context(actor: Actor, person: Person, data: QueryDict) -> dict[str, Any]:
-    """What the page shows of the read; nothing once the person may no longer see the files' rows."""
-    read = read_of(person, data)
+def read_of(actor: Actor, person: Person, data: QueryDict) -> Read | None:
+    """The read of the form's directory that was asked for from this form, while it is kept and the person may see the files' rows."""
+    read = source_read(person, data.get(READ, ""), data.get("path", "").strip().rstrip("/"))
     if read is None:
-        return {"read": None}
+        return None
     try:
         check_source(actor, read)
     except Problem:
+        return None
+    return read
+
+
+def read_context(read: Read | None, data: QueryDict) -> dict[str, Any]:
+    """What the page shows of the read."""
+    if read is None:
         return {"read": None}
     answer = read.answer
     context: dict[str, Any] = {

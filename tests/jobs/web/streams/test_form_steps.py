@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from console.accounts.models import Grant
+from console.audit.actor import Actor
 from console.audit.models import Event
 from jobs.models import Read, Stream
 from jobs.reads import queue
 from jobs.streams.source_schema import columns_of, parse_source_schema, schema_text
 from jobs.targets import directories
+from jobs.web.streams import source_part
 from tables.models import Table
 from tests import factories
 from tests.clients import browser
@@ -424,6 +427,31 @@ def test_rows_take_the_right_to_read_them(root, landing, sales):
     page = browser(writer).post(NEW, sent(typed(landing, root), "read")).content.decode()
     assert "not below a root that you have access to" in errors(page)["path"]
     assert not Read.objects.exists()
+
+
+@pytest.mark.parametrize("button", ["look", "take", "next"])
+def test_who_may_no_longer_read_the_rows_gets_nothing_of_an_earlier_read(operator, olga, landing, root, sales, button):
+    read = answered(olga, landing)
+    Grant.objects.filter(person=olga).delete()
+    factories.GrantFactory(person=olga, role="operator", scope="table", table=sales)
+    form = typed(landing, root, schema="", read=str(read.pk))
+    page = operator.post(NEW, sent(form, button)).content.decode()
+    assert re.findall(r'name="column" value="([^"]*)"', page) == [""]
+    assert 'value="a-b"' not in page
+    assert 'name="read"' not in page
+
+
+@pytest.mark.parametrize("button", ["look", "take"])
+def test_the_right_to_read_the_rows_is_asked_for_once(operator, olga, landing, root, monkeypatch, button):
+    read, asked_for = answered(olga, landing), []
+
+    def check(actor: Actor, read: Read) -> None:
+        asked_for.append((actor.person, read))
+
+    monkeypatch.setattr(source_part, "check_source", check)
+    page = operator.post(NEW, sent(typed(landing, root, schema="", read=str(read.pk)), button)).content.decode()
+    assert 'value="a-b"' in page
+    assert asked_for == [(olga, read)]
 
 
 # --- editing ------------------------------------------------------------------------------------------------------------
