@@ -16,17 +16,16 @@ from console.base.errors import Problem
 from tables.catalog.listing import LISTED, favourite_of, visible_to
 from tables.models import Favourite, Table
 
-MOST = 200  # of a person
+MOST = 200  # of a person, of those that they may see: others couldn’t be removed
 
 
 def mark(person: Person, table: Table) -> None:
     """Makes the table, which the person may see, a favourite of theirs; it may be one already. Raises Problem 409 `too_many`."""
     with transaction.atomic():
         Person.objects.select_for_update().get(pk=person.pk)  # so that no two requests pass the count together
-        own = Favourite.objects.filter(person=person)
-        if own.filter(table=table).exists():
+        if Favourite.objects.filter(person=person, table=table).exists():
             return
-        if own.count() >= MOST:
+        if count(person) >= MOST:
             raise Problem(409, "too_many", f"You have {MOST} favourites. Remove one of them first.")
         Favourite.objects.create(person=person, table=table)
 

@@ -165,6 +165,20 @@ def test_a_person_has_at_most_so_many(person, orders, monkeypatch):
     assert "Remove one of them first." in answer.content.decode()
 
 
+def test_marks_that_a_person_may_no_longer_see_and_remove_leave_room_for_others(person, orders, monkeypatch):
+    monkeypatch.setattr(favourites, "MOST", 1)
+    favourites.mark(person, orders)
+    Grant.objects.filter(person=person).delete()
+    mine = factories.RootFactory()
+    factories.GrantFactory(person=person, role="viewer", scope="root", root=mine)
+    person = Person.objects.get(pk=person.pk)
+    seen = [factories.TableFactory(root=mine) for _ in range(2)]
+    favourites.mark(person, seen[0])
+    assert favourites.of(person) == seen[:1]
+    with pytest.raises(Problem, match="You have 1 favourites"):
+        favourites.mark(person, seen[1])
+
+
 def test_a_mark_is_no_event_of_the_audit(person, orders):
     before = Event.objects.count()
     for do in ("mark", "unmark"):
