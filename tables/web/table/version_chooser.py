@@ -30,6 +30,7 @@ OWN = frozenset(
     {"version", "timestamp", "at", "cursor", "changes", "old", "new", "below", "read_change_feed", "starting_version", "ending_version"}
 )  # fmt: skip
 MOST_FIELDS = 100
+OF_VERSION = "@v"  # before a version, after a table's path; a time follows an @ alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,12 @@ def shown_by(table: Table, asked: VersionAsked | Shown | None, commit: Commit | 
 
 
 def shown_by_form(table: Table, form: Form) -> Shown:
-    """What a form with a `version` and a `timestamp` asks for, whether it is valid or not."""
+    """What a form with a `version` and a `timestamp` asks for, whether it is valid or not; one with an `at` says either there, too."""
     newest, typed = table.version or 0, str(form["version"].value() or "").strip()[:30]
-    if form["timestamp"].value():
+    at = str(form["at"].value() or "").strip() if "at" in form.fields and not form.errors.get("at") else ""
+    if form["timestamp"].value() or (at and not at.startswith(OF_VERSION)):
         return Shown(None, typed)
+    typed = typed or at.removeprefix(OF_VERSION)
     fault, plain = " ".join(map(str, form.errors.get("version", ()))), typed.replace(",", "")
     is_known = not fault and plain.isascii() and plain.isdecimal() and int(plain) <= newest
     return Shown(int(plain) if is_known else newest, typed, fault, table.incarnation)

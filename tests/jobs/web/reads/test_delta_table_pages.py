@@ -287,6 +287,18 @@ def test_the_form_asks_for_another_version(table, person, query, question):
     assert Read.objects.get().question == {"path": table.path, **question}
 
 
+@pytest.mark.parametrize(
+    ("at", "version", "is_newest"),
+    [("@v3", 3, False), ("@v7", 7, True), ("@v99", 7, True), ("@20261120120000000", None, False), ("@vx", 7, True)],
+)
+def test_the_page_says_of_which_version_it_is_when_that_is_in_the_path(table, person, at, version, is_newest):
+    page = browser(person).get(f"/tables/{table.pk}/capabilities/", {"at": at})
+    assert page.context["chooser"].shown.version == version
+    assert page.context["chooser"].is_newest == is_newest
+    assert ("<strong>Version 3</strong>; the newest is 7." in page.content.decode()) == (at == "@v3")
+    assert (f'href="/tables/{table.pk}/schema/?version=3"' in page.content.decode()) == (at == "@v3")
+
+
 @pytest.mark.parametrize("query", ["by=name", "starting_version=2", "partition=day"])
 def test_what_cannot_be_asked_is_said_on_the_page(table, person, query):
     shown = browser(person).get(f"/tables/{table.pk}/capabilities/?{query}")
