@@ -20,7 +20,7 @@ SCHEMA_REFUSED = "schema_refused"
 
 Json = dict[str, Any]
 
-_REMEDY = "Write `name type, name type`, for example `id BIGINT, at TIMESTAMP, tags ARRAY<STRING>`, or paste the schema as Spark’s JSON."
+REMEDY = "Write `name type, name type`, for example `id BIGINT, at TIMESTAMP, tags ARRAY<STRING>`, or paste the schema as Spark’s JSON."
 JSON_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
 _TOKEN = re.compile(r"\s*(?:(?P<word>\w+)|(?P<quoted>`(?:[^`]|``)+`)|(?P<mark>[<>(),:])|(?P<other>\S))")
 _TYPE = re.compile(r"\w+(?:\s*\([\s\d,]*\))?", re.ASCII)
@@ -181,7 +181,7 @@ def _require_depth(depth: int, where: str) -> None:
         raise _refused(f"{where}types are nested deeper than {MAX_DEPTH} levels")
 
 
-def _refused(reason: str, remedy: str = _REMEDY) -> CommandRefused:
+def _refused(reason: str, remedy: str = REMEDY) -> CommandRefused:
     return CommandRefused(
         Refusal(SCHEMA_REFUSED, f"The schema can’t be read: {reason}.", place="source.schema", remedy=remedy)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,19 @@ from django.http import QueryDict
 
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.typenames import SIMPLE
-from jobs.streams.source_schema import columns_of, ddl_columns, parse_source_schema, schema_text
+from jobs.streams.source_schema import REMEDY, columns_of, ddl_columns, parse_source_schema, schema_text
 
 NAME, TYPE, AS_TEXT = "column", "column_type", "columns_as_text"
 MOST = 100  # a longer list is a text
 TYPES = tuple(name.upper() for name in (*SIMPLE, "decimal(10,2)", "array<string>"))
 Pair = tuple[str, str]
+OF_TEXT = (
+    "Write each column’s name and type, with commas between them, for example id BIGINT, at TIMESTAMP, tags ARRAY<STRING>, or paste "
+    "the schema as Spark’s JSON."
+)
+OF_LIST = "Name a column and its type, or read the columns from the files."
+OF_ROW = "Correct each row that is marked, or read the columns from the files."
+_FOUND = re.compile(r"(?<=, found )`(.+)`(?=\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +103,19 @@ def _error(name: str, kind: str) -> str:
     try:
         parse_source_schema(schema_text([(name, kind)]))
     except CommandRefused as refused:
-        return refused.refusals[0].message
+        return _plain(refused.refusals[0].message)
     return ""
+
+
+def said(data: QueryDict, schema: str, fault: str) -> str:
+    """What is wrong with the schema, as the page says it: with what can be done in the list or the text that it shows."""
+    rows = shown(data, schema)
+    remedy = OF_TEXT if rows is None else OF_ROW if any(row.error for row in rows) else OF_LIST
+    return _plain(fault.replace(REMEDY, remedy))
+
+
+def _plain(fault: str) -> str:
+    return _FOUND.sub(r"“\1”", fault)
 
 
 def inferred(struct: dict[str, Any]) -> list[Pair]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.http import QueryDict
 
 from console.base.errors import Problem
 from jobs.commands.stream_round.rules import APPEND, COMPLETE, FILE_FORMATS
 from jobs.streams.definition import AVAILABLE_NOW
 from jobs.streams.faults import Fault
+from jobs.web.streams import columns
 from jobs.web.streams.fields import Names, Pairs, text_field
 from jobs.web.streams.form_values import DIRECTORY, EVERY, FILES, TABLE, asked_of
 
@@ -158,6 +160,8 @@ class StreamForm(forms.Form):
         unread = set(self.errors)
         for part, text in fields:
             field = self._field_of(part)
+            if field == "schema":
+                text = columns.said(cast(QueryDict, self.data), str(self["schema"].value() or ""), text)
             # What a step that can't be read would have made of the columns is unknown: the others are judged once it can.
             if field not in unread and not (field in ROW_STEPS and unread & ROW_STEPS):
                 self.add_error(field if field in self.fields else None, text)

@@ -17,7 +17,7 @@ from jobs.models import Read, Stream
 from jobs.reads import queue
 from jobs.streams.source_schema import columns_of, parse_source_schema, schema_text
 from jobs.targets import directories
-from jobs.web.streams import source_part
+from jobs.web.streams import columns, source_part
 from tables.models import Table
 from tests import factories
 from tests.clients import browser
@@ -279,6 +279,24 @@ def test_a_row_says_itself_what_is_wrong_with_it(operator, landing, root):
     assert re.findall(r'id="column-(\d)-error"', page) == ["2", "3"]
     assert "The column has no name." in page
     assert 'value="NOTYPE"' in page
+
+
+@pytest.mark.parametrize(
+    ("form", "remedy"),
+    [
+        ({"column": [""], "column_type": [""]}, columns.OF_LIST),
+        ({"column": ["id", "p"], "column_type": ["BIGINT", "STRING STRING"]}, columns.OF_ROW),
+        ({"schema": "", "columns_as_text": "on"}, columns.OF_TEXT),
+        ({"schema": "p STRING STRING", "columns_as_text": "on"}, columns.OF_TEXT),
+    ],
+)
+def test_what_is_wrong_with_the_columns_is_said_of_what_the_page_shows(operator, landing, root, form, remedy):
+    page = operator.post(NEW, sent({**typed(landing, root), **form}, "next")).content.decode()
+    said = markup.unescape(errors(page)["schema"])
+    assert said.endswith(remedy)
+    assert ("found “STRING”. " in said) == ("STRING STRING" in str(form))
+    assert ("“STRING”." in page) == ("STRING STRING" in str(form))
+    assert "found `" not in page
 
 
 @pytest.mark.parametrize(
