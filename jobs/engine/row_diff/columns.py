@@ -34,8 +34,9 @@ class Versions:
 class Pairing:
     """`pairs` are the top-level columns that are compared, by their names in the older and in the newer version.
 
-    `added` are in the newer version only, `removed` in the older one only, `changed` have types of which neither takes the other's
-    values; paths are dotted. With `Reading.NEWER` an added column counts as NULL in the older version.
+    `added` are in the newer version only, `removed` in the older one only, `changed` are in both and can't be compared, since their types
+    differ; paths are dotted. With `Reading.NEWER` an added column counts as NULL in the older version; with `Reading.COMMON` each
+    top-level column of both versions is in `pairs` or in `changed`.
     """
 
     reading: Reading
@@ -66,17 +67,18 @@ def paired(before: Versions, after: Versions, *, by_newer: bool = True) -> Pairi
     for old, new in matched:
         _compare(old, new, (), found)
     added, removed, changed = (tuple(map(dotted, paths)) for paths in (found.added, found.removed, found.changed))
-    if not (found.moved or found.changed or found.is_another_type):
+    if not (found.moved or found.is_another_type):
         return Pairing(Reading.OWN, tuple((old.name, new.name) for old, new in matched if old and new))
     if by_newer and not (found.moved or found.changed):
         return Pairing(
             Reading.NEWER, tuple((column.name, column.name) for column in after.struct.columns), added, removed
         )
-    return Pairing(Reading.COMMON, _common(matched), added, removed, changed)
-
-
-def _common(matched: Sequence[tuple[Column | None, Column | None]]) -> tuple[tuple[str, str], ...]:
-    return tuple((old.name, new.name) for old, new in matched if old and new and _is_same(old.type, new.type))
+    both = [(old, new) for old, new in matched if old and new]
+    common = [(old, new) for old, new in both if _is_same(old.type, new.type)]
+    pairs = tuple((old.name, new.name) for old, new in common)
+    compared = {name for _, name in pairs}
+    dropped = [dotted((new.name,)) for _, new in both if new.name not in compared]
+    return Pairing(Reading.COMMON, pairs, added, removed, tuple(dict.fromkeys((*changed, *dropped))))
 
 
 def _is_same(old: Type, new: Type) -> bool:
@@ -93,7 +95,8 @@ def _matched(before: Struct, after: Struct) -> Iterator[tuple[Column | None, Col
     for new in after.columns:
         old = ids.get(new.mapping_id) if new.mapping_id is not None else None
         if old is None:
-            named = before.column(new.name)
+            # Without ids, the older version's names are those in its files, whatever a column has been named since.
+            named = before.column(new.name if new.mapping_id is None else new.physical_name)
             # Of two columns with ids of their own, one has only taken the other's name.
             old = named if named and (named.mapping_id is None or new.mapping_id is None) else None
         if old is not None:

@@ -342,6 +342,29 @@ def test_a_widened_column_is_compared_and_one_of_another_type_is_not(spark, diff
     )
 
 
+def test_each_column_that_is_not_compared_is_told(spark, diff, tmp_path):
+    path = tmp_path / "t"
+    save(spark.sql("SELECT 1 AS k, 1 AS id, '2026-01-01' AS v"), path)
+    save(spark.sql("SELECT 2 AS k, 1L AS id, DATE '2026-01-01' AS v"), path, "overwrite", overwriteSchema="true")
+    found = diff(path, 0, 1)
+    assert (found["rows"], found["columns_changed"]) == ([["delete", 1, 1], ["insert", 1, 2]], ["v", "id"])
+
+
+def test_a_column_renamed_since_column_mapping_was_turned_on_has_its_old_values(spark, diff, tmp_path):
+    path = tmp_path / "t"
+    save(spark.sql("SELECT id AS k, CAST(id AS STRING) AS a FROM range(3)"), path)
+    run(
+        spark, path,
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
+        "'delta.minWriterVersion' = '5')",
+        "ALTER TABLE {t} RENAME COLUMN a TO b", "ALTER TABLE {t} ADD COLUMN a STRING", "UPDATE {t} SET b = 'new' WHERE k = 1",
+    )  # fmt: skip
+    found = diff(path, 0, 4)
+    assert [column["name"] for column in found["columns"][2:]] == ["k", "b", "a"]
+    assert found["rows"] == [["delete", 1, 1, "1", None], ["insert", 1, 1, "new", None]]
+    assert (found["columns_added"], found["columns_removed"], found["added_as_null"]) == (["a"], [], True)
+
+
 def test_other_partition_columns_are_compared_by_their_values(spark, diff, tmp_path):
     path = make(spark, tmp_path / "t")
     rows = spark.read.format("delta").load(str(path)).where("id <> 5").select("id", "name", F.lit(1).alias("more"), "p")
