@@ -20,7 +20,7 @@ from jobs.pruning.outcomes import Outcome, filled, negated
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MILLISECOND = 1_000  # statistics keep milliseconds, values microseconds
-_SLACK = 1e-15  # more than what reading a decimal and a constant as doubles can lose
+DOUBLE_SLACK = 1e-15  # the share; more than what reading a decimal and a constant as doubles can lose
 DOUBLE_DIGITS = 15
 """Every decimal of so many digits is the same again after it has been a double."""
 
@@ -176,10 +176,14 @@ def _as_loose_doubles(bounds: Bounds, value: Any) -> tuple[pa.Array, pa.Array, p
     if doubles is None:
         return None
     low, high, scalar = doubles
-    apart = _moved(low, -_SLACK), _moved(high, _SLACK)
+    apart = _moved(low, -DOUBLE_SLACK), _moved(high, DOUBLE_SLACK)
     if bounds.rounded is None:
         return *apart, scalar
-    written = (low, high) if Decimal(repr(scalar.as_py())) == value else (_moved(low, _SLACK), _moved(high, -_SLACK))
+    written = (
+        (low, high)
+        if Decimal(repr(scalar.as_py())) == value
+        else (_moved(low, DOUBLE_SLACK), _moved(high, -DOUBLE_SLACK))
+    )
     return *(pc.if_else(bounds.rounded, *pair) for pair in zip(written, apart, strict=True)), scalar
 
 

@@ -5,26 +5,24 @@ Statistics are of files, with the rows that deletion vectors hide; texts in them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from jobs.pruning.moments import as_dates, as_moments, slack_of
-from jobs.pruning.prediction import MAPPING, longest_text
+from jobs.pruning.outer_bounds import outer_bounds
+from jobs.pruning.partitions import value_of
+from jobs.pruning.prediction import MAPPING, kept_as, longest_text, refuse_shared_names
 from jobs.pruning.statistics import Stored, Wanted, stored_of
+from jobs.pruning.stored_bounds import Counts, Sides, sides_of
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text
 from tables.deltalog.state.livefiles import PARTITION, visible_rows
 from tables.deltalog.state.snapshot import Snapshot
 
 MOST_STATISTICS = 64 << 20  # bytes of them that are read at once
 LISTED = 10  # values of a partition column that are named, those with most rows
-TIMES = ("timestamp", "timestamp_ntz")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ENDS = "\ufffd\U0010ffff"  # what Delta's writers put behind an upper bound that they have cut
 
 Path = tuple[str, ...]
 
@@ -42,8 +40,8 @@ class Profile:
     """A column. No value lies outside `low` and `high`, and at most `nulls` are NULL, in the files that tell it.
 
     `unbounded` and `uncounted` are the files that don't, so that for more than 0 nothing is certain; `low` and `high` are None where no
-    file tells them, or none are kept of the type. A partition column has `distinct`, exactly, and its `values`, those with most rows first;
-    its `nulls` are rows, None where unknown.
+    file tells them, or none are kept of the type. A partition column has `distinct`, exactly but for spellings that can't be read with
+    certainty (a time without a zone), and its `values`, those with most rows first; its `nulls` are rows, None where unknown.
     """
 
     path: str
@@ -82,19 +80,24 @@ class _Leaf:
     path: Path
     physical: Path
     type: str
+    kept_as: str  # the type as which older files have its bounds
 
 
 def profiled(snapshot: Snapshot, struct: Struct, first: int = 0, most: int | None = None) -> tuple[Columns, int]:
-    """The profile of `most` columns from the `first` on, and how many there are. The snapshot must have its files."""
+    """The profile of `most` columns from the `first` on, and how many there are. The snapshot must have its files.
+
+    Raises CommandRefused `unreadable` where files keep two columns under one name.
+    """
     files = snapshot.files()
     mapped = _configuration(snapshot).get(MAPPING, "none").lower() != "none"
+    refuse_shared_names(struct, mapped)
     leaves = list(_leaves(struct, mapped, (), ()))
     chosen = leaves[first : None if most is None else first + most]
     partitions = _partitions(snapshot, chosen)
     stats = files.column("stats")
     unread = stats.nbytes > MOST_STATISTICS
     data = [leaf for leaf in chosen if leaf.path not in partitions]
-    stored = {} if unread else stored_of(stats, [Wanted(leaf.physical, leaf.type) for leaf in data])
+    stored = {} if unread else stored_of(stats, [Wanted(leaf.physical, leaf.kept_as) for leaf in data])
     records = files.column("num_records").combine_chunks()
     columns = [
         _partition(files, leaf, partitions[leaf.path])
@@ -118,7 +121,8 @@ def _leaves(struct: Struct, mapped: bool, above: Path, physical_above: Path) -> 
         if isinstance(column.type, Struct):
             yield from _leaves(column.type, mapped, path, physical)
         else:
-            yield _Leaf(path, physical, _type(column))
+            kind = _type(column)
+            yield _Leaf(path, physical, kind, kept_as(column, kind))
 
 
 def _type(column: Column) -> str:
@@ -146,71 +150,55 @@ def _partition(files: pa.Table, leaf: _Leaf, name: str) -> Profile:
     rows = visible_rows(files)
     table = pa.table({"value": values, "rows": rows, "unknown": pc.cast(pc.is_null(rows), pa.int64())})
     grouped = table.group_by("value").aggregate([("rows", "sum"), ("unknown", "sum")]).to_pylist()
-    found = [Value(each["value"], None if each["unknown_sum"] else each["rows_sum"] or 0) for each in grouped]
-    found.sort(key=lambda value: (-(value.rows or 0), value.text is None, value.text or ""))
+    spelled = [Value(each["value"], None if each["unknown_sum"] else each["rows_sum"] or 0) for each in grouped]
+    found = _ordered(_joined(_ordered(spelled), leaf.type))
     valued = [value for value in found if value.text is not None]
     nulls = next((value.rows for value in found if value.text is None), 0)
     return Profile(dotted(leaf.path), leaf.type, nulls, distinct=len(valued), values=tuple(valued[:LISTED]))
+
+
+def _ordered(values: Iterable[Value]) -> list[Value]:
+    return sorted(values, key=lambda value: (-(value.rows or 0), value.text is None, value.text or ""))
+
+
+def _joined(spelled: Sequence[Value], type_name: str) -> Iterable[Value]:
+    """Values that are one in several spellings, such as 1.1 and 1.10, by their first one. Those that can't be read are apart."""
+    found: dict[tuple[bool, Any], Value] = {}
+    for value in spelled:
+        read = value_of(value.text, type_name)
+        key = (False, value.text) if read is None else (True, read.value)
+        same = found.setdefault(key, value)
+        if same is not value:
+            rows = None if same.rows is None or value.rows is None else same.rows + value.rows
+            found[key] = Value(same.text, rows)
+    return found.values()
 
 
 def _data(leaf: _Leaf, stored: Stored | None, records: pa.Array, longest: int) -> Profile:
     name = dotted(leaf.path)
     if stored is None:
         return Profile(name, leaf.type, None, uncounted=len(records), unbounded=len(records))
-    uncounted = len(records) - _count(pc.is_valid(stored.nulls))
-    nulls = int(pc.sum(stored.nulls).as_py() or 0) if uncounted < len(records) else (0 if not len(records) else None)
-    if stored.low is None or stored.high is None:
+    nothing = pa.nulls(len(records), pa.int64())
+    has_bounds = stored.low is not None and stored.high is not None
+    written = Sides(stored.low, stored.high) if has_bounds else Sides(nothing, nothing)
+    sides, wrong = sides_of(leaf.kept_as, written, Counts(stored.nulls, records))
+    counts = pc.if_else(wrong, pa.scalar(None, pa.int64()), stored.nulls)
+    uncounted = counts.null_count
+    nulls = int(pc.sum(counts).as_py() or 0) if uncounted < len(records) else (0 if not len(records) else None)
+    if not has_bounds:
         return Profile(name, leaf.type, nulls, uncounted)
-    low, high = _typed(stored.low, leaf.type, pc.subtract), _typed(stored.high, leaf.type, pc.add)
-    empty = pc.fill_null(pc.equal(stored.nulls, records), False)  # nothing but NULL, or no row: no value to bound
-    known = pc.or_(pc.and_(pc.is_valid(low), pc.is_valid(high)), empty)
-    least, largest = pc.min(low).as_py(), pc.max(high).as_py()
-    is_text = leaf.type == "string"
+    found = outer_bounds(leaf.type, leaf.kept_as, sides, longest)
+    empty = pc.fill_null(pc.equal(counts, records), False)  # nothing but NULL, or no row: no value to bound
+    unbounded = len(records) - int(pc.sum(pc.or_(found.known, empty)).as_py() or 0)
     return Profile(
         name,
         leaf.type,
         nulls,
         uncounted,
-        _shown(least, leaf.type),
-        _shown(largest, leaf.type),
-        is_text and isinstance(least, str) and len(least) >= longest,
-        is_text and isinstance(largest, str) and (len(largest) >= longest or largest.endswith(tuple(_ENDS))),
-        len(records) - _count(known),
+        found.low,
+        found.high,
+        found.low_is_cut,
+        found.high_is_cut,
+        unbounded,
         has_bounds=True,
     )
-
-
-def _count(flags: pa.Array) -> int:
-    return int(pc.sum(flags).as_py() or 0)
-
-
-def _typed(side: pa.Array, type_name: str, moved: Callable[[pa.Array, pa.Array], pa.Array]) -> pa.Array:
-    """The bounds by their type; a time `moved` by as much as what is written may be wrong."""
-    if type_name == "date":
-        return as_dates(side)
-    if type_name in TIMES:
-        moments = as_moments(side, type_name)
-        slack = slack_of(side, moments) if type_name == "timestamp" else None
-        return moments if slack is None else moved(moments, slack)
-    if pa.types.is_floating(side.type):
-        return pc.if_else(pc.is_finite(side), side, pa.scalar(None, side.type))
-    return side
-
-
-def _shown(value: Any, type_name: str) -> str | None:
-    if value is None:
-        return None
-    if type_name in TIMES:
-        return _moment(int(value))
-    if isinstance(value, date):
-        return value.isoformat()
-    return value.rstrip(_ENDS) if isinstance(value, str) else str(value)
-
-
-def _moment(micros: int) -> str | None:
-    """As Spark writes it, in UTC; None for a time that Python doesn't have."""
-    try:
-        moment = _EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        return None
-    return moment.replace(tzinfo=None).isoformat(" ")

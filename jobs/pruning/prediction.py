@@ -120,7 +120,7 @@ def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> Files:
     """The live files with the columns that a predicate may name, by the names that files carry."""
     mapped = _configuration(snapshot).get(MAPPING, "none").lower() != "none"
     metadata = snapshot.metadata
-    _refuse_shared_names(struct, mapped)
+    refuse_shared_names(struct, mapped)
     partition_names = {name.lower() for name in metadata.partition_columns} if metadata else set()
     partitions: list[PartitionColumn] = []
     data: list[DataColumn] = []
@@ -133,7 +133,7 @@ def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> Files:
     return Files(snapshot.files(), partitions, data, longest_text(snapshot))
 
 
-def _refuse_shared_names(struct: Struct, mapped: bool) -> None:
+def refuse_shared_names(struct: Struct, mapped: bool) -> None:
     """Two columns that files keep under one name can't be told apart. Raises CommandRefused."""
     names = [column.physical_name if mapped else column.name for column in struct.columns]
     if shared := {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set():
@@ -141,7 +141,7 @@ def _refuse_shared_names(struct: Struct, mapped: bool) -> None:
         raise CommandRefused(Refusal("unreadable", text, remedy="Give each column a physical name of its own."))
     for column in struct.columns:
         if isinstance(column.type, Struct):
-            _refuse_shared_names(column.type, mapped)
+            refuse_shared_names(column.type, mapped)
 
 
 def _logged(snapshot: Snapshot, physical: str) -> str:
@@ -159,10 +159,10 @@ def _data_columns(
     if isinstance(column.type, Struct):
         pairs = zip(column.type.columns, field.fields, strict=True)
         return [leaf for inner, below in pairs for leaf in _data_columns(inner, below, path, physical, mapped)]
-    return [DataColumn(path, physical, _kept_as(column, field.type))] if typenames.family(field.type) else []
+    return [DataColumn(path, physical, kept_as(column, field.type))] if typenames.family(field.type) else []
 
 
-def _kept_as(column: Column, kind: str) -> str:
+def kept_as(column: Column, kind: str) -> str:
     """The type as which older files have the column's bounds, where they aren't those of its type now.
 
     Delta widens types without rewriting files. Whole numbers, decimals and dates stay what they were; a float's statistics say 0.7 where

@@ -58,6 +58,17 @@ def bounds_from(type_name: str, stored: Sides, counts: Counts, longest_text: int
     return replace(sure, as_read=_as_read(type_name, taken, counts))
 
 
+def sides_of(type_name: str, stored: Sides, counts: Counts) -> tuple[Sides, pa.Array]:
+    """The bounds that no value leaves, and the files whose statistics of the column can't be true: these have none.
+
+    Texts are as they stand: cut perhaps, and with U+FFFD where a writer met bytes that are no text.
+    """
+    written = _typed(stored, type_name)
+    apart = _moved_apart(written, stored) if type_name == "timestamp" else written
+    wrong = _contradictory(apart, counts)
+    return apart.where(pc.invert(wrong)), wrong
+
+
 def _typed(stored: Sides, type_name: str) -> Sides:
     match type_name:
         case "string":

@@ -26,8 +26,11 @@ def subject_for(actor: Actor, table_id: uuid.UUID) -> Subject:
 
 
 def of_columns(subject: Subject, first: int = 0, most: int | None = None) -> tuple[Columns, int]:
-    """`most` columns from the `first` on, and how many there are."""
-    return profiled(subject.snapshot, subject.struct, first, most)
+    """`most` columns from the `first` on, and how many there are. Raises Problem 422 `unreadable`."""
+    try:
+        return profiled(subject.snapshot, subject.struct, first, most)
+    except CommandRefused as refused:
+        raise problem_of_refused(refused) from None
 
 
 def as_json(found: Columns) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The profile of columns by the log: whose right it is, what page and API say, and where it is offered."""
 
+import json
+
 import pytest
 
 from console.audit.models import Event
@@ -10,7 +12,7 @@ from tests import factories
 from tests.clients import browser, caller
 from tests.jobs.pruning.test_column_profile import stats
 from tests.jobs.reads.test_row_diff import words
-from tests.tables.deltalog.writing import LogWriter, add, vector
+from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metadata, vector
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +46,19 @@ def test_the_api_tells_bounds_and_what_is_unknown(table):
     assert (day["partition"], day["distinct"], day["nulls"]) == (True, 2, None)
     assert day["values"] == [{"value": "", "rows": 9}, {"value": "<b>mon</b>", "rows": 6}]
     assert not Read.objects.exists()
+
+
+def test_columns_that_files_keep_under_one_name_can_not_be_told_apart(tmp_path):
+    kept = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c"}
+    fields = [{"name": name, "type": "long", "nullable": True, "metadata": kept} for name in ("v", "w")]
+    writer = LogWriter(tmp_path / "twins")
+    schema = json.dumps({"type": "struct", "fields": fields})
+    writer.commit(0, info(), PROTOCOL, metadata(schema=schema, **{"delta.columnMapping.mode": "name"}), add("a"))
+    root = factories.RootFactory(uri=str(tmp_path))
+    table = syncing.sync(factories.TableFactory(root=root, name="twins", path=str(writer.table)).pk)
+    answer = caller("viewer").get(f"/tables/{table.pk}/profile")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable")
+    assert "two columns are kept in files under the name c" in answer.json()["detail"]
 
 
 def test_the_page_says_the_same_in_words(table):
