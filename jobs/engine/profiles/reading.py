@@ -11,14 +11,17 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
+    CharType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
     MapType,
     NullType,
+    StringType,
     StructField,
     StructType,
+    VarcharType,
     VariantType,
 )
 
@@ -40,6 +43,7 @@ MOST_CHARACTERS = 200  # of a value that is told
 FREQUENT = 5  # one more is asked for, since NULL may be among them
 TRACKED = 10_000  # values of which the most frequent ones are told; beyond, the counts are estimates
 NUMBERS = (*WHOLE, FloatType, DoubleType, DecimalType)
+LONG = (StringType, CharType, VarcharType, BinaryType)  # whose texts may be too long to be told whole
 NESTED = (StructType, ArrayType, MapType, VariantType)
 UNORDERED = (*NESTED, BinaryType, BooleanType, NullType)  # of which a least value says nothing
 
@@ -96,12 +100,21 @@ def _figures(place: int, field: StructField) -> list[Column]:
     if isinstance(kind, NUMBERS):
         figures["mean"] = _text(F.avg(value.cast("double")), DoubleType())
     if not isinstance(kind, (*NESTED, NullType)):
-        figures["top"] = F.call_function("approx_top_k", _text(value, kind), F.lit(FREQUENT + 1), F.lit(TRACKED))
+        figures["top"] = F.call_function("approx_top_k", _whole(value, kind), F.lit(FREQUENT + 1), F.lit(TRACKED))
     return [figure.alias(f"{name}{place}") for name, figure in figures.items()]
 
 
 def _text(value: Column, kind: DataType) -> Column:
     return cells.as_text(value, kind, MOST_CHARACTERS)
+
+
+def _whole(value: Column, kind: DataType) -> Column:
+    """The text that is told; where that is cut, with a digest of the whole value behind it, since others may begin alike."""
+    text = _text(value, kind)
+    if not isinstance(kind, LONG):
+        return text
+    digest = F.sha2(value.cast(BinaryType()), 256)
+    return F.when(F.length(text) > MOST_CHARACTERS, F.concat(text, digest)).otherwise(text)
 
 
 def _told(found: Mapping[str, Any], place: int, field: StructField) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.read_limits import excess
+from jobs.engine.directory import Directory
 from jobs.engine.history import commit_names
 from jobs.engine.inside import refuse_outside_commits
 from jobs.engine.named_files import json_lines
@@ -86,14 +87,19 @@ def _files(commits: DataFrame) -> Feed:
 
 
 def rows_changed(
-    session: SparkSession, path: str, first: int, last: int, columns: Pairing, after: Any
+    session: SparkSession, directory: Directory, first: int, last: int, columns: Pairing, after: Any
 ) -> DataFrame | str:
-    """The changes of these commits, with the newer version's columns and CHANGE_TYPE; else, in words, why they can't be read."""
+    """The changes of these commits, with the newer version's columns and CHANGE_TYPE; else, in words, why they can't be read.
+
+    Raises CommandRefused `outside_roots`.
+    """
     if columns.reading is Reading.COMMON:
         return OTHER_TYPES
-    feed = {"path": path, "read_change_feed": True, "starting_version": first, "ending_version": last}
-    refuse_outside_commits(session, after, path, first, last)
-    changes = DataFrame(loaded_table(session, feed).toDf(session._jsparkSession), session)
+    feed = {"path": directory.path, "read_change_feed": True, "starting_version": first, "ending_version": last}
+    table = loaded_table(session, feed)
+    refuse_outside_commits(session, after, directory.path, first, last)
+    directory.check()
+    changes = DataFrame(table.toDf(session._jsparkSession), session)
     wanted, held = rows_of(session, after).dtypes, dict(changes.dtypes)
     if any(held.get(name) != kind for name, kind in wanted):
         return OTHER_TYPES  # since, perhaps: it is read with the newest version's columns

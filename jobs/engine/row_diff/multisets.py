@@ -65,6 +65,13 @@ def lines_of(
     The lines are in the order of the rows' values, so that two rows which differ in a later column alone stand beside each other. The
     sums are those of CHANGES, `lines` (of how many the first ones are returned) and `times`.
     """
+    found = totals_and_lines(rows, fields, limit, characters).collect()[0]
+    figures = {name: int(found[name]) for name in (*CHANGES, "times", "lines")}
+    return figures, [(CHANGES[line[0]], *line[1:-1]) for line in found["listed"]]
+
+
+def totals_and_lines(rows: DataFrame, fields: Sequence[StructField], limit: int, characters: int) -> DataFrame:
+    """The query of `lines_of`: one row. Its two branches take the same of `rows`, so that Spark reads and groups them once."""
     sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*CHANGES, "times")]
     number = sum((F.when(F.col(name) > 0, 1).otherwise(0) for name in CHANGES), F.lit(0))
     totals = rows.agg(*sums, F.coalesce(F.sum(number), F.lit(0)).alias("lines"))
@@ -73,17 +80,16 @@ def lines_of(
     )
     keys = [f"k{place}" for place in range(len(fields))]
     each = F.explode(F.filter(kinds, lambda kind: kind.getField("count") > 0)).alias("kind")
-    first = rows.select(*keys, each).orderBy(*keys, "kind.rank").limit(limit)
+    # Nobody reads `times` of a line; without it, Spark would group these rows once more, by an aggregate of their own.
+    first = rows.select(*keys, each, "times").orderBy(*keys, "kind.rank").limit(limit)
     texts = [
         cells.as_text(restored(F.col(key), f.dataType), f.dataType, characters).alias(key)
         for key, f in zip(keys, fields, strict=True)
     ]
-    listed = first.select(F.struct("kind.rank", "kind.count", *texts).alias("line")).agg(
-        F.collect_list("line").alias("lines")
+    listed = first.select(F.struct("kind.rank", "kind.count", *texts, "times").alias("line")).agg(
+        F.collect_list("line").alias("listed")
     )
-    found = totals.crossJoin(listed.withColumnRenamed("lines", "listed")).collect()[0]
-    figures = {name: int(found[name]) for name in (*CHANGES, "times", "lines")}
-    return figures, [(CHANGES[line[0]], *line[1:]) for line in found["listed"]]
+    return totals.crossJoin(listed)
 
 
 def comparable(value: Column, kind: DataType) -> Column:

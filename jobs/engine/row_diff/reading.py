@@ -71,13 +71,12 @@ def read_row_diff(session: SparkSession, question: Mapping[str, Any]) -> dict[st
 def _from_feed(session: SparkSession, asked: _Asked) -> dict[str, Any] | str:
     """The answer by the change feed; else, in words, why there is none."""
     first, last = asked.commits
-    path = asked.directory.path
-    feed = by_feed.feed_between(session, asked.before, path, first, last)
+    feed = by_feed.feed_between(session, asked.before, asked.directory.path, first, last)
     if isinstance(feed, str):
         return feed
     columns = paired(by_files.versions_of(asked.before), by_files.versions_of(asked.after))
     try:
-        changes = by_feed.rows_changed(session, path, first, last, columns, asked.after)
+        changes = by_feed.rows_changed(session, asked.directory, first, last, columns, asked.after)
         if isinstance(changes, str):
             return changes
         fields = changes.schema.fields[:-1]

@@ -144,7 +144,7 @@ def swapped_everywhere(
     steps = _steps(engine, ask, template, top / "whole", numbers)
     for target in targets:
         for step in range(-1, steps, stride):
-            lake = _laid(template, top / f"{target}-{step}")
+            lake = laid(template, top / f"{target}-{step}")
             if lake.place(target).exists():
                 yield from (
                     f"{target} at step {step}: {what}" for what in _tried(engine, ask, lake, target, step, numbers)
@@ -154,11 +154,12 @@ def swapped_everywhere(
 
 def _steps(engine: SparkEngine, ask: Ask, template: Path, top: Path, numbers: Iterator[int]) -> int:
     report = Steps(None, lambda: None)
-    ask(engine, _laid(template, top).table, _marks(numbers), report)
+    ask(engine, laid(template, top).table, _marks(numbers), report)
     return report.count
 
 
-def _laid(template: Path, top: Path) -> Lake:
+def laid(template: Path, top: Path) -> Lake:
+    """The lake with this table in both places."""
     lake = Lake(top)
     shutil.copytree(template, lake.table)
     shutil.copytree(template, top / "outside" / "sub" / "t")

@@ -67,6 +67,21 @@ def test_columns_are_told_by_their_rows(spark, profile, tmp_path):
     assert (columns["ok"]["frequent"][0], columns["ok"]["min"]) == ({"value": "true", "count": 2}, None)
 
 
+def test_long_values_that_begin_alike_are_counted_apart(spark, profile, tmp_path):
+    """Cut where they are told, two texts and two binaries would be one value each."""
+    ends = ("z" * 50 + "a",) * 3 + ("z" * 50 + "b",) * 2 + ("",)
+    rows = ", ".join(f"('{'z' * 200 + end}')" for end in ends)
+    spark.sql(f"SELECT t, CAST(t AS BINARY) AS b FROM VALUES {rows} AS v(t)").coalesce(1).write.format("delta").save(
+        str(tmp_path / "t")
+    )
+    text, binary = profile(tmp_path / "t")["columns"]
+    assert text["frequent"] == [
+        {"value": "z" * 200 + "…", "count": 3}, {"value": "z" * 200 + "…", "count": 2}, {"value": "z" * 200, "count": 1},
+    ]  # fmt: skip
+    assert [each["count"] for each in binary["frequent"]] == [3, 2, 1]
+    assert {len(each["value"]) for each in binary["frequent"]} == {201}
+
+
 def test_rows_that_deletion_vectors_hide_do_not_count(spark, profile, tmp_path):
     path = make(spark, tmp_path / "t", VECTORS)
     spark.sql(f"DELETE FROM delta.`{path}` WHERE id < 4 OR id > 30").collect()

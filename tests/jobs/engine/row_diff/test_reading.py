@@ -12,9 +12,12 @@ from pyspark.sql import functions as F
 
 from jobs.domain import read_limits
 from jobs.domain.errors import CommandRefused
-from jobs.engine.row_diff import by_files
+from jobs.engine import inside
+from jobs.engine.row_diff import by_feed, by_files
 from jobs.engine.row_diff.by_feed import NO_COMMITS, NO_FEED, OTHER_TYPES
 from tests.jobs.engine.deltas import FEED, NAMES, VECTORS, make
+from tests.jobs.engine.swaps import laid
+from tests.jobs.engine.watching import Watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
@@ -261,9 +264,9 @@ def test_the_feed_begins_with_the_commit_that_turned_it_on(feed, diff):
 
 
 def test_the_feed_and_the_files_tell_the_same(feed, diff, monkeypatch):
-    by_feed = diff(feed, 1, 8)
+    told = diff(feed, 1, 8)
     monkeypatch.setattr("jobs.engine.row_diff.by_feed.feed_between", lambda *_: NO_FEED)
-    assert changes(diff(feed, 1, 8)) == changes(by_feed) != {}
+    assert changes(diff(feed, 1, 8)) == changes(told) != {}
 
 
 def test_without_a_feed_in_each_version_the_files_are_read(spark, diff, tmp_path):
@@ -406,6 +409,27 @@ def test_a_file_outside_the_table_is_not_read(diff, tmp_path):
             line["add"]["path"] = str(secret)
     commit.write_text("\n".join(map(json.dumps, lines)))
     assert code(diff, tmp_path / "t", 0, 1) == "outside_roots"
+
+
+def test_a_table_that_is_swapped_once_its_feed_is_loaded_is_not_read(diff, tmp_path, monkeypatch):
+    write_deltalake(
+        tmp_path / "template", pa.table({"id": list(range(10))}), configuration={"delta.enableChangeDataFeed": "true"}
+    )
+    DeltaTable(tmp_path / "template").delete("id = 9")
+    lake = laid(tmp_path / "template", tmp_path / "lake")
+    judge = inside.refuse_outside_commits
+
+    def judged(*given):
+        judge(*given)
+        lake.swap("t")
+
+    monkeypatch.setattr(by_feed, "refuse_outside_commits", judged)
+    watch = Watch(lake.top / "outside")
+    try:
+        assert code(diff, lake.table, 0, 1) == "outside_roots"
+        assert not watch.touched()
+    finally:
+        watch.close()
 
 
 def test_an_odd_question_is_refused(feed, diff, lake):
