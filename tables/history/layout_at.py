@@ -1,12 +1,11 @@
 """The layout of any version: the newest from the catalog, others rebuilt from the log when asked for.
 
-A rebuild reads as much of the log as the version needs, inside a request: one at a time in a process, and its answer is kept for a while.
+A rebuild takes its turn, and its answer is kept for a while.
 """
 
 from __future__ import annotations
 
 import tempfile
-import threading
 import uuid
 from collections import OrderedDict
 from pathlib import Path
@@ -14,21 +13,15 @@ from typing import Any
 
 from django.http import Http404
 
-from console.base.errors import Problem
-from console.base.waiting import REBUILDS
-from tables.deltalog.read.storage import StorageError
-from tables.deltalog.replay.log import NoTable, open_log
-from tables.models import Root, Table
+from tables.history import rebuilding
+from tables.models import Table
 from tables.record.file_layout import summarize
 from tables.record.log_extent import can_be_rebuilt
-from tables.rules.locations import LocationError, resolve
 
 KEPT = 64  # rebuilt layouts; each holds some hundred rows at most
-PATIENCE = 8.0  # seconds that a request waits for the one before it
-BUSY_SECONDS = 2  # after which one that found no place may come again
+BUSY = "Levee is rebuilding another version. Nothing was changed; try version {version} again in a moment."
 
 Key = tuple[uuid.UUID, int, int]
-_rebuilding = threading.Lock()
 _retained: OrderedDict[Key, dict[str, Any]] = OrderedDict()
 
 
@@ -42,12 +35,12 @@ def at(table: Table, version: int) -> dict[str, Any]:
     if version == table.version and table.layout is not None:
         return dict(table.layout)
     if not can_be_rebuilt(table, version):
-        raise _gone(version)
+        raise rebuilding.gone(version)
     key = (table.pk, table.incarnation, version)
     if retained := _retained.get(key):
         return dict(retained)
-    with REBUILDS.place("anybody") as there:
-        return dict(_in_turn(table, key, PATIENCE if there else 0))
+    with rebuilding.turn(BUSY.format(version=version)):
+        return dict(_in_turn(table, key))
 
 
 def forget() -> None:
@@ -55,38 +48,15 @@ def forget() -> None:
     _retained.clear()
 
 
-def _in_turn(table: Table, key: Key, patience: float) -> dict[str, Any]:
-    """Rebuilds it when it is this request's turn, unless the one before has done so."""
-    if not _rebuilding.acquire(timeout=patience):
-        detail = f"Levee is rebuilding the layout of another version. Nothing was changed; try version {key[2]} again in a moment."
-        raise Problem(503, "busy", detail, retry_after=BUSY_SECONDS)
-    try:
-        if key not in _retained:
-            _retained[key] = _rebuilt(table, key[2])
-        while len(_retained) > KEPT:
-            _retained.popitem(last=False)
-        return _retained[key]
-    finally:
-        _rebuilding.release()
+def _in_turn(table: Table, key: Key) -> dict[str, Any]:
+    """Rebuilds it, unless the request before this one has done so."""
+    if key not in _retained:
+        _retained[key] = _rebuilt(table, key[2])
+    while len(_retained) > KEPT:
+        _retained.popitem(last=False)
+    return _retained[key]
 
 
 def _rebuilt(table: Table, version: int) -> dict[str, Any]:
-    try:
-        resolve(table.path, Root.objects.all())
-        with tempfile.TemporaryDirectory(prefix="levee-layout-") as folder:
-            snapshot = open_log(table.path).snapshot(version, Path(folder) / "files.arrow")
-            layout = summarize(snapshot)
-    except LocationError as error:
-        raise Problem(error.status, "no_table" if error.status == 404 else error.code, str(error)) from None
-    except NoTable:
-        raise _gone(version) from None
-    except StorageError as error:
-        raise Problem(422, "unreadable", f"The log can't be read: {error}") from None
-    if not snapshot.complete:
-        raise _gone(version)
-    return layout
-
-
-def _gone(version: int) -> Problem:
-    detail = f"The log no longer holds what version {version} is rebuilt from, so Levee can’t list its files."
-    return Problem(410, "version_gone", detail)
+    with tempfile.TemporaryDirectory(prefix="levee-layout-") as folder:
+        return summarize(rebuilding.snapshot_at(table, version, Path(folder) / "files.arrow"))

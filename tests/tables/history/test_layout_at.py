@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from django.http import Http404
 from django.test import Client
@@ -18,7 +19,8 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.waiting import REBUILDS
 from tables.catalog import additions
-from tables.history import layout_at
+from tables.deltalog.state.snapshot import Snapshot
+from tables.history import layout_at, rebuilding, version_files
 from tables.models import Root, Table
 from tests import small_disks
 from tests.tables.web.table.test_pages import page
@@ -88,19 +90,36 @@ def test_what_the_log_has_lost_is_gone_although_it_was_kept(orders: Table) -> No
 
 
 def test_while_one_is_rebuilt_another_waits_and_is_then_told_so(orders: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout_at, "PATIENCE", 0.05)
-    with layout_at._rebuilding, pytest.raises(Problem) as busy:
+    monkeypatch.setattr(rebuilding, "PATIENCE", 0.05)
+    with rebuilding._rebuilding, pytest.raises(Problem) as busy:
         layout_at.at(orders, 1)
     assert (busy.value.status, busy.value.code) == (503, "busy")
     assert layout_at.at(orders, 1)["num_files"] == 4
 
 
+def test_the_files_of_two_versions_are_compared_in_the_same_turn(
+    orders: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(snapshot: Snapshot) -> pa.Table:
+        with pytest.raises(Problem) as busy:
+            version_files.apart(orders, 0, 1)
+        assert (busy.value.status, busy.value.code) == (503, "busy")
+        return files(snapshot)
+
+    monkeypatch.setattr(rebuilding, "PATIENCE", 0.05)
+    files = Snapshot.files
+    with monkeypatch.context() as while_rebuilt:
+        while_rebuilt.setattr(Snapshot, "files", listed)
+        assert layout_at.at(orders, 1)["num_files"] == 4
+    assert version_files.apart(orders, 0, 1).files == 2
+
+
 def test_where_enough_wait_for_their_turn_the_next_is_told_so_at_once(
     orders: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout_at, "PATIENCE", 3600)
+    monkeypatch.setattr(rebuilding, "PATIENCE", 3600)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(layout_at._rebuilding)
+        stack.enter_context(rebuilding._rebuilding)
         for _ in range(REBUILDS.most):
             stack.enter_context(REBUILDS.place("anybody"))
         with pytest.raises(Problem) as busy:
@@ -112,7 +131,7 @@ def test_where_enough_wait_for_their_turn_the_next_is_told_so_at_once(
 def test_who_waited_takes_what_the_one_before_has_found(orders: Table, rebuilds: list[int]) -> None:
     key = (orders.pk, orders.incarnation, 1)
     answers: list[dict[str, object]] = []
-    with layout_at._rebuilding:
+    with rebuilding._rebuilding:
         waiting = threading.Thread(target=lambda: answers.append(layout_at.at(orders, 1)))
         waiting.start()
         layout_at._retained[key] = {"num_files": 42}
