@@ -7,6 +7,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 MOST_BYTES = 1 << 30  # of data files, as the log has their sizes
 MOST_ROWS = 20_000_000  # in these files, where their statistics say how many
 MOST_FILES = 10_000
+MOST_COLUMNS = 50  # of a profile
 CODE = "too_much_to_read"
 APART = "in the files that only one of the two versions has"
 CLOSER = "Compare versions that lie closer together."
@@ -26,12 +27,12 @@ def excess(where: str, files: int, size: int, rows: int | None) -> str:
     return f"there is too much to read: {figure} {where}, and one read takes at most {most}" if figure else ""
 
 
-def sentence(too_much: str, remedy: str) -> str:
+def sentence(too_much: str) -> str:
     """The refusal in words."""
-    return f"{too_much[:1].upper()}{too_much[1:]}. {remedy}"
+    return f"{too_much[:1].upper()}{too_much[1:]}."
 
 
 def refuse_excess(where: str, files: int, size: int, rows: int | None, remedy: str) -> None:
     """Raises CommandRefused `too_much_to_read`."""
     if too_much := excess(where, files, size, rows):
-        raise CommandRefused(Refusal(CODE, sentence(too_much, remedy), remedy=remedy))
+        raise CommandRefused(Refusal(CODE, sentence(too_much), remedy=remedy))

@@ -91,12 +91,17 @@ def _limit(question: Mapping[str, Any]) -> int:
 def _selected(rows: DataFrame, names: Sequence[str] | None) -> DataFrame:
     if names is None:
         return rows
-    known = set(rows.columns)
+    return rows.select(*[F.col(quoted(field.name)) for field in columns_named(rows.schema.fields, names)])
+
+
+def columns_named(fields: Sequence[StructField], names: Sequence[str]) -> list[StructField]:
+    """The columns by their exact names, in this order. Raises CommandRefused `no_such_column`."""
+    known = {field.name: field for field in fields}
     for name in names:
         if name not in known:
             text = f"The table has no column {name} at this version."
             raise CommandRefused(Refusal("no_such_column", text, place=name))
-    return rows.select(*[F.col(quoted(name)) for name in names])
+    return [known[name] for name in names]
 
 
 def answer_of(frame: DataFrame, limit: int) -> dict[str, Any]:

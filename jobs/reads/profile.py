@@ -23,5 +23,5 @@ def ask_profile(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     version = head if asked is None else int(asked)
     is_known = version is not None and version == head == table.version and table.size_bytes is not None
     if is_known and (too_much := excess(IN_VERSION, table.num_files or 0, table.size_bytes or 0, table.num_records)):
-        raise Problem(422, CODE, sentence(too_much, STATISTICS))
+        raise Problem(422, CODE, f"{sentence(too_much)} {STATISTICS}")
     return queued(actor, PROFILE, table, {**given, "version": version}, version, by_name=False)

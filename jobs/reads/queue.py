@@ -169,7 +169,8 @@ def problem_of(read: Read) -> Problem | None:
     if read.problem is None:
         return None
     stored = read.problem
-    return Problem(stored["status"], stored["code"], stored["detail"], engine=stored.get("engine"))
+    detail = f"{stored['detail']} {stored.get('remedy') or ''}".strip()
+    return Problem(stored["status"], stored["code"], detail, engine=stored.get("engine"))
 
 
 def as_error(read: Read) -> Answer | None:
@@ -178,10 +179,11 @@ def as_error(read: Read) -> Answer | None:
         return None
     problem = read.problem
     engine = problem.get("engine") or {}
+    remedy = problem.get("remedy") or remedy_of(engine.get("condition"))
     return {
         "code": problem["code"],
         "message": problem["detail"],
         "engine": problem.get("engine"),
         "table_state": "Nothing was changed: Levee only read.",
-        "what_to_do": remedy_of(engine.get("condition")) or "Fix what the message names, then try again.",
+        "what_to_do": remedy or "Fix what the message names, then try again.",
     }

@@ -9,12 +9,11 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.domain.read_limits import APART, CLOSER, CODE, excess, sentence
 from jobs.models import Read
+from jobs.reads.readable_versions import fault_of, is_known
 from jobs.reads.rows import ROW_DIFF, queued
 from tables.history import queries, version_files
 from tables.history.reachability import Reach
 from tables.models import Table
-from tables.record.log_extent import can_be_rebuilt
-from tables.sync import log_access
 
 
 def ask_row_diff(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
@@ -26,13 +25,21 @@ def ask_row_diff(actor: Actor, table: Table, given: Mapping[str, Any]) -> Read:
     if first >= last:
         text = "to_version: must be a later version than from_version"
         raise Problem(400, "invalid", text, fields={"to_version": "must be a later version than from_version"})
-    _refuse_too_much(table, first, last)
+    if is_known(table):
+        _refuse_unreadable(table, first, last)
+        _refuse_too_much(table, first, last)
     return queued(actor, ROW_DIFF, table, given, last, by_name=False)
 
 
+def _refuse_unreadable(table: Table, *versions: int) -> None:
+    for version in versions:
+        if fault := fault_of(table, version):
+            raise Problem(410, "version_gone", fault)
+
+
 def _refuse_too_much(table: Table, first: int, last: int) -> None:
-    """Judges by the log as far as the catalog has it: Spark says what it can't. A change feed may have less to read than the files."""
-    if table.version is None or last > table.version or _has_moved(table) or _has_feed(table, first, last):
+    """Judges by the log. A change feed may have less to read than the files."""
+    if _has_feed(table, first, last):
         return
     sums = queries.between(table, first, last)
     known = (sums["files_added"], sums["files_removed"], sums["bytes_added"], sums["bytes_removed"])
@@ -41,15 +48,9 @@ def _refuse_too_much(table: Table, first: int, last: int) -> None:
         rows = [sums["rows_added"], sums["rows_removed"]]
         if not excess(APART, most_files, most_bytes, None if None in rows else sum(each or 0 for each in rows)):
             return  # what commits did in between is never less than what is left of it
-    if not (can_be_rebuilt(table, first) and can_be_rebuilt(table, last)):
-        return
     apart = version_files.apart(table, first, last)
     if too_much := excess(APART, apart.files, apart.bytes, apart.rows):
-        raise Problem(422, CODE, sentence(too_much, CLOSER))
-
-
-def _has_moved(table: Table) -> bool:
-    return log_access.head_version(table.path, table.version) != table.version
+        raise Problem(422, CODE, f"{sentence(too_much)} {CLOSER}")
 
 
 def _has_feed(table: Table, first: int, last: int) -> bool:

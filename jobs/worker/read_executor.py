@@ -64,7 +64,7 @@ def answer(read: Read, engine: Engine, end: Callable[[], None]) -> None:
         first = refused.refusals[0]
         engine_part = first.engine.as_json() if first.engine else None
         status = metastore.problem_status(first.code) if read.kind == metastore.LIST else 422
-        _store_problem(read, status, first.code, first.message, engine_part)
+        _store_problem(read, status, first.code, first.message, engine_part, first.remedy)
     except EngineLost as lost:
         if not _ask_again(_claimed(read)):
             _store_problem(read, 503, *LOST[Worker.Kind.INTERACTIVE], lost.failure.as_json())
@@ -119,8 +119,10 @@ def store_answer(read: Read, result: Answer) -> None:
     _claimed(read).update(state=Read.State.ANSWERED, answer=storable(result), answered_at=Now(), **_until(read.kind))
 
 
-def _store_problem(read: Read, status: int, code: str, detail: str, engine: Answer | None) -> None:
-    problem = storable({"status": status, "code": code, "detail": detail, "engine": engine})
+def _store_problem(
+    read: Read, status: int, code: str, detail: str, engine: Answer | None, remedy: str | None = None
+) -> None:
+    problem = storable({"status": status, "code": code, "detail": detail, "engine": engine, "remedy": remedy})
     _claimed(read).update(state=Read.State.FAILED, problem=problem, answered_at=Now(), **_until(read.kind))
 
 

@@ -26,19 +26,18 @@ from pyspark.sql.types import (
 )
 
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.read_limits import IN_VERSION, STATISTICS, refuse_excess
+from jobs.domain.read_limits import IN_VERSION, MOST_COLUMNS, STATISTICS, refuse_excess
 from jobs.engine import cells
 from jobs.engine.cells import WHOLE
 from jobs.engine.directory import Directory, kept
 from jobs.engine.quoting import quoted
 from jobs.engine.row_diff.by_files import listed, sums_of
 from jobs.engine.row_diff.multisets import comparable
-from jobs.engine.rows import described, refuse_unreadable
+from jobs.engine.rows import columns_named, described, refuse_unreadable
 from jobs.engine.table_v2 import refuse_unknown
 from jobs.engine.versions import rows_of, table_at, version_of
 
 QUESTION = frozenset(["path", "version", "columns"])
-MOST_COLUMNS = 50
 MOST_CHARACTERS = 200  # of a value that is told
 FREQUENT = 5  # one more is asked for, since NULL may be among them
 TRACKED = 10_000  # values of which the most frequent ones are told; beyond, the counts are estimates
@@ -83,12 +82,7 @@ def _chosen(fields: Sequence[StructField], names: Sequence[str] | None) -> list[
         return list(fields[:MOST_COLUMNS])
     if len(names) > MOST_COLUMNS:
         raise CommandRefused(Refusal("bad_request", f"columns can be at most {MOST_COLUMNS}"))
-    known = {field.name: field for field in fields}
-    for name in names:
-        if name not in known:
-            text = f"The table has no column {name} at this version."
-            raise CommandRefused(Refusal("no_such_column", text, place=name))
-    return [known[name] for name in names]
+    return columns_named(fields, names)
 
 
 def _figures(place: int, field: StructField) -> list[Column]:

@@ -13,13 +13,12 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
+from console.base.rest import Body, ReadSerializer, WaitQuery, Whole, body_of, wait_of
+from jobs.domain.read_limits import MOST_COLUMNS
 from jobs.reads.profile import ask_profile
 from jobs.reads.rows import table_with_rows
 from jobs.web.profiles.log_profile import as_json, of_columns, subject_for
-from jobs.web.reads.api import MAX_VERSION, answered
-
-MOST_COLUMNS = 50
+from jobs.web.reads.api import MAX_VERSION, ColumnNames, answered
 
 
 class ValueSerializer(serializers.Serializer[Any]):
@@ -63,19 +62,10 @@ class ProfileBody(Body):
     """Which columns to read."""
 
     version = Whole(required=False, min_value=0, max_value=MAX_VERSION)
-    columns = serializers.ListField(
-        child=Text(max_length=1000),
-        required=False,
-        allow_empty=False,
+    columns = ColumnNames(
         max_length=MOST_COLUMNS,
-        help_text="Top-level columns by their exact names; without it, the first 50.",
+        help_text=f"Top-level columns by their exact names; without it, the first {MOST_COLUMNS}.",
     )
-
-    def validate_columns(self, names: list[str]) -> list[str]:
-        """Refuses a column that is named twice."""
-        if len(set(names)) != len(names):
-            raise serializers.ValidationError("It names a column twice.")
-        return names
 
 
 class FrequentSerializer(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
@@ -21,8 +21,7 @@ from jobs.reads import queue
 from jobs.reads.profile import ask_profile
 from jobs.reads.rows import PROFILE, table_with_rows
 from jobs.web.reads.row_cells import visible
-from jobs.web.reads.row_views import gone, refusal
-from tables.catalog import listing
+from jobs.web.reads.row_views import gone, refusal, still_shown
 from tables.web.table import page_header
 
 
@@ -37,8 +36,7 @@ def by_rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     except Problem as problem:
         if problem.status >= 500:
             raise
-        error = refusal(problem)
-        asked = {"error": {**error, "what_to_do": STATISTICS if problem.code == CODE else error["what_to_do"]}}
+        asked = {"error": refusal(problem, {CODE: STATISTICS})}
     context = {**page_header.header(person_of(request), table, "schema"), **asked}
     return render(request, "jobs/profiles/by_rows.html", context)
 
@@ -48,12 +46,7 @@ def by_rows(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
     """The part of the page that polls for the answer, as long as the asker may see it."""
     try:
-        read = get_object_or_404(
-            Read.objects.select_related("table"), pk=read_id, person=person_of(request), kind=PROFILE
-        )
-        if read.table_id is None or queue.is_over(read):
-            raise Http404
-        listing.table_for(person_of(request), read.table_id, Permission.TABLE_ROWS)
+        read = still_shown(person_of(request), read_id, (PROFILE,))
     except (Http404, Problem) as error:
         return gone(request, error)
     return render(request, "jobs/profiles/_by_rows.html", _context(read))

@@ -11,15 +11,11 @@ from django.urls import reverse
 
 from jobs.domain.time_travel import TOO_LATE
 from jobs.models import Read
-from tables.history.reachability import Reach, Span, joined
+from jobs.reads.readable_versions import fault_of, is_known, readable, spans_of
 from tables.models import Commit, Table
-from tables.record import log_extent
-from tables.sync import log_access
 
 LATER = "Read the newest version, or enter a time that isn’t after its commit."
-EXPIRED = "Version {version:,} can’t be read: it is older than delta.deletedFileRetentionDuration, so Delta refuses it."
 BOTH = "Enter a version or a time, not both."
-SPANS = 3  # the newest ones that are named
 
 
 def check(form: forms.Form, table: Table) -> None:
@@ -28,48 +24,8 @@ def check(form: forms.Form, table: Table) -> None:
     version = given.get("version")
     if version is not None and given.get("timestamp") is not None:
         form.add_error("timestamp", BOTH)
-    elif version is not None and (fault := fault_of(table, version)):
+    elif version is not None and is_known(table) and (fault := fault_of(table, version)):
         form.add_error("version", fault)
-
-
-def fault_of(table: Table, version: int) -> str:
-    """Why the version can't be read, with those that can; empty if it can, and while the log has moved on since the catalog read it."""
-    if table.version is None or log_access.head_version(table.path, table.version) != table.version:
-        return ""
-    if version > table.version:
-        return f"The newest version is {table.version:,}. {_choose(table)}".strip()
-    if not log_extent.can_be_rebuilt(table, version):
-        return f"Version {version:,} can’t be read. {_choose(table)}".strip()
-    return f"{EXPIRED.format(version=version)} {_choose(table)}".strip() if _expired(table, version) else ""
-
-
-def _expired(table: Table, version: int) -> bool:
-    """Whether Delta refuses to read the version by its age, whatever is left of its files."""
-    commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
-    reach = Reach(table)
-    until = reach.of(commit).until if commit else None
-    return until is not None and until < reach.now
-
-
-def _choose(table: Table) -> str:
-    spans = readable(table)
-    return f"Readable are {spans}." if spans else ""
-
-
-def _spans(table: Table) -> list[Span]:
-    return [span for span in joined(Reach(table).spans) if span.restorable]
-
-
-def readable(table: Table) -> str:
-    """The versions that can be read now: `358–399`, or the newest spans of them; empty if none is known."""
-    spans = _spans(table)
-    texts = [f"{span.first:,}" if span.first == span.last else f"{span.first:,}–{span.last:,}" for span in spans]
-    named = _merged(texts[-SPANS:])
-    return f"{named} and older ones" if len(texts) > SPANS else named
-
-
-def _merged(texts: list[str]) -> str:
-    return " and ".join(part for part in (", ".join(texts[:-1]), texts[-1]) if part) if texts else ""
 
 
 def beside(
@@ -93,7 +49,7 @@ def beside(
         return dict(error)
     if condition == TOO_LATE:
         return {**error, "what_to_do": LATER, "newest": _newest(table, table.version, address)}
-    if version is not None and any(span.first <= version <= span.last for span in _spans(table)):
+    if version is not None and any(span.first <= version <= span.last for span in spans_of(table)):
         return dict(error)  # it fails for another reason
     spans = readable(table)
     return {**error, "what_to_do": f"Readable are the versions {spans}: enter one of them."} if spans else dict(error)

@@ -13,18 +13,17 @@ from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from jobs.domain.read_limits import CODE
+from jobs.domain.read_limits import CLOSER, CODE
 from jobs.reads.row_diff import ask_row_diff
 from jobs.reads.rows import table_with_rows
-from jobs.web.reads import readable_versions
 from jobs.web.reads.row_forms import RowDiffForm
 from jobs.web.reads.row_views import context_of, refusal
 from tables.history import queries
 from tables.models import Table
 from tables.web.table import page_header
 
-WHAT_TO_DO = {
-    CODE: "Choose versions that lie closer together.",
+REMEDIES = {
+    CODE: CLOSER,
     "version_gone": "Choose versions that can still be read.",
     "busy": "Try again in a moment.",
 }
@@ -46,16 +45,8 @@ def row_diff(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def _asked(actor: Actor, table: Table, form: RowDiffForm) -> dict[str, Any]:
     """The read so far; what is refused at once stands where the rows would."""
     try:
-        return context_of(_ask(actor, table, form.given()))
+        return context_of(ask_row_diff(actor, table, form.given()))
     except Problem as problem:
         if problem.status >= 500 and problem.code != "busy":
             raise
-        error = refusal(problem)
-        return {"error": {**error, "what_to_do": WHAT_TO_DO.get(problem.code, error["what_to_do"])}}
-
-
-def _ask(actor: Actor, table: Table, given: dict[str, Any]) -> Any:
-    for name in ("from_version", "to_version"):
-        if fault := readable_versions.fault_of(table, given[name]):
-            raise Problem(410, "version_gone", fault)
-    return ask_row_diff(actor, table, given)
+        return {"error": refusal(problem, REMEDIES)}

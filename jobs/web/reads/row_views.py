@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -65,7 +65,7 @@ def changes(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
 def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
     """The part of either page that polls for the answer, as long as the asker may see it."""
     try:
-        read = _still_shown(person_of(request), read_id)
+        read = still_shown(person_of(request), read_id, KINDS)
     except (Http404, Problem) as error:
         return gone(request, error)
     return render(request, TEMPLATES[read.kind], context_of(read, request.GET))
@@ -75,7 +75,7 @@ def answer(request: HttpRequest, read_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def rows_file(request: HttpRequest, read_id: uuid.UUID, kind: str) -> HttpResponse:
     """The rows that a page shows, all of their columns, as a file; the audit log records it first."""
-    read = _still_shown(person_of(request), read_id)
+    read = still_shown(person_of(request), read_id, KINDS)
     if kind not in row_files.TYPES or read.answer is None or read.table is None:
         raise Http404
     note_file(Actor.of(request), read, kind)
@@ -85,9 +85,9 @@ def rows_file(request: HttpRequest, read_id: uuid.UUID, kind: str) -> HttpRespon
     return made
 
 
-def _still_shown(person: Person, read_id: uuid.UUID) -> Read:
-    """A read of the person's own, while it is kept. Raises Http404; Problem 403 without the permission to read rows by now."""
-    read = get_object_or_404(Read.objects.select_related("table"), pk=read_id, person=person, kind__in=KINDS)
+def still_shown(person: Person, read_id: uuid.UUID, kinds: Collection[str]) -> Read:
+    """A read of the person's own, of these kinds, while it is kept. Raises Http404; Problem 403 without the right to rows by now."""
+    read = get_object_or_404(Read.objects.select_related("table"), pk=read_id, person=person, kind__in=kinds)
     if read.table_id is None or queue.is_over(read):
         raise Http404
     listing.table_for(person, read.table_id, Permission.TABLE_ROWS)
@@ -132,14 +132,15 @@ def _asked_of(form: RowsForm, table: Table, ask: Callable[[], Read]) -> dict[str
         return {}
 
 
-def refusal(problem: Problem) -> dict[str, Any]:
-    """The error for an unreadable location, as pages show it beside what the catalog has."""
+def refusal(problem: Problem, remedies: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The error for what was refused at once, as pages show it: what to do is `remedies`' by its code, and isn't said twice."""
+    remedy = (remedies or {}).get(problem.code, "Check the directory, then sync the table.")
     return {
         "code": problem.code,
-        "message": problem.detail,
+        "message": problem.detail.removesuffix(remedy).rstrip(),
         "engine": problem.engine,
         "table_state": "Nothing was changed: Levee only read.",
-        "what_to_do": "Check the directory, then sync the table.",
+        "what_to_do": remedy,
     }
 
 

@@ -17,7 +17,7 @@ from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.reads.row_diff import ask_row_diff
 from jobs.reads.rows import MAX_ROWS, USUAL_ROWS, ask_changes, ask_rows, table_with_rows
-from jobs.web.reads.api import MAX_VERSION, answered
+from jobs.web.reads.api import MAX_VERSION, ColumnNames, answered
 
 MAX_COLUMNS = 10_000
 
@@ -27,10 +27,7 @@ class RowsBody(Body):
 
     version = Whole(required=False, min_value=0, max_value=MAX_VERSION)
     timestamp = serializers.DateTimeField(required=False, help_text="UTC unless it has an offset.")
-    columns = serializers.ListField(
-        child=Text(max_length=1000),
-        required=False,
-        allow_empty=False,
+    columns = ColumnNames(
         max_length=MAX_COLUMNS,
         help_text="Top-level columns by their exact names, in the order that you want; without it, all of them.",
     )
@@ -40,12 +37,6 @@ class RowsBody(Body):
         help_text="Which rows; its columns are those of the version that you read.",
     )
     limit = Whole(required=False, default=USUAL_ROWS, min_value=1, max_value=MAX_ROWS)
-
-    def validate_columns(self, names: list[str]) -> list[str]:
-        """Refuses a column that is named twice."""
-        if len(set(names)) != len(names):
-            raise serializers.ValidationError("It names a column twice.")
-        return names
 
 
 class ChangesBody(Body):

@@ -12,6 +12,7 @@ from jobs.domain import read_limits
 from jobs.models import Read
 from jobs.reads import queue
 from tables.models import Table
+from tables.sync import log_access
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import Caller, browser, caller
@@ -172,12 +173,34 @@ def test_a_change_feed_may_have_less_to_read(tmp_path, monkeypatch):
     assert ask(caller("viewer"), table, 0, 3).status_code == 202
 
 
-def test_what_the_catalog_does_not_know_is_left_to_spark(table, monkeypatch):
+def test_what_the_catalog_does_not_know_is_left_to_spark(tmp_path, monkeypatch):
+    writer, table = made(tmp_path)
     monkeypatch.setattr(read_limits, "MOST_BYTES", 10)
     viewer = caller("viewer")
-    assert ask(viewer, table, 1, 99).status_code == 202
+    assert ask(viewer, table, 1, 3).json()["code"] == "too_much_to_read"
+    writer.commit(4, remove("c", size=1000))
+    assert ask(viewer, table, 1, 3).status_code == 202
+    assert ask(viewer, table, 1, 4).status_code == 202
+
+
+def test_versions_that_can_not_be_read_are_gone_for_programs_too(table, monkeypatch):
+    listed, head_version = [], log_access.head_version
+
+    def counted(*given):
+        listed.append(given)
+        return head_version(*given)
+
+    monkeypatch.setattr(log_access, "head_version", counted)
+    viewer = caller("viewer")
+    answer = ask(viewer, table, 1, 99)
+    assert (answer.status_code, answer.json()["code"], len(listed)) == (410, "version_gone", 1)
+    assert answer.json()["detail"].startswith("The newest version is 3.")
     Table.objects.update(first_readable=2, rebuildable=[[2, 3]])
-    assert ask(viewer, table, 0, 3).status_code == 202
+    answer = ask(viewer, table, 0, 3)
+    assert (answer.status_code, answer.json()["code"], len(listed)) == (410, "version_gone", 2)
+    assert answer.json()["detail"].startswith("Version 0 can’t be read.")
+    assert (Read.objects.exists(), events()) == (False, [])
+    assert (ask(viewer, table, 2, 3).status_code, len(listed)) == (202, 3)
 
 
 # ------------------------------------------------------------------------------------------------ pages
@@ -245,7 +268,8 @@ def test_what_is_refused_at_once_stands_in_the_part_that_the_comparison_takes(ta
     client = browser(factories.person_with("viewer"))
     shown = page(client, f"/tables/{table.pk}/compare/rows/?from_version=1&to_version=3")
     assert "too_much_to_read" in shown[shown.index('id="row_diff"') :]
-    assert "Choose versions that lie closer together." in shown
+    assert "and one read takes at most 0 GiB. State" in words(shown)
+    assert words(shown).count("Compare versions that lie closer together.") == 1
     shown = page(client, f"/tables/{table.pk}/compare/rows/?from_version=1&to_version=9")
     assert "The newest version is 3." in shown
     assert not Read.objects.exists()

@@ -95,6 +95,16 @@ def test_a_problem_may_say_it_too(claimed):
     assert now(read).problem["detail"] == "no table at a␀b"
 
 
+def test_what_to_do_about_a_refusal_is_told_once(claimed):
+    read = claimed()
+    read_executor.answer(read, Engine(CommandRefused(Refusal("odd", "It is odd.", remedy="Mend it."))), never)
+    problem, shown = queue.problem_of(now(read)), queue.as_error(now(read))
+    assert problem is not None
+    assert problem.detail == "It is odd. Mend it."
+    assert shown is not None
+    assert (shown["message"], shown["what_to_do"]) == ("It is odd.", "Mend it.")
+
+
 def test_a_lost_engine_ends_the_worker_and_the_read_is_asked_again_once(claimed):
     read = claimed()
     with pytest.raises(EngineLost):

@@ -75,6 +75,7 @@ def test_more_than_the_bounds_is_refused_before_spark(table, monkeypatch, bound,
     assert (answer.status_code, answer.json()["code"]) == (422, "too_much_to_read")
     shown = page(browser(viewer.person), f"/tables/{table.pk}/profile/rows/")
     assert "too_much_to_read" in shown[shown.index('id="profile_rows"') :]
+    assert shown.count(read_limits.STATISTICS) == 1
     assert (Read.objects.exists(), events()) == (False, [])
     monkeypatch.setattr(read_limits, bound, most + 1)
     assert ask(viewer, table).status_code == 202
