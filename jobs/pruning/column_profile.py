@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from jobs.pruning.outer_bounds import outer_bounds
 from jobs.pruning.partitions import value_of
 from jobs.pruning.prediction import MAPPING, kept_as, longest_text, refuse_shared_names
-from jobs.pruning.statistics import Stored, Wanted, stored_of
+from jobs.pruning.statistics import Stored, Wanted, are_kept, stored_of
 from jobs.pruning.stored_bounds import Counts, Sides, sides_of
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text
 from tables.deltalog.state.livefiles import PARTITION, visible_rows
@@ -39,9 +39,10 @@ class Value:
 class Profile:
     """A column. No value lies outside `low` and `high`, and at most `nulls` are NULL, in the files that tell it.
 
-    `unbounded` and `uncounted` are the files that don't, so that for more than 0 nothing is certain; `low` and `high` are None where no
-    file tells them, or none are kept of the type. A partition column has `distinct`, exactly but for spellings that can't be read with
-    certainty (a time without a zone), and its `values`, those with most rows first; its `nulls` are rows, None where unknown.
+    `unbounded` and `uncounted` are the files that don't, so that for more than 0 nothing is certain: all of them where statistics weren't
+    read. `low` and `high` are None where no file tells them, or none are kept of the type, which leaves `unbounded` at 0. A partition
+    column has `distinct`, exactly but for spellings that can't be read with certainty (a time without a zone), and its `values`, those
+    with most rows first; its `nulls` are rows, None where unknown.
     """
 
     path: str
@@ -177,7 +178,9 @@ def _joined(spelled: Sequence[Value], type_name: str) -> Iterable[Value]:
 def _data(leaf: _Leaf, stored: Stored | None, records: pa.Array, longest: int) -> Profile:
     name = dotted(leaf.path)
     if stored is None:
-        return Profile(name, leaf.type, None, uncounted=len(records), unbounded=len(records))
+        has_bounds = are_kept(leaf.kept_as)
+        unbounded = len(records) if has_bounds else 0
+        return Profile(name, leaf.type, None, len(records), unbounded=unbounded, has_bounds=has_bounds)
     nothing = pa.nulls(len(records), pa.int64())
     has_bounds = stored.low is not None and stored.high is not None
     written = Sides(stored.low, stored.high) if has_bounds else Sides(nothing, nothing)

@@ -47,8 +47,15 @@ class Stored:
 
 def stored_of(stats: pa.ChunkedArray, wanted: Sequence[Wanted]) -> dict[Path, Stored]:
     """What is stored of each wanted column, whether it can be true or not."""
+    if not wanted:
+        return {}
     table = _joined(stats, wanted)
     return {item.path: _stored(table, item) for item in wanted}
+
+
+def are_kept(type_name: str) -> bool:
+    """Whether statistics keep bounds of a type, beside the number of NULLs."""
+    return _stored_type(type_name) is not None
 
 
 def _stored(table: pa.Table, item: Wanted) -> Stored:

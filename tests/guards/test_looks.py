@@ -9,7 +9,8 @@ from django.template.loader import render_to_string
 from console.templatetags.formatting.looks import STATE_LOOKS
 from jobs.web.streams.states import LOOKS
 
-STYLES = Path(__file__).parents[2] / "frontend" / "styles"
+FRONTEND = Path(__file__).parents[2] / "frontend"
+STYLES, TEMPLATES = FRONTEND / "styles", FRONTEND / "templates"
 
 
 def style(name):
@@ -35,6 +36,25 @@ def test_a_number_has_a_field_of_its_size():
 def test_a_wide_table_shows_that_it_goes_on():
     (rule,) = re.findall(r"^\.lv-scroll \{([^}]*)\}", style("data.css"), re.M)
     assert rule.count("local") == rule.count("scroll no-repeat") == 2
+
+
+@pytest.mark.parametrize(("sheet", "table"), [("data.css", "lv-table"), ("change.css", "lv-diff")])
+def test_numbers_stand_under_numbers(sheet, table):
+    (rule,) = re.findall(rf"^[^\n{{]*\.{table} (?:td)?\.n \{{([^}}]*text-align[^}}]*)\}}", style(sheet), re.M)
+    assert "text-align: right" in rule
+
+
+@pytest.mark.parametrize(
+    ("page", "note", "table"),
+    [
+        ("profiles/profile.html", "lv-note", "profiles/_columns.html"), ("profiles/_by_rows.html", "lv-note", "lv-scroll"),
+        ("reads/_row_diff.html", "reads/_row_diff_source.html", "reads/_cells.html"),
+    ],
+)  # fmt: skip
+def test_a_table_keeps_apart_from_the_note_above_it(page, note, table):
+    text = (TEMPLATES / "jobs" / page).read_text()
+    places = [text.index(part) for part in ('<div class="lv-stack">', note, table)]
+    assert places == sorted(places)
 
 
 def test_blanks_in_markup_part_no_breadcrumbs():

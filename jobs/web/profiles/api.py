@@ -13,12 +13,20 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, WaitQuery, Whole, body_of, wait_of
+from console.base.rest import Body, ReadSerializer, WaitQuery, Whole, body_of, query_of, wait_of
 from jobs.domain.read_limits import MOST_COLUMNS
 from jobs.reads.profile import ask_profile
 from jobs.reads.rows import table_with_rows
-from jobs.web.profiles.log_profile import as_json, of_columns, subject_for
+from jobs.web.profiles.log_profile import AT_ONCE, as_json, of_columns, subject_for
 from jobs.web.reads.api import MAX_VERSION, ColumnNames, answered
+
+
+class StartQuery(serializers.Serializer[Any]):
+    """Which columns to tell."""
+
+    start = serializers.IntegerField(
+        required=False, default=0, min_value=0, max_value=MAX_VERSION, help_text="How many columns to leave out before."
+    )
 
 
 class ValueSerializer(serializers.Serializer[Any]):
@@ -55,7 +63,8 @@ class LogProfileSerializer(serializers.Serializer[Any]):
     rows = serializers.IntegerField(allow_null=True)
     files_with_deletion_vectors = serializers.IntegerField()
     statistics_read = serializers.BooleanField(help_text="false: there are too many for an answer at once.")
-    columns = LogColumnSerializer(many=True)
+    columns = LogColumnSerializer(many=True, help_text=f"At most {AT_ONCE}, from `start` on.")
+    more_columns = serializers.IntegerField(help_text="Columns after these.")
 
 
 class ProfileBody(Body):
@@ -112,10 +121,12 @@ class Profile(APIView):
 
     requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_ROWS, "POST": Permission.TABLE_ROWS}
 
-    @extend_schema(operation_id="tables_profile_by_log", responses={200: LogProfileSerializer})
+    @extend_schema(operation_id="tables_profile_by_log", parameters=[StartQuery], responses={200: LogProfileSerializer})
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         """At once; 422 for a log that can't be read with certainty."""
-        return Response(as_json(of_columns(subject_for(Actor.of(request), table_id))[0]))
+        start = query_of(request, StartQuery)["start"]
+        found, total = of_columns(subject_for(Actor.of(request), table_id), start)
+        return Response(as_json(found, start, total))
 
     @extend_schema(
         operation_id="tables_profile",

@@ -13,6 +13,8 @@ from jobs.reads.rows import table_with_rows
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
 
+AT_ONCE = 100  # columns of an answer, whose statistics are read for it
+
 
 def subject_for(actor: Actor, table_id: uuid.UUID) -> Subject:
     """The table at its newest version, for a person who may read its rows.
@@ -25,16 +27,16 @@ def subject_for(actor: Actor, table_id: uuid.UUID) -> Subject:
         raise problem_of_refused(refused) from None
 
 
-def of_columns(subject: Subject, first: int = 0, most: int | None = None) -> tuple[Columns, int]:
-    """`most` columns from the `first` on, and how many there are. Raises Problem 422 `unreadable`."""
+def of_columns(subject: Subject, first: int) -> tuple[Columns, int]:
+    """AT_ONCE columns from the `first` on, and how many there are. Raises Problem 422 `unreadable`."""
     try:
-        return profiled(subject.snapshot, subject.struct, first, most)
+        return profiled(subject.snapshot, subject.struct, first, AT_ONCE)
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
 
 
-def as_json(found: Columns) -> dict[str, Any]:
-    """The profile as the API has it."""
+def as_json(found: Columns, first: int, total: int) -> dict[str, Any]:
+    """The profile as the API has it: from the `first` column on, of so many in `total`."""
     return {
         "version": found.version,
         "files": found.files,
@@ -42,6 +44,7 @@ def as_json(found: Columns) -> dict[str, Any]:
         "files_with_deletion_vectors": found.vectors,
         "statistics_read": not found.unread,
         "columns": [_column(column) for column in found.columns],
+        "more_columns": max(total - first - len(found.columns), 0),
     }
 
 

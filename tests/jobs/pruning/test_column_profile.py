@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 
 from jobs.domain.errors import CommandRefused
-from jobs.pruning import column_profile
+from jobs.pruning import column_profile, statistics
 from jobs.pruning.column_profile import Value, profiled
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
@@ -299,7 +299,14 @@ def test_too_many_statistics_are_not_read_at_once(profile, monkeypatch):
     monkeypatch.setattr(column_profile, "MOST_STATISTICS", 10)
     found, columns = profile(add("a", partition={"p": "1"}, stats=stats()))
     assert found.unread
-    assert bounds(columns["id"])[:3] == (None, None, None)
+    assert (bounds(columns["id"]), columns["id"].has_bounds) == ((None, None, None, 1, 1), True)
+    assert (bounds(columns["tags"]), columns["tags"].has_bounds) == ((None, None, None, 1, 0), False)
+    assert columns["p"].distinct == 1
+
+
+def test_statistics_are_left_alone_where_no_column_has_any(profile, monkeypatch):
+    monkeypatch.setattr(statistics, "_joined", lambda *_: pytest.fail("They were read."))
+    _, columns = profile(add("a", partition={"p": "1"}, stats=stats()), fields={"p": "integer"})
     assert columns["p"].distinct == 1
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from console.audit.models import Event
 from jobs.models import Read
-from jobs.web.profiles import views
+from jobs.pruning import column_profile
+from jobs.web.profiles import log_profile
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser, caller
@@ -36,7 +37,7 @@ def test_the_api_tells_bounds_and_what_is_unknown(table):
     assert answer.status_code == 200
     found = answer.json()
     assert {name: value for name, value in found.items() if name != "columns"} == {
-        "version": 0, "files": 3, "rows": None, "files_with_deletion_vectors": 1, "statistics_read": True,
+        "version": 0, "files": 3, "rows": None, "files_with_deletion_vectors": 1, "statistics_read": True, "more_columns": 0,
     }  # fmt: skip
     number, day = found["columns"]
     assert number == {
@@ -46,6 +47,31 @@ def test_the_api_tells_bounds_and_what_is_unknown(table):
     assert (day["partition"], day["distinct"], day["nulls"]) == (True, 2, None)
     assert day["values"] == [{"value": "", "rows": 9}, {"value": "<b>mon</b>", "rows": 6}]
     assert not Read.objects.exists()
+
+
+def test_the_api_tells_so_many_columns_at_once(table, monkeypatch):
+    monkeypatch.setattr(log_profile, "AT_ONCE", 1)
+    program, address = caller("viewer"), f"/tables/{table.pk}/profile"
+    for query, names, more in (("", ["id"], 1), ("?start=1", ["day"], 0), ("?start=9", [], 0)):
+        found = program.get(address + query).json()
+        assert ([column["name"] for column in found["columns"]], found["more_columns"]) == (names, more)
+    answer = program.get(f"{address}?start=x")
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["start"])
+
+
+def test_statistics_that_were_not_read_are_said_to_be_so(table, monkeypatch):
+    monkeypatch.setattr(column_profile, "MOST_STATISTICS", 1)
+    viewer = caller("viewer")
+    found = viewer.get(f"/tables/{table.pk}/profile").json()
+    number = found["columns"][0]
+    assert (
+        found["statistics_read"],
+        number["nulls"],
+        number["nulls_unknown_files"],
+        number["bounds_unknown_files"],
+    ) == (False, None, 3, 3)
+    text = words(browser(viewer.person).get(f"/tables/{table.pk}/profile/").content.decode())
+    assert "id bigint not read not read day string partition" in text
 
 
 def test_columns_that_files_keep_under_one_name_can_not_be_told_apart(tmp_path):
@@ -71,7 +97,7 @@ def test_the_page_says_the_same_in_words(table):
 
 
 def test_a_wide_table_has_pages(table, monkeypatch):
-    monkeypatch.setattr(views, "AT_ONCE", 1)
+    monkeypatch.setattr(log_profile, "AT_ONCE", 1)
     client = browser(factories.person_with("viewer"))
     first = client.get(f"/tables/{table.pk}/profile/").content.decode()
     assert 'rel="next" href="?start=1"' in first
