@@ -110,20 +110,21 @@ def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[st
 
 def _previewed(actor: Actor, subject: Subject, form: CloneForm) -> dict[str, Any]:
     """What the clone would hold, which approvals it needs in its place, and the rule that forbids it there; or why there is none."""
+    nothing: dict[str, Any] = {"preview": None, "preview_problem": None, "needs": None, "protection": None}
     if not form.is_bound or not form.is_valid():
-        return {"preview": None, "protection": None}  # its place isn't known
+        return nothing  # its place isn't known
     try:
         command = written_for(subject, form.wanted(subject.table))
         place = target_for(actor, command)
         preview = predicted(subject, replace(command, path=place.path))
     except CommandRefused as refused:
-        return {"preview": None, "preview_problem": problem_of(refused)}
+        return nothing | {"preview_problem": problem_of(refused)}
     except Problem as problem:
         if problem.status not in SAID_ON_THE_PAGE | OF_THE_PATH:
             raise
-        return {"preview": None, "preview_problem": problem}
+        return nothing | {"preview_problem": problem}
     person, known = require_person(actor), place.table.pk if place.table else None
-    return {
+    return nothing | {
         "preview": preview,
         "needs": needs_at(person, Clone.kind, place.root.pk, known, preview),
         "protection": protection.over(Clone.kind, place.path, person.pk, preview),
