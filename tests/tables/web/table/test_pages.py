@@ -557,7 +557,7 @@ def test_queries_do_not_grow_with_the_catalog(
     with CaptureQueriesContext(connection) as many:
         page(ines, url)
     assert len(many) == len(few)
-    assert len(many) <= 25
+    assert len(many) <= 26  # one for the rules that protect it
 
 
 def test_the_history_of_an_earlier_table_can_still_be_read(
