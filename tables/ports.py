@@ -84,10 +84,10 @@ class Offer:
     """How a table's pages offer what can be requested for it.
 
     `text` is the link's, `address` its form for a table, `words` are others that find it. It stands in the menu of maintenance, or is a
-    button of its own (`is_button`), and once more `beside` what it changes, the name of a tab.
-    One that `changes` does so to that table, and not to another one. `of_plain`: for a plain directory of
-    parquet files, else for a Delta table. `mends`: the findings of a table's health that it mends, each with the condition of the layout
-    that its form is filled in with, or ""; `mends_not`: those that one would try it for, and why in vain.
+    button of its own (`is_button`), and once more `beside` what it changes, the name of a tab. `of_plain`: for a plain directory of
+    parquet files, else for a Delta table. `changes`: that table, and not only another one. `mends`: the findings of a table's health
+    that it mends, each with the condition of the layout that its form is filled in with, or ""; `mends_not`: those that one would try it
+    for, and why in vain.
     """
 
     kind: str

@@ -14,11 +14,15 @@ from typing import Any
 from django.db import connection
 from django.db.models import Func, JSONField, UUIDField, Value
 
-from console.accounts.models import Person
+from console.audit.actions import Action, ObjectKind
+from console.audit.actor import Actor
+from console.audit.services import refuse
 from console.base.errors import Problem
 from jobs.domain.errors import Refusal
 from jobs.domain.policy import ANY, forbidding
+from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job, PolicyRule
+from tables.models import Table
 
 CODE = "protected"
 REMEDY = "Two admins can switch the rule off under Policies."
@@ -37,6 +41,11 @@ class Protection:
         """What it forbids, and by which rule: `Levee runs no vacuum job here: the rule “Ledger” protects it.`"""
         return f"{forbidding(self.command).removesuffix('.')}: the rule “{self.name}” protects it."
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return REMEDY
+
 
 def over(kind: str, place: str, asker: uuid.UUID, preview: Mapping[str, Any] | None = None) -> Protection | None:
     """The rule that forbids a job of this kind at a path, asked for by that person; None if there is none. One query."""
@@ -52,15 +61,28 @@ def of_job(job: Job) -> Protection | None:
     return over(job.command, job.location, job.requested_by_id, job.preview)
 
 
-def require_unprotected(kind: str, place: str, asker: Person, preview: Mapping[str, Any] | None = None) -> None:
-    """Raises Problem 409 `protected` if a rule forbids the job."""
-    found = over(kind, place, asker.pk, preview)
-    if found is not None:
-        raise problem_of(found)
+def require_unprotected(
+    actor: Actor,
+    kind: str,
+    place: str,
+    preview: Mapping[str, Any] | None = None,
+    *,
+    action: Action = Action.JOB_REQUEST,
+) -> None:
+    """Raises Problem 409 `protected`, recorded as a refusal of `action`, if a rule forbids the actor's job of this kind.
+
+    Not to be called inside an act's transaction.
+    """
+    found = over(kind, place, require_person(actor).pk, preview)
+    if found is None:
+        return
+    if table := Table.objects.filter(path=place).first():
+        refuse(actor, action, ObjectKind.TABLE, table.pk, table.name, problem_of(found))
+    refuse(actor, action, ObjectKind.PATH, place, place, problem_of(found))
 
 
-def problem_of(found: Protection, state: str = "Nothing was requested.") -> Problem:
-    """The refusal of a request or an act on one; `state` says what was left as it was."""
+def problem_of(found: Protection, state: str = "Nothing was changed.") -> Problem:
+    """The refusal of an act; `state` says what was left as it was."""
     return Problem(409, CODE, f"{found.text} {state} {REMEDY}", rule=str(found.rule))
 
 

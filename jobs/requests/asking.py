@@ -15,7 +15,6 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.audit.refusals import refusals_on_record
 from console.audit.services import record
 from console.base.errors import Problem
 from jobs.commands.base import Prepared
@@ -74,10 +73,8 @@ def request(
     if rehearse:
         rehearsals.require(command.kind)
     prepared = handling.prepare(actor, command, seen)
-    person = require_person(actor)
-    with refusals_on_record(actor, Action.JOB_REQUEST, ObjectKind.PATH, prepared.location, prepared.location):
-        protection.require_unprotected(command.kind, prepared.location, person, prepared.preview)
-    job = _new_job(person, prepared, reason, idempotency_key, request_sha)
+    protection.require_unprotected(actor, command.kind, prepared.location, prepared.preview)
+    job = _new_job(require_person(actor), prepared, reason, idempotency_key, request_sha)
     job.rehearse = rehearse
     return _open(actor, job, prepared.table)
 

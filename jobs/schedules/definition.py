@@ -14,7 +14,6 @@ from jobs.domain.commands import Command, command_to_json
 from jobs.domain.digest import sha256_of
 from jobs.domain.errors import CommandRefused
 from jobs.domain.policy import Case, Policy, TableClass, decide
-from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule
 from jobs.policy import protection
 from jobs.policy.evaluate import rules_for
@@ -107,7 +106,7 @@ def _check_bounds(wanted: Wanted) -> None:
 def measured(actor: Actor, wanted: Wanted) -> Measured:
     """The definition on its table, read now. Raises Http404; Problem 400, 403, 409, 422 as a request of the command does."""
     table = table_to_change(actor, uuid.UUID(str(getattr(wanted.command, "table", ""))))
-    protection.require_unprotected(wanted.command.kind, table.path, require_person(actor))
+    protection.require_unprotected(actor, wanted.command.kind, table.path)
     try:
         subject = subject_to_change(table.pk)
     except CommandRefused as refused:

@@ -15,9 +15,11 @@ from console.audit.actor import Actor
 from console.audit.services import refuse
 from console.base.env import Env
 from console.base.errors import Problem
+from jobs.commands.stream_round.rules import StreamRound
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
+from jobs.policy import protection
 from jobs.streams.faults import invalid
 from jobs.streams.prediction.values import Target
 from jobs.streams.sources import struct_of, uuid_of
@@ -44,6 +46,7 @@ def target_place(actor: Actor, given: Asked, made: Made, is_new: bool) -> places
     """
     place = _target_place(actor, given, made, is_new)
     if is_new:
+        protection.require_unprotected(actor, StreamRound.kind, place.path, action=Action.STREAM_CREATE)
         _refuse_checkpoints(place.path)
     return place
 

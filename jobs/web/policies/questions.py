@@ -9,13 +9,21 @@ from jobs.domain.policy import sentence
 from jobs.models import PolicyChange, PolicyRule
 from jobs.policy.evaluate import as_rule
 
+_ASKING = [
+    ("Open requests", "those that it has applied to keep what it asked of them"),
+    ("Second admin", "has to confirm it, if the removal lowers the approvals that something needs"),
+]
+_PROTECTING = [
+    ("What it holds back", "can be requested again; for 7 days not by the people who lift it"),
+    ("Second admin", "has to confirm it"),
+]
+
 
 def of_rule(rule: PolicyRule) -> Question:
     """Before a rule is removed. A removal that lowers the policy waits for a second admin."""
     follows = [
         ("Rule", sentence(as_rule(rule))),
-        ("Open requests", "those that it has applied to keep what it asked of them"),
-        ("Second admin", "has to confirm it, if the removal lowers the approvals that something needs"),
+        *(_PROTECTING if rule.forbids else _ASKING),
         ("Way back", "none: a removed rule can only be added anew"),
     ]
     return _question(f"Remove the rule {rule.name}", "Remove the rule", follows)

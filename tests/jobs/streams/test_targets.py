@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
+from console.accounts.authority import Scope
+from console.audit.actor import Actor
+from console.audit.models import Event
 from console.base.errors import Problem
 from jobs.models import Stream
+from jobs.policy import services as policy_services
+from jobs.policy.services import Terms
 from jobs.streams import acts, definition, targets
+from tables.models import Root
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_server")]
 
@@ -73,3 +79,15 @@ def test_a_table_that_holds_the_checkpoint_of_another_stream_is_no_target(actor,
     with pytest.raises(Problem) as refused:
         acts.create(actor, "second", "x", {**asked, "target": {"table": str(sales.pk)}})
     assert (refused.value.status, refused.value.code) == (409, "foreign_checkpoint")
+
+
+def test_none_is_defined_into_what_a_rule_protects_and_no_directory_is_left(
+    actor: Actor, asked: dict[str, Any], root: Root
+) -> None:
+    policy_services.add(Actor.system("tests"), "any", Scope(root_id=root.pk), Terms("Ledger", 0), forbids=True)
+    with pytest.raises(Problem) as refused:
+        acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
+    assert (refused.value.status, refused.value.code) == (409, "protected")
+    assert not Path(root.uri, "clicks").exists()
+    event = Event.objects.get(action="stream.create", outcome="refused")
+    assert (event.object_kind, event.object_id) == ("path", f"{root.uri}/clicks")

@@ -27,7 +27,7 @@ from jobs.policy.needs import needs_at
 from jobs.requests import asking
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
-from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
+from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.catalog import listing
@@ -74,7 +74,7 @@ def clone(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
         subject = subject_of(table.pk)
     except CommandRefused as refused:
         problem = problem_of_refused(refused)
-        context = {**asked_of(request, Clone.kind, table), "problem": problem}
+        context = {"table": table, "table_name": name_of(table), "problem": problem}
         return render(request, "jobs/clone/page.html", context, status=problem.status)
     form = _form(request, table)
     context = _context(request, subject, form)
@@ -98,7 +98,8 @@ def _again(job: Job) -> Values:
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
     spans = [span for span in joined(Reach(subject.table).spans) if span.restorable]
     return {
-        **asked_of(request, Clone.kind, subject.table),
+        "table": subject.table,
+        "table_name": name_of(subject.table),
         "version": subject.version,
         "form": form,
         "spans": spans[-MOST_SPANS:],
