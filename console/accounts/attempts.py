@@ -18,6 +18,7 @@ from django.utils import timezone
 from console.accounts.devices import known_device
 from console.accounts.models import PasswordAttempt, Person
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.logs import log, request_address
 
@@ -96,7 +97,7 @@ def _end(others: QuerySet[PasswordAttempt], most: int) -> datetime | None:
 def _too_many(source: Source, until: datetime) -> Problem:
     seconds = max(1, round((until - timezone.now()).total_seconds()))
     minutes = -(-seconds // 60)
-    wait = f"{minutes} minute{'s' if minutes != 1 else ''}"
+    wait = counted(minutes, "minute")
     detail = f"Too many {source.what} from here. Try again in {wait}, at {until:%H:%M:%S} UTC."
     return Problem(429, "too_many_attempts", detail, retry_after=seconds, try_again_at=until.isoformat())
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 
+from console.base.counted import counted
 from console.setup.places import HERE
 from console.supervisor.tools import java_home
 from jobs.engine.metastore.connection import CONNECT_SECONDS, SETTING, Metastore, away, why_away
@@ -37,7 +38,7 @@ def state_of(metastore: Metastore) -> str:
     if missing := CORE - tables:
         raise MetastoreRefused(f"{SETTING}: {metastore.address} is no metastore: it lacks {', '.join(sorted(missing))}")
     databases, entries = _counted(metastore)
-    return f"{metastore.address} holds a metastore of {databases:,} databases and {entries:,} tables"
+    return f"{metastore.address} holds a metastore of {counted(databases, 'database')} and {counted(entries, 'table')}"
 
 
 def create(metastore: Metastore) -> str:
@@ -51,15 +52,15 @@ def create(metastore: Metastore) -> str:
         return f"{metastore.address} already has a metastore’s tables; nothing was changed"
     if tables:
         named = ", ".join(sorted(tables)[:5])
-        text = (
-            f"{SETTING}: {metastore.address} already has {len(tables):,} other tables ({named}); give an empty database"
-        )
+        text = f"{SETTING}: {metastore.address} already has {counted(len(tables), 'other table')} ({named}); give an empty database"
         raise MetastoreRefused(text)
     _run_schema_tool(metastore)
     made = tables_of(metastore)
     if not made >= CORE:
-        raise MetastoreRefused(f"{SETTING}: Hive’s schema tool made {len(made):,} tables, and not all that it needs")
-    return f"{metastore.address}: {len(made):,} tables made for a metastore"
+        raise MetastoreRefused(
+            f"{SETTING}: Hive’s schema tool made {counted(len(made), 'table')}, and not all that it needs"
+        )
+    return f"{metastore.address}: {counted(len(made), 'table')} made for a metastore"
 
 
 def tables_of(metastore: Metastore) -> frozenset[str]:

@@ -12,6 +12,7 @@ from console.templatetags.formatting import fields, icons, looks, quantities, st
 register = template.Library()
 
 number = register.filter(quantities.number)
+counted = register.filter(quantities.counted)
 size = register.filter("bytes", quantities.size)
 duration = register.filter(quantities.duration)
 version = register.filter(quantities.version)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from console.base.counted import counted
+
 Consequence = dict[str, str]
 
 
@@ -18,9 +20,8 @@ def in_words(span: timedelta) -> str:
     seconds = int(span.total_seconds())
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size and seconds % size == 0:
-            count = seconds // size
-            return f"{count:,} {unit}{'s' if count != 1 else ''}"
-    return f"{seconds:,} seconds"
+            return counted(seconds // size, unit)
+    return counted(seconds, "second")
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

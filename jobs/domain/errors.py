@@ -74,8 +74,8 @@ class Refusal:
 
 # Where the engine's own advice can't be followed: a condition takes no TRY_CAST, since that would hide rows.
 _REMEDIES = {
-    "CAST_INVALID_INPUT": "A row holds a text that isn’t of that type. TRY_CAST isn’t read here: leave such rows out by another part of "
-    "the condition, or compare the text as it is.",
+    "CAST_INVALID_INPUT": "A row holds a text that isn’t of that type. TRY_CAST isn’t supported here: leave such rows out by another part"
+    " of the condition, or compare the text as it is.",
 }
 
 

@@ -13,6 +13,8 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from urllib.parse import unquote
 
+from console.base.counted import counted
+
 HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
@@ -181,7 +183,7 @@ class ValueSet:
         count = len(self.seen)
         if self.more:
             return f"more than {self.limit:,} values"
-        return "1 value" if count == 1 else f"{count:,} values"
+        return counted(count, "value")
 
     def _why(self, type_name: str) -> str:
         low, high = _ends(type_name, self.seen)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from console.base.counted import counted
+
 APPROVER = "approver"
 ANY = "any"  # as the command of a rule that forbids: whatever changes a table
 
@@ -141,7 +143,7 @@ def sentence(rule: Rule) -> str:
     if rule.forbids:
         return forbidding(rule.command)
     count, job = rule.required_approvals, job_of(rule.command)
-    who = f"{count} {rule.role}{'s' if count != 1 else ''}" if count else "no approval"
+    who = counted(count, rule.role) if count else "no approval"
     article = "an" if job[0] in "aeiou" else "a"
     about = {
         None: f"{article} {job}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.base.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 
 MOST_BYTES = 1 << 30  # of data files, as the log has their sizes
@@ -21,9 +22,9 @@ def excess(where: str, files: int, size: int, rows: int | None) -> str:
     if size > MOST_BYTES:
         figure, most = f"{size / (1 << 30):,.1f} GiB", f"{MOST_BYTES >> 30} GiB"
     elif rows is not None and rows > MOST_ROWS:
-        figure, most = f"{rows:,} rows", f"{MOST_ROWS:,}"
+        figure, most = counted(rows, "row"), f"{MOST_ROWS:,}"
     elif files > MOST_FILES:
-        figure, most = f"{files:,} files", f"{MOST_FILES:,}"
+        figure, most = counted(files, "file"), f"{MOST_FILES:,}"
     return f"there is too much to read: {figure} {where}, and one read takes at most {most}" if figure else ""
 
 

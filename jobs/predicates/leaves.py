@@ -87,7 +87,7 @@ def typed(word: Token, token: Token) -> Literal:
         return literals.time(value, "timestamp")
     except NotALiteral as error:
         raise refused(
-            word.start, str(error), "Correct the value; a moment that moves (today, now) is not read."
+            word.start, str(error), "Correct the value; a moment that moves (today, now) isn’t supported."
         ) from None
 
 

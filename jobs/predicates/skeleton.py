@@ -25,17 +25,17 @@ _TESTS = ("IN", "BETWEEN", "LIKE", "IS")
 _ARITHMETIC = ("+", "-", "*", "/", "%", "DIV")
 _OPERATORS = {"==": "=", "!=": "<>"}
 _CONSTRUCTS = {
-    "SELECT": "subqueries are not read",
-    "EXISTS": "subqueries are not read",
-    "CASE": "CASE is not read",
-    "INTERVAL": "intervals are not read",
+    "SELECT": "subqueries aren’t supported",
+    "EXISTS": "subqueries aren’t supported",
+    "CASE": "CASE isn’t supported",
+    "INTERVAL": "intervals aren’t supported",
     "TRY_CAST": "TRY_CAST would hide values that can’t be read",
-    "OVER": "windows are not read",
-    "RLIKE": "regular expressions are not read",
-    "REGEXP": "regular expressions are not read",
-    "ILIKE": "ILIKE is not read",
-    "COLLATE": "collations are not read",
-    "DISTINCT": "DISTINCT is not read",
+    "OVER": "windows aren’t supported",
+    "RLIKE": "regular expressions aren’t supported",
+    "REGEXP": "regular expressions aren’t supported",
+    "ILIKE": "ILIKE isn’t supported",
+    "COLLATE": "collations aren’t supported",
+    "DISTINCT": "DISTINCT isn’t supported",
 }
 _REMEDIES = {
     "SELECT": "Write the values in a list: IN (1, 2, 3).",
@@ -199,7 +199,7 @@ class _Builder:
 
     def _sign(self, token: Token) -> None:
         if token.text == "+":
-            raise refused(token.start, "a plus sign before a value is not read", "Leave it out.")
+            raise refused(token.start, "a plus sign before a value isn’t supported", "Leave it out.")
         self._prefix(token, "-")
 
     def _prefix(self, token: Token, piece: str) -> None:
@@ -209,9 +209,7 @@ class _Builder:
 
     def _check_depth(self, token: Token) -> None:
         if len(self.open) + self.prefixes > MAX_DEPTH:
-            raise refused(
-                token.start, f"nested deeper than {MAX_DEPTH} levels", "Write it flatter, with fewer brackets."
-            )
+            raise refused(token.start, f"nested deeper than {MAX_DEPTH} levels", "Use fewer nested parentheses.")
 
     def _open(self, token: Token, what: str) -> None:
         if self.operand_ended:
@@ -392,4 +390,4 @@ def _function_name(token: Token) -> str:
         reason = f"{word}() changes by itself: what was approved would not be what runs"
         raise refused(token.start, reason, "Write the value itself, such as DATE '2020-01-31'.")
     listed = ", ".join(functions.FUNCTIONS)
-    raise refused(token.start, f"{token.text[:50]} is not among the functions that are read", f"There are {listed}.")
+    raise refused(token.start, f"{token.text[:50]} isn’t a supported function", f"There are {listed}.")

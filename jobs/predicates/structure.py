@@ -83,7 +83,7 @@ def build(outline: Skeleton, resolve: Resolve) -> tuple[Node, Built]:
     except SqlglotError:
         raise refused(0, "the parts of the predicate don’t fit together", _BRACKETS) from None
     except RecursionError:
-        raise refused(0, "nested too deeply", "Write it flatter, with fewer brackets.") from None
+        raise refused(0, "nested too deeply", "Use fewer nested parentheses.") from None
     if len(parsed) != 1 or parsed[0] is None:
         raise refused(0, "one condition is read, not several")
     rebuilder = _Rebuilder(outline, resolve)
@@ -110,7 +110,7 @@ class _Rebuilder:
         first = len(self.seen)
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise refused(0, "it is nested too deeply", "Write it flatter, with fewer brackets.")
+            raise refused(0, "it is nested too deeply", "Use fewer nested parentheses.")
         made = self._made(parsed)
         self.depth -= 1
         place = self.seen[first] if first < len(self.seen) else 0
@@ -147,13 +147,13 @@ class _Rebuilder:
                 return self._leaf(parsed)
             case exp.Anonymous():
                 return self._call(parsed)
-        raise refused(0, f"{type(parsed).__name__.upper()} is not read")
+        raise refused(0, f"{type(parsed).__name__.upper()} isn’t supported")
 
     def _only(self, parsed: Any, *names: str) -> None:
         """Nothing but the named members is set: what sqlglot adds elsewhere would be lost."""
         odd = [name for name, value in parsed.args.items() if value and name not in names and name not in _HARMLESS]
         if odd:
-            raise refused(0, f"{odd[0]} is not read", _BRACKETS)
+            raise refused(0, f"{odd[0]} isn’t supported", _BRACKETS)
 
     def _pair(self, parsed: Any, operator: str) -> tuple[Node, Node]:
         self._only(parsed, "this", "expression")

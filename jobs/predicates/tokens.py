@@ -24,19 +24,19 @@ _TOKEN = re.compile(
 _BLANKS = str.maketrans("\t\n\r", "   ")
 # What people may try, and how to write it instead.
 _FORBIDDEN = (
-    ("--", "comments are not read", "Say it in the reason of the request."),
-    ("/*", "comments are not read", "Say it in the reason of the request."),
+    ("--", "comments aren’t supported", "Say it in the reason of the request."),
+    ("/*", "comments aren’t supported", "Say it in the reason of the request."),
     (";", "one condition is read, not several statements", "Leave out the semicolon and all after it."),
     ("${", "variables are not replaced", "Write the value itself."),
-    ("::", ":: is not read", "Write CAST(value AS type)."),
-    ("||", "|| is not read", "Write concat(a, b) for texts, OR for conditions."),
-    ("&&", "&& is not read", "Write AND."),
-    ("!", "! is not read", "Write NOT."),
+    ("::", ":: isn’t supported", "Write CAST(value AS type)."),
+    ("||", "|| isn’t supported", "Write concat(a, b) for texts, OR for conditions."),
+    ("&&", "&& isn’t supported", "Write AND."),
+    ("!", "! isn’t supported", "Write NOT."),
     ('"', "double quotes could mean a text or a name", "Write 'text' for a text, `name` for a name."),
-    ("[", "elements of arrays and maps are not read", "Compare a plain column or a field of a struct."),
-    ("{", "braces are not read", "Write the value itself."),
-    (":", "parameters and paths into JSON are not read", "Write the value itself."),
-    ("?", "parameters are not read", "Write the value itself."),
+    ("[", "elements of arrays and maps aren’t supported", "Compare a plain column or a field of a struct."),
+    ("{", "braces aren’t supported", "Write the value itself."),
+    (":", "parameters and paths into JSON aren’t supported", "Write the value itself."),
+    ("?", "parameters aren’t supported", "Write the value itself."),
     ("@", "versions of tables are chosen outside the predicate", "Leave out the @."),
     ("'", "the text is not closed", "Close it with a quote; a quote inside is written twice."),
     ("`", "the name is not closed", "Close it with a backquote; a backquote inside is written twice."),
@@ -109,4 +109,4 @@ def _not_a_token(text: str, at: int) -> Exception:
         return refused(
             at, "this is neither a number nor a name", "Write a name that begins with a digit in backquotes."
         )
-    return refused(at, f"{text[at]} is not read")
+    return refused(at, f"{text[at]} isn’t supported")

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from console.base.counted import counted
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.schema import Field, Schema
@@ -110,7 +111,7 @@ def refuse_append_only(snapshot: Snapshot) -> None:
             "append_only",
             "The table only takes new rows: delta.appendOnly is true.",
             place=APPEND_ONLY,
-            remedy="Set delta.appendOnly to false first, if rows may go after all.",
+            remedy="To allow deletes, set delta.appendOnly to false.",
             engine=EngineFailure("DELTA_CANNOT_MODIFY_APPEND_ONLY", "42809", text),
         )
     )
@@ -269,9 +270,8 @@ def _notes(files: Files, matched: pa.Table, all_whole: bool) -> tuple[str, ...]:
     notes: list[str] = []
     missing = matched.column("num_records").null_count
     if missing:
-        notes.append(
-            f"{missing:,} of {matched.num_rows:,} files don’t say how many rows they hold, so the rows are unknown."
-        )
+        of = counted(matched.num_rows, "file doesn’t say its rows", "files don’t say how many rows they hold")
+        notes.append(f"{missing:,} of {of}, so the rows are unknown.")
     if matched.num_rows and not all_whole:
         notes.append("The statistics of files only say what can’t match: the number of rows is an upper bound.")
     if files.table.column("deletion_vector").null_count < files.count:

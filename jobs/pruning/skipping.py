@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from console.base.counted import counted
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.tree import Node
 from jobs.pruning.bounds import DOUBLE_DIGITS, Bounds
@@ -43,22 +44,18 @@ class Missed:
     def _notes(self) -> Iterator[str]:
         if self.bounds:
             yield (
-                f"Delta’s data skipping may miss rows of {_files(self.bounds)}: the bounds that the log records are cut, rounded or"
+                f"Delta’s data skipping may miss rows of {counted(self.bounds, 'file')}: the bounds in the log are cut, rounded or"
                 " contradictory. Spark’s count and the delete would leave these rows out. Rewriting the files, for example by OPTIMIZE"
                 " with a Z-order, records new bounds."
             )
         if self.nan:
             yield (
-                f"Delta’s data skipping may miss rows with NaN in {_files(self.nan)}: NaN is greater than every number, but writers"
+                f"Delta’s data skipping may miss rows with NaN in {counted(self.nan, 'file')}: NaN exceeds every number, but writers"
                 " other than Spark leave it out of the bounds that the log records."
             )
 
 
 NONE = Missed()
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
 
 
 def missed(node: Node, matcher: Matcher, outcome: Outcome) -> tuple[Missed, pa.Array]:
@@ -78,12 +75,10 @@ def sampled(files: pa.Table) -> list[str]:
 
 def note_of(files: int, rows: int, of: int) -> str:
     """What was found in `files` out of those `of` them that Delta skips, read without skipping: `rows` that match."""
-    some = f"{files:,} of these {of:,} files" if files < of else "these files" if files > 1 else "this file"
+    some = f"{files:,} of these {counted(of, 'file')}" if files < of else "these files" if files > 1 else "this file"
     held = "no matching row"
     if rows:
-        held = (
-            f"{rows:,} matching row{'' if rows == 1 else 's'}: the delete would leave {'it' if rows == 1 else 'them'}"
-        )
+        held = f"{counted(rows, 'matching row')}: the delete would leave {'it' if rows == 1 else 'them'}"
     return f"Read without data skipping, {some} hold{'' if files > 1 else 's'} {held}."
 
 

@@ -11,6 +11,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.counted import counted
 from console.base.errors import Problem
 from jobs.domain.states import OPEN
 from jobs.models import Job, PolicyRule, Stream
@@ -93,7 +94,7 @@ def _refuse_used(root: Root, streams: list[Stream]) -> None:
     if jobs := _jobs(root, streams):
         plural = jobs != 1
         text = (
-            f"{jobs:,} job{'s' if plural else ''} of its tables {'are' if plural else 'is'} open."
+            f"{counted(jobs, 'job')} of its tables {'are' if plural else 'is'} open."
             f" Cancel {'them' if plural else 'it'} or wait for the end, then remove the sample lake. Nothing was changed."
         )
         raise Problem(409, "in_use", text, jobs=jobs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from jobs.commands.registry import ROWS, handling_of
 from jobs.domain.commands import Command, command_to_json
@@ -97,7 +98,7 @@ def _check_bounds(wanted: Wanted) -> None:
     if wanted.max_minutes is not None and wanted.max_minutes < 1:
         raise invalid("max_minutes", "A run needs 1 minute at least.")
     if wanted.max_minutes is not None and wanted.max_minutes > wanted.window_minutes:
-        text = f"The window of {wanted.window_minutes:,} minutes is shorter than its bound: a run may take {wanted.max_minutes:,}."
+        text = f"The window of {counted(wanted.window_minutes, 'minute')} is shorter than its bound: a run may take {wanted.max_minutes:,}."
         raise invalid("window_minutes", text)
     if wanted.max_bytes is not None and not 1 <= wanted.max_bytes <= MOST_BYTES:
         raise invalid("max_bytes", "A bound has 1 byte at least.")

@@ -9,6 +9,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from jobs.commands.registry import ROWS, handling_of
 from jobs.domain.commands import command_to_json
@@ -79,9 +80,9 @@ def _of_bytes(schedule: Schedule, preview: Preview) -> tuple[Refusal, ...]:
     size = preview.get(ROWS[schedule.command].schedule_bytes)
     if size is not None and size <= schedule.max_bytes:
         return ()
-    bound = f"the schedule’s bound is {schedule.max_bytes:,} bytes"
+    bound = f"the schedule’s bound is {counted(schedule.max_bytes, 'byte')}"
     text = (
-        f"The run would take {size:,} bytes; {bound}."
+        f"The run would take {counted(size, 'byte')}; {bound}."
         if size is not None
         else f"The bytes of this run aren’t known before it; {bound}."
     )
@@ -108,7 +109,7 @@ def _of_window(job: Job, schedule: Schedule) -> tuple[Refusal, ...]:
     run = ScheduleRun.objects.filter(job=job).first()
     if run is None or timezone.now() <= schedule.closes(run.due_at):
         return ()
-    text = f"It couldn’t start before its window of {schedule.window_minutes:,} minutes closed."
+    text = f"It couldn’t start before its window of {counted(schedule.window_minutes, 'minute')} closed."
     return (Refusal(WINDOW, text, remedy="The schedule goes on with its next run."),)
 
 

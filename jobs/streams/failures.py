@@ -22,14 +22,14 @@ from jobs.streams.sources import stored_struct
 from jobs.streams.targets import target_of, target_subject
 
 AGAIN = "start the stream again"
-START = "Mend what the message names, then start the stream again."
+START = "Fix the problem above, then start the stream again."
 FINE = "The definition is fine: start the stream again. It goes on after its last batch."
 TOO_LONG = (
     "Start the stream again: it goes on after its last batch. If it reaches the limit again, ask an administrator to raise it, or"
     " set maxFilesPerTrigger, so that less is lost of what a round has done."
 )
 # What the batch was planned with stays in the checkpoint: a file that is simply removed fails the next round.
-FILE = "Put a sound file in its place, under the same name, then start the stream again."
+FILE = "Replace it with a valid file of the same name, then start the stream again."
 LINE = (
     "Mend the line, or put another file in its place under the same name (an empty one will do), then start the stream again."
     " Or name in the source’s options what a damaged line does: mode=PERMISSIVE (a row of NULLs, or its"

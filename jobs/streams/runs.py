@@ -32,7 +32,7 @@ def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
     with transaction.atomic():
         locked = locked_row(stream)
         if locked.state == Stream.State.RUNNING:
-            raise Problem(409, "wrong_state", "The stream runs already. Nothing changed.", state=locked.state)
+            raise Problem(409, "wrong_state", "The stream is already running. Nothing changed.", state=locked.state)
         record(
             actor, Action.STREAM_START, ObjectKind.STREAM, locked.pk, locked.name,
             after={"revision": locked.revision, "interval_seconds": locked.interval_seconds}, table=locked.table_id,
@@ -135,7 +135,7 @@ def _check_start(actor: Actor, stream: Stream) -> Wanted:
     stored = Definition.from_json(stream.definition)
     if _table_id_of(wanted.definition) != _table_id_of(stored) and stream.query_id is not None:
         text = (
-            "The source isn’t the one that the checkpoint has read from: the table was made anew at its path."
+            "The source isn’t the one that the checkpoint has read from: the source table was recreated at this path."
             " Reset the checkpoint to read it from its start."
         )
         raise Problem(409, "source_recreated", text)

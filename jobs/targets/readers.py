@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from console.base.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.models import Stream
 from jobs.targets.subject import Subject
@@ -67,7 +68,12 @@ def _failing(readers: Iterable[Stream], change: Change) -> list[Consequence]:
     unsure = spared if change.adds is None else []
     return [
         *named(
-            "fails_stream", certain, _fails, lambda more: f"{more:,} more streams that read this table fail as well."
+            "fails_stream",
+            certain,
+            _fails,
+            lambda more: (
+                f"{counted(more, 'more stream that reads this table fails', 'more streams that read this table fail')} as well."
+            ),
         ),
         *named("may_fail_stream", unsure, _may_fail, lambda more: f"{more:,} more such streams may fail as well."),
     ]
@@ -86,7 +92,7 @@ def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
         "may_fail_stream",
         streams,
         _may_not_follow,
-        lambda more: f"{more:,} more streams may fail by the schema as well.",
+        lambda more: f"{counted(more, 'more stream')} may fail by the schema as well.",
     )
 
 
@@ -154,7 +160,10 @@ def _outdated(readers: Iterable[Stream], subject: Subject) -> list[Consequence]:
 
     outdated = [stream for stream in readers if behind.get(stream.pk) in old]
     return named(
-        "outdates_stream", outdated, sentence, lambda more: f"{more:,} more streams are as far behind this table’s log."
+        "outdates_stream",
+        outdated,
+        sentence,
+        lambda more: f"{counted(more, 'more stream is', 'more streams are')} as far behind this table’s log.",
     )
 
 
@@ -181,7 +190,11 @@ def still_to_read(subject: Subject, last: int) -> list[str]:
         for stream, version in behind[:MOST]
     ]
     more = len(behind) - MOST
-    return [*texts, f"{more:,} more streams still have to read such versions."] if more > 0 else texts
+    return (
+        [*texts, f"{counted(more, 'more stream still has', 'more streams still have')} to read such versions."]
+        if more > 0
+        else texts
+    )
 
 
 def read_by(subject: Subject) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
+from console.base.counted import counted
 from jobs.domain.consequences import Consequence
 from jobs.models import Stream
 from jobs.targets.lineage import Span, lineage, restores_of
@@ -38,7 +39,7 @@ class Undone:
     def what(self) -> str:
         if self.batches == 1:
             return f"a batch (version {self.first:,})"
-        return f"{self.batches:,} batches (versions {self.first:,} to {self.last:,})"
+        return f"{counted(self.batches, 'batch', 'batches')} (versions {self.first:,} to {self.last:,})"
 
     @property
     def again(self) -> str:

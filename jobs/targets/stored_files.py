@@ -8,6 +8,7 @@ from itertools import islice
 
 import pyarrow as pa
 
+from console.base.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.deltalog.read.data_files import Unlike, unlike
 from tables.deltalog.read.storage import StorageError
@@ -71,13 +72,13 @@ def _refusals(location: str, found: Sequence[Unlike]) -> Iterator[Refusal]:
         ("files_missing", gone, _missing, NOT_READ, GONE_REMEDY),
     ):
         if each:
-            more = f" ({len(each) - NAMED:,} more files likewise.)" if len(each) > NAMED else ""
+            more = f" ({counted(len(each) - NAMED, 'more file')} likewise.)" if len(each) > NAMED else ""
             text = f"{' '.join(map(say, islice(each, NAMED)))}{more} {why}"
             yield Refusal(code, text, place=f"{location.rstrip('/')}/{each[0].path}", remedy=remedy)
 
 
 def _size(each: Unlike) -> str:
-    return f"{each.path} has {each.stored:,} bytes, and the log says {each.logged:,}."
+    return f"{each.path} has {counted(each.stored, 'byte')}, and the log says {each.logged:,}."
 
 
 def _missing(each: Unlike) -> str:

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from tables import ports
 from tables.catalog import object_stores, store_places
@@ -198,9 +199,9 @@ def _listable(real: str) -> str:
     except OSError as error:
         raise InvalidRoot(f"Levee’s user may not list {real}: {error.strerror}.") from None
     if not os.access(real, os.R_OK | os.X_OK):
-        raise InvalidRoot(f"Levee’s user may list {real} and not enter it.")
+        raise InvalidRoot(f"Levee’s user can list {real} but can’t enter it.")
     more = "more than " if number == LOOKED_AT else ""
-    return f"Levee can read it; it holds {more}{number:,} name{'' if number == 1 else 's'}."
+    return f"Levee can read it; it holds {more}{counted(number, 'name')}."
 
 
 def _writable(real: str) -> str:

@@ -16,6 +16,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.counted import counted
 from console.base.errors import Problem
 from tables import ports
 from tables.catalog import object_stores, sync_interval
@@ -98,21 +99,18 @@ def _within_a_turn(root: Root) -> Iterator[None]:
 
 def _refuse_used(root: Root, uses: ports.Uses) -> None:
     if uses:
-        detail = (
-            f"{told(uses)} stand{'s' if _number(uses) == 1 else ''} against removing {root.name}. Nothing was changed."
-        )
+        detail = f"Can’t remove {root.name}: {told(uses)} still use{'s' if _number(uses) == 1 else ''} it. Nothing was changed."
         raise Problem(409, "in_use", detail, jobs=uses.jobs, streams=uses.streams, rules=uses.rules)
 
 
 def told(uses: ports.Uses) -> str:
     """`2 open jobs, 1 running stream and 1 approval rule`."""
-    counted = [
+    parts = [
         (uses.jobs, "open job"),
         (uses.streams, "running stream"),
         (uses.rules, "approval rule"),
     ]
-    parts = [f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counted if number]
-    *others, last = parts
+    *others, last = [counted(number, noun) for number, noun in parts if number]
     return f"{', '.join(others)} and {last}" if others else last
 
 

@@ -18,6 +18,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.counted import counted
 from console.base.errors import Problem
 from tables.catalog import bulk_additions, listing
 from tables.catalog.rights import refuse_paused
@@ -220,5 +221,5 @@ def _why_partial(result: Pass) -> str:
     if result.cut or not result.crowded:
         return result.cut or ""
     first, more = result.crowded[0], len(result.crowded) - 1
-    others = f", and in {more:,} other directories" if more else ""
+    others = f", and in {counted(more, 'other directory', 'other directories')}" if more else ""
     return f"Levee read only a part of the names in {first}{others}"

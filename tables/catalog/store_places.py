@@ -13,6 +13,7 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
+from console.base.counted import counted
 from tables.catalog.object_stores import ending
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
@@ -69,7 +70,7 @@ def listable(prefix: Prefix) -> str:
     if not page and prefix.key:
         raise InvalidRoot(f"Nothing lies below {prefix.uri}.")
     more = "at least " if len(page) >= PAGE else ""
-    return f"Levee can list it; it holds {more}{len(page):,} key{'' if len(page) == 1 else 's'}."
+    return f"Levee can list it; it holds {more}{counted(len(page), 'key')}."
 
 
 def readable(prefix: Prefix) -> str:

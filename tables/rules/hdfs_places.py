@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from console.base.counted import counted
 from tables.deltalog.read import name_nodes
 from tables.deltalog.read.hdfs import PAGE, NameNode, Refused, user_name
 from tables.deltalog.read.object_stores import BRIEF
@@ -48,7 +49,7 @@ def listable(directory: Directory) -> str:
     with _refusing(f"Levee can’t list {directory.uri}"):
         page = next(directory.node.pages(directory.path), [])
     more = "at least " if len(page) >= PAGE else ""
-    return f"Levee can list it; it holds {more}{len(page):,} name{'' if len(page) == 1 else 's'}."
+    return f"Levee can list it; it holds {more}{counted(len(page), 'name')}."
 
 
 def writable(directory: Directory) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
+from console.base.counted import counted
 from tables.deltalog.read.filenames import commit_version
 from tables.rules.shares import percent
 
@@ -180,7 +181,7 @@ def is_over_partitioned(small_files: int, small_alone: int | None) -> bool:
 
 def _over_partitioned(num_files: int, small_alone: int, num_partitions: int | None) -> Finding:
     share = small_alone / num_files
-    among = f" of {num_partitions:,} partitions" if num_partitions else ""
+    among = f" of {counted(num_partitions, 'partition')}" if num_partitions else ""
     text = (
         f"{percent(share, 1)} of the files are smaller than 32 MiB and the only file of their partition ({small_alone:,}{among})."
         " Each costs a reader one request."
@@ -229,7 +230,8 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
     if share >= STATISTICS_SHARE:
         return
     without = facts.num_files - facts.files_with_statistics
-    text = f"{without:,} of {facts.num_files:,} files have no statistics: queries open them all, and row counts are unknown."
+    of = counted(facts.num_files, "file has", "files have")
+    text = f"{without:,} of {of} no statistics: queries open them all, and row counts are unknown."
     advice = "Rewrite these files (OPTIMIZE), or convert with statistics next time."
     yield Finding(Code.MISSING_STATISTICS, Severity.WARNING, round(share, 4), STATISTICS_SHARE, text, advice)
 
@@ -238,7 +240,7 @@ def _checkpoint(facts: Facts) -> Iterator[Finding]:
     commits = facts.commits_since_checkpoint
     if commits is None or commits <= LOG_LENGTH:
         return
-    text = f"{commits:,} commits since the last checkpoint: opening the table reads them one by one."
+    text = f"{counted(commits, 'commit')} since the last checkpoint: opening the table reads them one by one."
     advice = "Delta writes a checkpoint once delta.checkpointInterval is reached; check why none was written."
     yield Finding(Code.NO_CHECKPOINT, Severity.WARNING, commits, LOG_LENGTH, text, advice)
 
@@ -353,7 +355,9 @@ def _pointer(facts: Facts) -> Iterator[Finding]:
 def _outside(facts: Facts) -> Iterator[Finding]:
     if not facts.outside_files:
         return
-    text = f"The log names {facts.outside_files:,} files outside its directory: a shallow clone, or a forged log."
+    text = (
+        f"The log names {counted(facts.outside_files, 'file')} outside its directory: a shallow clone, or a forged log."
+    )
     advice = "Levee refuses to change this table until its files lie inside it."
     yield Finding(Code.OUTSIDE_FILES, Severity.WARNING, facts.outside_files, 0, text, advice)
 

@@ -170,7 +170,7 @@ OPEN = Problem(409, "already_open", "The same request is already open; nothing w
 APPEND_ONLY = Problem(
     422,
     "append_only",
-    "The table only takes new rows: delta.appendOnly is true. Set delta.appendOnly to false first, if rows may go after all.",
+    "The table only takes new rows: delta.appendOnly is true. To allow deletes, set delta.appendOnly to false.",
     engine={
         "condition": "DELTA_CANNOT_MODIFY_APPEND_ONLY",
         "sqlstate": "42809",

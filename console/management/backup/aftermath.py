@@ -16,6 +16,7 @@ from console.accounts import notices
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.counted import counted
 from console.management.backup.archive import Manifest
 from console.management.backup.snapshot import STREAMS
 from jobs.domain.states import ENDED, IN_REVIEW, Cause, State
@@ -126,7 +127,8 @@ def _sentence(manifest: Manifest, tables: list[Moved]) -> str:
     newer = sum(each.head is not None and each.head > each.known for each in tables)
     return (
         f"restored this instance from a backup of {manifest.made_at[:16].replace('T', ' ')} UTC; what people and jobs did after it"
-        f" isn’t in Levee’s record. {newer:,} tables have newer commits. Open jobs were cancelled, streams stopped, sessions ended."
+        f" isn’t in Levee’s record. {counted(newer, 'table has', 'tables have')} newer commits. Open jobs were cancelled,"
+        " streams stopped, sessions ended."
         " People, roles, tokens, passwords and rules are those of the backup: what was revoked since, revoke again."
     )
 

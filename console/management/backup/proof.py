@@ -11,6 +11,7 @@ from console.audit.canonical import links
 from console.audit.heads import HeadsFile
 from console.audit.verification import SLICE, Finding, Walk, at_rest, stored_heads
 from console.audit.verify_export import START
+from console.base.counted import counted
 from console.management.backup.archive import Manifest
 
 ELSEWHERE = "give LEVEE_AUDIT_HEADS another directory"
@@ -91,6 +92,6 @@ def refuse(found: Sequence[Finding]) -> None:
     if found:
         first = " ".join(f"{each.kind}: {each.text}" for each in found[:SHOWN])
         raise NotRestored(
-            f"the audit in the backup shows {len(found):,} differences, and nothing was restored. {first} Look into them;"
+            f"the audit in the backup shows {counted(len(found), 'difference')}, and nothing was restored. {first} Look into them;"
             " `--despite-differences` restores the backup with them, and every verification finds them again"
         )

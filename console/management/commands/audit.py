@@ -14,6 +14,7 @@ from django.db import transaction
 from console.audit import heads, restores, verification
 from console.audit.actor import Actor
 from console.audit.models import Verification
+from console.base.counted import counted
 from console.management.troubles import in_one_line
 from jobs.evidence.audit_loops import record_verification
 from jobs.evidence.consistency import differences
@@ -59,5 +60,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{problem['kind']}: {problem['text']}")
         wrong = verification.first_wrong(run)
         where = f", from #{wrong} on" if wrong else ""
-        verdict = f"{run.problem_count:,} differences{where}" if run.problem_count else "nothing differs"
-        self.stdout.write(f"#{run.first} to #{run.last}: {run.checked:,} events in {run.seconds:.1f} s, {verdict}")
+        verdict = f"{counted(run.problem_count, 'difference')}{where}" if run.problem_count else "nothing differs"
+        self.stdout.write(
+            f"#{run.first} to #{run.last}: {counted(run.checked, 'event')} in {run.seconds:.1f} s, {verdict}"
+        )

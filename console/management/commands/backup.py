@@ -13,6 +13,7 @@ from django.db import connection
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.counted import counted
 from console.management.backup import snapshot
 from console.management.backup.archive import ArchiveError
 from console.management.backup.snapshot import NotDumped
@@ -57,7 +58,8 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"nothing was written: {error.filename or target}: {error.strerror or error}") from None
         size = target.stat().st_size / (1 << 20)
+        files = counted(len(manifest.files), "file")
         self.stdout.write(
-            f"{target}: {size:,.1f} MiB, as of {manifest.made_at}, {len(manifest.files):,} files, audit up to #{manifest.sequence:,}"
+            f"{target}: {size:,.1f} MiB, as of {manifest.made_at}, {files}, audit up to #{manifest.sequence:,}"
         )
         self.stdout.write("It holds this instance's secrets. The tables themselves aren't in it.")

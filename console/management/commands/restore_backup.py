@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from console.base.counted import counted
 from console.management.backup.aftermath import Aftermath, Moved
 from console.management.backup.archive import ArchiveError, Manifest
 from console.management.backup.proof import NotRestored
@@ -50,12 +51,14 @@ class Command(BaseCommand):
         write = self.stdout.write
         write(f"Restored into {settings.ENV.home}: a backup of {manifest.made_at}, made by Levee {manifest.levee}.")
         write("Levee can't know what it did after that time. What it did about that, on record in its audit:")
-        write(
-            f"  {aftermath.jobs:,} open jobs were cancelled: each may have run since. Request them again where needed."
-        )
-        write(f"  {aftermath.stopped:,} running streams were stopped. Start them again after a look at their tables.")
+        jobs = counted(aftermath.jobs, "open job was", "open jobs were")
+        write(f"  {jobs} cancelled: each may have run since. Request them again where needed.")
+        streams = counted(aftermath.stopped, "running stream was", "running streams were")
+        write(f"  {streams} stopped. Start each again after a look at its table.")
         if aftermath.paused:
-            write(f"  {aftermath.paused:,} schedules were paused. Resume them after a look at their tables.")
+            write(
+                f"  {counted(aftermath.paused, 'schedule was', 'schedules were')} paused. Resume each after a look at its table."
+            )
         write(
             "  Jobs that ran end as cancelled if their commit is found, else as stale after some minutes: their workers are beyond reach."
         )
@@ -70,7 +73,7 @@ class Command(BaseCommand):
             write(f"  {_moved(table)}")
         if len(aftermath.tables) > SHOWN:
             write(
-                f"  and {len(aftermath.tables) - SHOWN:,} tables more; the event instance.restore has the first of them."
+                f"  and {counted(len(aftermath.tables) - SHOWN, 'table')} more; the event instance.restore has the first of them."
             )
         write("Start it (make run), then run `manage.py audit verify`.")
 
@@ -81,4 +84,5 @@ def _moved(table: Moved) -> str:
     if table.head < table.known:
         return f"table {table.name}: the backup knows version {table.known:,}, its log ends at {table.head:,}: it is another one."
     more = table.head - table.known
-    return f"table {table.name}: {more:,} commits after version {table.known:,} aren't in the record that was restored."
+    verb = "isn't" if more == 1 else "aren't"
+    return f"table {table.name}: {counted(more, 'commit')} after version {table.known:,} {verb} in the record that was restored."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from console.base.counted import counted
 from console.templatetags.levee import number, size
 from tables.catalog.lately.days import LakeDay
 from tables.rules.commit_kinds import TEXTS, Kind
@@ -56,7 +57,7 @@ def commits_by_kind(days: Sequence[LakeDay]) -> Columns:
     top = max((day.commits for day in days), default=0)
     steps = nice_steps(top, 2, least=1)
     scale = (BOTTOM - TOP) / max(steps[-1], top, 1)
-    slots = _slots(days, WHOLE, lambda day: f"{day.commits:,} commit{'' if day.commits == 1 else 's'}")
+    slots = _slots(days, WHOLE, lambda day: counted(day.commits, "commit"))
     heaps, hatches = dict.fromkeys(STACK, ""), ""
     for day, slot in zip(days, slots, strict=True):
         y = BOTTOM

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.utils.html import format_html
+
+from console.base.counted import counted as in_words
 from console.templatetags.formatting.texts import unknown
 
 BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -13,6 +16,12 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 def number(value: float | None) -> str:
     """An integer or decimal with thousands separators: `1,284,930,112`."""
     return unknown() if value is None else f"{value:,}"
+
+
+def counted(value: float | None, noun: str) -> str:
+    """A number with its noun: `1 file`, `2,000 files`. `noun` has a plural of its own behind a comma: `entry,entries`."""
+    one, _, many = noun.partition(",")
+    return in_words(value, one, many) if value is not None else format_html("{} {}", unknown(), many or f"{one}s")
 
 
 def size(value: int | None) -> str:

@@ -12,6 +12,7 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
+from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.logs import log
 from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
@@ -174,7 +175,7 @@ def _seconds(size: int) -> float | None:
 def _gone(found: Restorable) -> tuple[Refusal, ...]:
     if not found.missing_count:
         return ()
-    count = "1 file" if found.missing_count == 1 else f"{found.missing_count:,} files"
+    count = counted(found.missing_count, "file")
     text = f"Storage no longer holds {count} of version {found.version:,}, such as {found.missing_files[0]}."
     return (Refusal("version_gone", text, place=found.missing_files[0], remedy=REMEDY),)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from console.audit.actor import Actor
+from console.base.counted import counted
 from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Further, Handling, Measured, Prepared, Verdict, stored
 from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
@@ -183,7 +184,8 @@ def _by_rows(job: Job, head: int, measured: Measured) -> Drift:
         return Drift(Verdict.MOVED, head, text)
     matched = _matched(measured, head)
     if (matched.rows, matched.rows_hash) == (preview.get("rows_matched"), preview["rows_hash"]):
-        text = f"The table has moved to version {head:,}; the same {matched.rows:,} rows match, in other files."
+        same = counted(matched.rows, "same row matches", "same rows match")
+        text = f"The table has moved to version {head:,}; the {same}, in other files."
         return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
     text = (
         f"The matching rows differ: {matched.rows:,} at version {head:,}, {preview.get('rows_matched'):,} at version"

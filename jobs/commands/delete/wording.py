@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from console.base.counted import counted
 from jobs.commands.delete.comparison import BRANCHES
 from jobs.commands.delete.rules import files_without_rows
 from jobs.domain.comparison import Unit
@@ -125,7 +126,7 @@ def _why_not(name: str, branch: str) -> str:
 def branch_title(preview: Mapping[str, Any]) -> str:
     """What Delta will do, in a few words, with the number of files."""
     files = preview["files_matched"]
-    named = f"{files:,} file{'' if files == 1 else 's'}"
+    named = counted(files, "file")
     match preview["branch"]:
         case "metadata_only":
             return f"drop {named} from the log"

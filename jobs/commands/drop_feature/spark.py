@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from console.base.counted import counted
 from jobs.commands.drop_feature.rules import MADE_CHANGES, PROTECTION, WAITING, DropFeature
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
@@ -18,7 +19,7 @@ from jobs.engine.definitions.redefined import refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, protocol_of, retention_ms
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import as_failure
-from jobs.engine.history import Commit, commits_after, is_own, recorded_together
+from jobs.engine.history import commits_after, is_own, recorded_together
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
 
@@ -67,7 +68,7 @@ def run_drop(
     elif failure is not None:
         details |= {"text": "Delta made some of the commits, then failed.", "failure": failure.as_json()}
     else:
-        details |= {"text": f"The feature {command.feature} left the protocol in {_counted(commits)}."}
+        details |= {"text": f"The feature {command.feature} left the protocol in {counted(len(commits), 'commit')}."}
     if not commits:
         report.log(str(details["text"]))
         return Result(version=None, operation=None, no_op=True, details=details)
@@ -107,10 +108,6 @@ def _waiting(failure: EngineFailure, command: DropFeature, table: Any, preview: 
     when = after.strftime("%Y-%m-%d %H:%M UTC")
     text = f"{step} Request the same again after {when}: then Delta can cut the history and drop {command.feature}."
     return {"text": text, "ask_again_after": after.isoformat(), "condition": failure.condition}
-
-
-def _counted(commits: Sequence[Commit]) -> str:
-    return f"{len(commits):,} commit{'' if len(commits) == 1 else 's'}"
 
 
 RUNNER = Runner(preview_drop, run_drop)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
+from console.base.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.feature_support import Cells, Refused
 
@@ -75,7 +76,7 @@ def consequences_of(*, retention: timedelta, num_bytes: int | None, vectors: int
         ),
     ]
     if vectors:
-        files = "1 file" if vectors == 1 else f"{vectors:,} files"
+        files = counted(vectors, "file")
         text = f"The rows that deletion vectors hide in {files} aren’t written again: VACUUM removes them with the old files."
         consequences.append(said("vectors_go", text))
     return consequences

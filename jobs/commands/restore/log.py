@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from console.base.counted import counted
 from jobs.commands.restore.rules import consequences_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
@@ -116,7 +117,7 @@ def with_measure(values: dict[str, Any], restorable: Restorable) -> dict[str, An
 
 def gone(version: int, missing: int) -> Refusal:
     """The refusal when VACUUM has removed files that the version needs."""
-    count = "1 file" if missing == 1 else f"{missing:,} files"
+    count = counted(missing, "file")
     text = f"Storage no longer holds {count} of version {version:,}: VACUUM has removed {'it' if missing == 1 else 'them'}."
     remedy = "Choose a newer version; the history shows which ones you can still restore."
     return Refusal("version_gone", text, remedy=remedy)

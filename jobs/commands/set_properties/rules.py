@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from console.base.counted import counted
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.feature_support import Cells, Refused
 
@@ -149,7 +150,7 @@ def _features(before: Values, after: Values, version: int, num_files: int | None
         text = f"The change feed ends with this change’s commit, version {version:,} at the earliest: its readers, streams too, fail there."
         told.append(said("change_feed_ends", text))
     if _turned(ROW_TRACKING, before, after) is True:
-        files = "every file" if num_files is None else f"{num_files:,} file{'' if num_files == 1 else 's'}"
+        files = "every file" if num_files is None else counted(num_files, "file")
         text = f"Delta first commits the features and gives ids to the rows of {files} (ROW TRACKING BACKFILL), then sets the property."
         told.append(said("backfill", text))
     if _turned(VECTORS, before, after) is False:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
+from console.base.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.errors import EngineFailure
 from jobs.domain.feature_support import Cells
@@ -106,7 +107,7 @@ def count_of(spans: Iterable[Sequence[int]]) -> int:
 def spans_in_words(spans: Sequence[Sequence[int]]) -> str:
     """`versions 3 to 8, and 11`."""
     named = [f"{first:,}" if first == last else f"{first:,} to {last:,}" for first, last in spans[:NAMED]]
-    rest = f" and {len(spans) - NAMED:,} more ranges" if len(spans) > NAMED else ""
+    rest = f" and {counted(len(spans) - NAMED, 'more range')}" if len(spans) > NAMED else ""
     noun = "version" if count_of(spans) == 1 else "versions"
     return f"{noun} {', '.join(named)}{rest}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.base.counted import counted
 from jobs.commands.vacuum.rules import count_of
 from jobs.domain.comparison import Unit
 from jobs.domain.results import Result
@@ -14,7 +15,7 @@ TITLED_BY: tuple[str, ...] = ()
 def title(table: str, parameters: Parameters, preview: Preview) -> str:
     hours = parameters.get("retention_hours")
     lite = " by its log" if parameters.get("lite") else ""
-    keeping = "" if hours is None else f", keeping {hours:,} hour{'' if hours == 1 else 's'}"
+    keeping = "" if hours is None else f", keeping {counted(hours, 'hour')}"
     return f"Vacuum the old files of {table}{lite}{keeping}"
 
 

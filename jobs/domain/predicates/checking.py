@@ -196,7 +196,9 @@ class Checker:
 
     def _days(self, node: Arithmetic, right: str) -> str:
         if right not in ("tinyint", "smallint", "int"):
-            raise Misfit(node, f"date {node.operator} {right} is not read", "Add whole days, or write datediff(a, b).")
+            raise Misfit(
+                node, f"date {node.operator} {right} isn’t supported", "Add whole days, or write datediff(a, b)."
+            )
         self._worth(node)
         return "date"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from console.base.counted import counted
 from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
 from jobs.domain.packing import MAX_FILE_BYTES, MIN_FILE_BYTES, MOST_DELETED
@@ -97,8 +98,4 @@ def _text(commit: Commit) -> str:
     removed, added = (number_of(commit.operationMetrics, name) for name in ("numRemovedFiles", "numAddedFiles"))
     if removed is None or added is None:
         return "Delta recorded no numbers of files."
-    return f"Wrote {_files(removed)} again as {_files(added)}."
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+    return f"Wrote {counted(removed, 'file')} again as {counted(added, 'file')}."

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
+from console.base.counted import counted
 from jobs.engine import storage
 from jobs.engine.storage import Bucket, HdfsUser, Reached
 from tables.deltalog.read import hdfs, places, store_errors
@@ -117,7 +118,7 @@ class _Copier:
             copied = self.target.size(target)
             size = known if size is None else size
         if size is not None and copied != size:
-            raise SizeDiffers(errno.EIO, f"{copied:,} bytes were read, and the log says {size:,}")
+            raise SizeDiffers(errno.EIO, f"{counted(copied, 'byte was', 'bytes were')} read, and the log says {size:,}")
         return copied
 
 

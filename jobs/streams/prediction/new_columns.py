@@ -34,9 +34,7 @@ def new_layout(definition: Definition, batch: Struct) -> Found:
     partitions = [column for name in definition.partition_by if (column := batch.column(name)) is not None]
     for column in partitions:
         if not isinstance(column.type, Primitive) or column.type.name == "variant":
-            text = (
-                f"{column.name} is {type_text(column.type)}: Delta partitions by no arrays, maps, structs and variants."
-            )
+            text = f"{column.name} is {type_text(column.type)}: Delta can’t partition by arrays, maps, structs and variants."
             yield Refusal("DELTA_INVALID_PARTITION_COLUMN_TYPE", text, "partition_by", "Partition by another column.")
     if partitions and len(definition.partition_by) == len(batch.columns):
         text = "All columns of the batch are partition columns: none is left for the files."

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.base import zones
+from console.base.counted import counted
 from console.templatetags.levee import number, size, unknown
 from jobs.commands import registry
 from jobs.domain.comparison import Unit
@@ -62,9 +63,13 @@ def _shown(figure: Figure) -> Shown:
 def _value(figure: Figure) -> str:
     if figure.value is None:
         return unknown(figure.why_unknown, figure.unknown)
-    text = size(figure.value) if figure.unit is Unit.BYTES else number(figure.value)
-    noun = f" {figure.noun}{'' if figure.value == 1 else 's'}" if figure.noun else ""
-    return f"{'≤ ' if figure.at_most else ''}{text}{noun}"
+    return f"{'≤ ' if figure.at_most else ''}{_figure(figure.value, figure)}"
+
+
+def _figure(value: float, figure: Figure) -> str:
+    if figure.unit is Unit.BYTES:
+        return size(int(value))
+    return counted(value, figure.noun) if figure.noun else number(value)
 
 
 def _undo(undo: Undo) -> Shown:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from console.base.counted import counted
 from tables.deltalog.rules.properties import PROTOCOL, settings
 from tables.deltalog.rules.schema import Column, SchemaError, dotted, parse_schema, type_text, walk
 
@@ -105,7 +106,7 @@ def _schema(struct: Mapping[str, Any]) -> Member:
     lines = [(dotted(path), _typed(column)) for path, column in fields[:MOST_FIELDS]]
     if len(fields) > MOST_FIELDS:
         lines.append((f"{len(fields) - MOST_FIELDS:,} more", "all of them are in the API's answer"))
-    return Member("schema()", f"{columns:,} column{'s' if columns != 1 else ''}", lines=tuple(lines))
+    return Member("schema()", counted(columns, "column"), lines=tuple(lines))
 
 
 def _typed(column: Column) -> str:
@@ -141,7 +142,7 @@ def _catalog_lines(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     plain = [(part.replace("_", " "), str(value.get(part) or "none")) for part in CATALOG_PARTS]
     return (
         *plain,
-        ("schema", f"{columns:,} columns" if columns else "none: it is in the log"),
+        ("schema", counted(columns, "column") if columns else "none: it is in the log"),
         ("partition columns", ", ".join(value.get("partition_columns") or []) or "none: they are in the log"),
         ("properties", _pairs(value.get("properties") or {}) or "none"),
         ("storage properties", _pairs(value.get("storage_properties") or {}) or "none"),

@@ -12,6 +12,7 @@ from console.accounts.drafts import entered
 from console.accounts.permissions import requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from console.templatetags.levee import number
 from jobs.sample import removal
@@ -46,7 +47,7 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 
 def _told(removed: removal.Removed, root: Root) -> str:
-    text = f"The sample lake is removed: {number(removed.deleted)} file{'' if removed.deleted == 1 else 's'} deleted."
+    text = f"The sample lake is removed: {counted(removed.deleted, 'file')} deleted."
     if removed.left:
         text += f" {number(removed.left)} that Levee didn’t write stay{'s' if removed.left == 1 else ''} in {root.uri}."
     return text

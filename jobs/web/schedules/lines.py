@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.accounts.models import Person
+from console.base.counted import counted
 from console.base.pagination import Key, Page, page
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, size, state_line, status, unknown
@@ -68,12 +69,12 @@ def states(chosen: str) -> list[dict[str, Any]]:
     return [{"text": text, "url": f"?state={value}", "is_current": value == chosen} for value, text in links]
 
 
-def counted(person: Person) -> str:
+def by_state(person: Person) -> str:
     """3 schedules: 2 active, 1 stopped."""
     found = dict(queries.visible_to(person).order_by().values_list("state").annotate(Count("pk")))
     total = sum(found.values())
     parts = [f"{found[state]:,} {LOOKS[state].word.lower()}" for state in State if found.get(state)]
-    return f"{total:,} schedule{'' if total == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+    return f"{counted(total, 'schedule')}{': ' if parts else ''}{', '.join(parts)}"
 
 
 def rows_of(schedules: Sequence[Schedule]) -> list[Row]:
@@ -161,7 +162,7 @@ def _due(moment: datetime, there: datetime) -> Due:
 def bounds_of(schedule: Schedule) -> str:
     """`at most 20 GiB and 45 minutes`."""
     parts = [size(schedule.max_bytes)] if schedule.max_bytes is not None else []
-    parts += [f"{schedule.max_minutes:,} minutes"] if schedule.max_minutes is not None else []
+    parts += [counted(schedule.max_minutes, "minute")] if schedule.max_minutes is not None else []
     return f"at most {' and '.join(parts)} a run" if parts else "none but the instance’s own limits"
 
 

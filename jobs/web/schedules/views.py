@@ -54,7 +54,7 @@ def schedules(request: HttpRequest) -> HttpResponse:
         "listing": arranged,
         "rows": lines.rows_of(found.rows),
         "page": pager(in_order(request.GET, order), found, "Next", previous_text="Previous"),
-        "counted": lines.counted(person),
+        "counted": lines.by_state(person),
         "may_create": person.may(Permission.JOB_REQUEST),
     }
     return render(request, "jobs/schedules/list.html", context)

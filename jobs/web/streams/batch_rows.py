@@ -26,7 +26,7 @@ NEWEST = (Key("id", descending=True),)
 # Spark's phases of a batch in the order in which they run; the whole comes last.
 PHASES = ("latestOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
 WHOLE = "triggerExecution"
-LOST = "Only the log knows this batch: its worker was lost before it told"
+LOST = "Only the log knows this batch: the worker was lost before reporting it"
 
 
 @dataclass(frozen=True, slots=True)

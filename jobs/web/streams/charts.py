@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from console.base import zones
+from console.base.counted import counted
 from console.templatetags.levee import duration
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_late, seconds_text
@@ -113,7 +114,7 @@ def _times(batches: Sequence[StreamBatch], slot: float) -> list[Tick]:
 
 
 def _label(batches: Sequence[StreamBatch], limit: int | None) -> str:
-    text = f"Time of the last {len(batches)} micro-batch{'' if len(batches) == 1 else 'es'}"
+    text = f"Time of the last {counted(len(batches), 'micro-batch', 'micro-batches')}"
     late = sum(is_late(batch.took_ms, limit) for batch in batches)
     return text if limit is None else f"{text}; {late or 'none'} took longer than the trigger of {duration(limit)}"
 

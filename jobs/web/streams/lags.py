@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 
+from console.base.counted import counted
 from console.templatetags.levee import ago, since, unknown
 from jobs.models import Stream
 
@@ -46,7 +47,7 @@ def lag_of(stream: Stream) -> Lag:
     waiting, unit = int(told["waiting"]), told["unit"]
     if not waiting:
         return replace(aged, text="up to date")
-    text = f"{at_least}{waiting:,} {unit}{'' if waiting == 1 else 's'}"
+    text = f"{at_least}{counted(waiting, unit)}"
     return replace(aged, text=text, oldest=parse_datetime(told["oldest"] or ""))
 
 

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from console.accounts.models import Person
+from console.base.counted import counted
 from console.base.pagination import Key, Page, page
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, duration, state_line, unknown
@@ -95,12 +96,12 @@ def states(chosen: str, table: uuid.UUID | None = None) -> list[dict[str, Any]]:
     return [{"text": text, "url": f"?state={value}{of_table}", "is_current": value == chosen} for value, text in links]
 
 
-def counted(person: Person, table: uuid.UUID | None = None) -> str:
+def by_state(person: Person, table: uuid.UUID | None = None) -> str:
     """6 streams: 3 running, 1 failed, 2 stopped."""
     found = dict(queries.touching(person, table).order_by().values_list("state").annotate(Count("pk")))
     total = sum(found.values())
     parts = [f"{found[state]:,} {state.label.lower()}" for state in STATES if found.get(state)]
-    return f"{total:,} stream{'' if total == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+    return f"{counted(total, 'stream')}{': ' if parts else ''}{', '.join(parts)}"
 
 
 def row(stream: Stream) -> Row:

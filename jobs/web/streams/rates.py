@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_behind, seconds_text
 
-NO_RATE = "Spark told no rate for this batch"
+NO_RATE = "Spark reported no rate for this batch"
 FIRST_OF_ITS_RUN = "Spark measures this rate from one trigger to the next; this batch is the first of its run"
 
 

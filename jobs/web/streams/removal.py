@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from django.urls import reverse
 
+from console.base.counted import counted
 from console.base.questions import Question, Text
-from console.templatetags.levee import number
 from jobs.commands.stream_round.rules import APPEND, Definition, FileSource
 from jobs.models import Stream
 from jobs.streams.queries import source_of
@@ -46,7 +46,7 @@ def follows(stream: Stream) -> Sequence[tuple[str, str]]:
 
 def _loaded(stream: Stream) -> str:
     batches = stream.batches.filter(skipped=False, version__isnull=False).count()
-    return f"the rows of {number(batches)} batch{'' if batches == 1 else 'es'}" if batches else "its rows"
+    return f"the rows of {counted(batches, 'batch', 'batches')}" if batches else "its rows"
 
 
 def _again(stream: Stream) -> str:

@@ -60,7 +60,7 @@ def streams(request: HttpRequest) -> HttpResponse:
         "listing": arranged,
         "rows": [listing.row(stream) for stream in found.rows],
         "page": pager(in_order(request.GET, order), found, "Next", previous_text="Previous"),
-        "counted": listing.counted(person, table),  # by state, of all pages
+        "counted": listing.by_state(person, table),  # by state, of all pages
         "may_create": person.may(Permission.JOB_REQUEST),
     }
     around = page_header.around(person, str(table or ""), "streams")

@@ -171,7 +171,7 @@ class CheckpointReader:
         folder = path[: -len(name)].rstrip("/")
         if name in ("", ".", "..") or (folder and not folder.endswith(SIDECARS)) or ".." in folder.split("/"):
             self._problems.add(self.checkpoint.files[0].name, "a sidecar lies outside _sidecars", Code.OUTSIDE)
-            raise CheckpointError("a sidecar lies outside _delta_log/_sidecars and is not read")
+            raise CheckpointError("a sidecar lies outside _delta_log/_sidecars, so Levee leaves it alone")
         return name
 
     def _json_files(self, entry: Entry) -> Iterator[pa.RecordBatch]:

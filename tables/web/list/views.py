@@ -20,6 +20,7 @@ from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
+from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
 from tables import ports
@@ -243,7 +244,7 @@ def _add_ticked(request: HttpRequest, root: Root) -> HttpResponse:
     if len(added) == 1:
         return redirect("tables:overview", added[0].table.pk)
     reads = "its log is" if fresh == 1 else "their logs are"
-    messages.success(request, f"{fresh:,} table{'' if fresh == 1 else 's'} added; {reads} being read.")
+    messages.success(request, f"{counted(fresh, 'table')} added; {reads} being read.")
     return redirect(f"{reverse('tables:list')}?root={root.pk}")
 
 

@@ -153,7 +153,7 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
             elif testing.refuse_forgotten(form, request.POST) and form.is_valid():
                 object_stores.change(Actor.of(request), root, form.description())
                 messages.success(
-                    request, f"The storage of {root.name} is changed; all of Levee goes by it within seconds."
+                    request, f"The storage of {root.name} is saved; the change takes effect within seconds."
                 )
                 return redirect("roots:detail", root.pk)
         except Problem as problem:

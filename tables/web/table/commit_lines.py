@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from console.accounts.models import Person
+from console.base.counted import counted
 from console.templatetags.levee import number, size
 from tables import ports
 from tables.deltalog.rules.reachability import Reach as VersionReach
@@ -130,13 +131,9 @@ def title_of(commit: Commit) -> str:
     """A commit as a sentence with the number in it."""
     version, change = f"Version {number(commit.version)}", commit.rows_changed
     if commit.operation == "CONVERT" and commit.files_added is not None:
-        return f"{version} made {_counted(commit.files_added, 'parquet file')} a Delta table"
+        return f"{version} made {counted(commit.files_added, 'parquet file')} a Delta table"
     if commit.operation == "UPDATE" and (taken := reported_taken(commit.operation, commit.operation_metrics)):
-        return f"{version} changed {_counted(taken, 'row')}"
+        return f"{version} changed {counted(taken, 'row')}"
     if change:
-        return f"{version} {'removed' if change < 0 else 'added'} {_counted(abs(change), 'row')}"
+        return f"{version} {'removed' if change < 0 else 'added'} {counted(abs(change), 'row')}"
     return f"{version}: {commit.operation or UNNAMED}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

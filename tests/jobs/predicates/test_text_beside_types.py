@@ -62,5 +62,5 @@ def test_a_constant_cast_is_held_against_its_type_too(cast):
 
 def test_a_cast_that_fails_on_a_row_advises_nothing_that_the_grammar_refuses():
     failure = EngineFailure("CAST_INVALID_INPUT", "22018", "The value 'abc' can’t be cast. Use `try_cast` instead.")
-    assert "TRY_CAST isn’t read here" in engine_failed(failure, "Nothing was committed.")["what_to_do"]
+    assert "TRY_CAST isn’t supported here" in engine_failed(failure, "Nothing was committed.")["what_to_do"]
     assert remedy_of("DELTA_X") is remedy_of(None) is None

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from console.base.counted import counted
 from jobs.commands.clone.cleanup import Claim
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.values import Copies, Target
@@ -50,7 +51,7 @@ def copied_files(session: SparkSession, command: Clone, target: Target, table: A
         "vector_bytes_copied": copied_vectors.bytes,
         "copy_seconds": round(seconds, 3),
     }
-    report.log(f"Copied {copied.files:,} data files ({copied.bytes:,} bytes) in {seconds:.1f} s.")
+    report.log(f"Copied {counted(copied.files, 'data file')} ({counted(copied.bytes, 'byte')}) in {seconds:.1f} s.")
     return Copies(renamed.drop("relative"), copied.files, copied.bytes, details)
 
 

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from console.base.counted import counted
 from jobs.commands.clone import cleanup
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.commit import commit_deep, commit_shallow
@@ -196,12 +197,8 @@ def _text(command: Clone, commit: Commit) -> str:
         return "Delta recorded no numbers of files."
     of = f"version {commit.operationParameters.get('sourceVersion')} of {command.source_name or command.source}"
     if command.depth == "deep":
-        return f"Copied {_files(copied or 0)} of {of}."
-    return f"Names {_files(named)} of {of}, and copied none."
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+        return f"Copied {counted(copied or 0, 'file')} of {of}."
+    return f"Names {counted(named, 'file')} of {of}, and copied none."
 
 
 RUNNER = Runner(preview_clone, run_clone, paths=lambda command: (command.source, command.path))

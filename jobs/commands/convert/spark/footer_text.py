@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from console.base.counted import counted
 from jobs.commands.convert.rules import FOOTER_SCHEMA, readable, type_text
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
@@ -56,13 +57,17 @@ def footer_refusals(differences: Collection[FooterDifference]) -> list[Refusal]:
     ]
     if (more := len(differences) - NAMED_KINDS) > 0:
         refusals.append(
-            Refusal(FOOTER_SCHEMA, f"{more:,} other kinds of files have such descriptions too", remedy=remedy)
+            Refusal(
+                FOOTER_SCHEMA,
+                f"{counted(more, 'other kind of files has', 'other kinds of files have')} such descriptions too",
+                remedy=remedy,
+            )
         )
     return refusals
 
 
 def _where(each: FooterDifference) -> str:
-    others = f" (and of {each.files - 1:,} other files)" if each.files > 1 else ""
+    others = f" (and of {counted(each.files - 1, 'other file')})" if each.files > 1 else ""
     return f"the Spark schema in the footer of {each.example}{others}"
 
 

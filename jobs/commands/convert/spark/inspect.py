@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from console.base.counted import counted
 from jobs.commands.convert.spark.file_faults import fault_refusals, unreadable_refusals, unsupported_refusals
 from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.old_calendar import old_times
@@ -272,8 +273,8 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
         notes.append(
             Note(
                 "many_schemas",
-                f"{over:,} files have schemas beyond the first few hundred kinds; Levee leaves their check to Delta,"
-                " and hasn’t compared what their footers say of them with their columns.",
+                f"{counted(over, 'file has a schema', 'files have schemas')} beyond the first few hundred kinds;"
+                " Levee leaves the check to Delta, and hasn’t compared what their footers say of them with their columns.",
             )
         )
     partitions = {column.name.lower() for column in columns}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from console.base.counted import counted
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
 from jobs.domain.footers.times import DATE, INT96, NANOS_OF_DAY, SETTING, SURE_SINCE, TIMESTAMP, OldTimes, day_text
@@ -94,7 +95,7 @@ def _age(kind: str, times: OldTimes) -> str:
 
 
 def _files(times: OldTimes) -> str:
-    return f"{times.files:,} file{'s' if times.files != 1 else ''}, for example {times.example}"
+    return f"{counted(times.files, 'file')}, for example {times.example}"
 
 
 def _reads(setting: str) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from console.base.counted import counted
 from jobs.commands.set_properties.rules import Loss
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.targets.readers import read_by, still_to_read, written_by
@@ -46,7 +47,7 @@ def _forgotten(subject: Subject, before: Mapping[str, str], after: Mapping[str, 
     lost -= {each.app_id for each in remembered(subject.snapshot, span)}
     if span is None or not lost:
         return
-    count = "1 application" if len(lost) == 1 else f"{len(lost):,} applications"
+    count = counted(len(lost), "application")
     text = f"Delta forgets the last batch of {count}, written more than {in_words(span)} ago: repeated, its rows are in the table twice."
     names = written_by(subject, lost)
     yield Loss(text, [f"Streams of these that write into this table: {', '.join(names)}."] if names else ())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from console.base.counted import counted
 from jobs.commands.stream_round.spark.checks import Ground
 from jobs.engine.history import Commit, commits_after, commits_before
 
@@ -25,10 +26,10 @@ class Batches:
         """3 batches: 3,000 rows in, 3 commits."""
         rows = sum(batch["input_rows"] for batch in self.described)
         skipped = sum(batch["skipped"] for batch in self.described)
-        made = _counted(self.commits, "commit") if self.commits else "no commit"
-        text = f"{_counted(len(self.described), 'batch', 'batches')}: {_counted(rows, 'row')} in, {made}."
+        made = counted(self.commits, "commit") if self.commits else "no commit"
+        text = f"{counted(len(self.described), 'batch', 'batches')}: {counted(rows, 'row')} in, {made}."
         if skipped:
-            text += f" Delta skipped {_counted(skipped, 'batch', 'batches')} that the table holds already."
+            text += f" Delta skipped {counted(skipped, 'batch', 'batches')} that the table holds already."
         return text
 
 
@@ -37,7 +38,7 @@ def stage_of(event: Progress) -> str | None:
     if not _ran(event):
         return None
     seconds = event["durationMs"].get("triggerExecution", event["batchDuration"]) / 1000
-    return f"batch {event['batchId']}: {_counted(event['numInputRows'], 'row')}, {seconds:.1f} s"
+    return f"batch {event['batchId']}: {counted(event['numInputRows'], 'row')}, {seconds:.1f} s"
 
 
 def batches_of(ground: Ground, query_id: str, progress: Sequence[Progress]) -> Batches:
@@ -108,7 +109,3 @@ def _described(event: Progress, own: Commit | None, skipped: Mapping[int, Commit
 def _number(metrics: Mapping[str, str], name: str) -> int | None:
     text = metrics.get(name, "")
     return int(text) if text.isdigit() else None
-
-
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

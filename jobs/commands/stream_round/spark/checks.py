@@ -128,7 +128,7 @@ def _table_source(session: SparkSession, source: TableSource, offsets: list[Offs
     table = table_at(session, directory, None)
     found = _id_of(table)
     if found != source.table_id:
-        text = f"The table at {source.path} isn't the one that the stream reads: it was made anew (id {found}, not {source.table_id})."
+        text = f"The source table was recreated at {source.path} (id {found}, not {source.table_id})."
         raise CommandRefused(
             Refusal("source_recreated", text, place=source.path, remedy=f"Check the stream's source. {RESET}")
         )
@@ -162,7 +162,7 @@ def _target(session: SparkSession, command: StreamRound, definition: Definition)
     table = table_at(session, directory, None)
     found = _id_of(table)
     if command.table_id not in (None, found):
-        text = f"The table at {definition.path} was made anew since the stream's last round (id {found}, not {command.table_id})."
+        text = f"The table at {definition.path} was recreated since the stream's last round (id {found}, not {command.table_id})."
         raise CommandRefused(Refusal("target_changed", text, place=definition.path, remedy=RESET_TARGET))
     if command.table_id is None and definition.output_mode == COMPLETE and not command.replaces:
         _refuse_foreign(table, definition)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.utils import timezone
 
+from console.base.counted import counted
 from jobs.commands.vacuum.log.readers import MOST_NAMED, is_lost, readable_spans, readers_of, said_of
 from jobs.commands.vacuum.log.removals import MILLISECOND, Window, newest_removal, removed_before, window_of
 from jobs.commands.vacuum.log.streams import refuse_below_streams, said_of_streams, streams_behind
@@ -235,7 +236,7 @@ def _undos(subject: Subject, lost: Sequence[Span]) -> Iterator[str]:
 
 def _clones(clones: Sequence[ShallowClone]) -> Iterator[str]:
     for clone in clones[:MOST_NAMED]:
-        files = "1 file" if clone.files == 1 else f"{clone.files:,} files"
+        files = counted(clone.files, "file")
         whose = "this table’s directory" if clone.in_this_one else "other tables’ directories, perhaps this one’s"
         yield (
             f"The shallow clone {clone.table.name} needs {files} of {whose}: it can’t be read any more if the vacuum deletes one of those."

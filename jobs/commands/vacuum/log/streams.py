@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Min
 
+from console.base.counted import counted
 from jobs.commands.vacuum.log.removals import Window, newest_removal, removals, window_of
 from jobs.commands.vacuum.rules import HOUR_MS, Vacuum, retention_of
 from jobs.domain.errors import CommandRefused, Refusal
@@ -77,7 +78,7 @@ def refuse_below_streams(subject: Subject, hours: int, window: Window) -> None:
     if not (behind := streams_behind(subject, window)):
         return
     first = min(behind, key=lambda each: each.version)
-    more = "" if len(behind) == 1 else f" and {len(behind) - 1:,} more {'stream' if len(behind) == 2 else 'streams'}"
+    more = "" if len(behind) == 1 else f" and {counted(len(behind) - 1, 'more stream')}"
     text = (
         f"The stream {first.stream.name} into {first.stream.table.name}{more} still has to read version {first.version:,} of this table,"
         f" and a vacuum that keeps {hours:,} {'hour' if hours == 1 else 'hours'} deletes files that version {first.last:,} removed."

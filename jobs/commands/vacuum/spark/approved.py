@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from console.base.counted import counted
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.plan import Order, Plan, planned
 from jobs.domain.engine import Report
@@ -53,7 +54,7 @@ def _refuse_others(plan: Plan, as_previewed: Order, preview: Mapping[str, Any], 
 
 
 def _in_words(size: int | None) -> str:
-    return "of unknown size" if size is None else f"{size:,} bytes"
+    return "of unknown size" if size is None else counted(size, "byte")
 
 
 def _stale(text: str) -> CommandRefused:

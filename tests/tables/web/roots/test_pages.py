@@ -218,7 +218,7 @@ def test_the_table_that_failed_last_is_named_first(
     Table.objects.filter(name="earlier").update(sync_error="", missing_since=now)
     (last,) = re.findall(r'data-label="Failed last">(.*?)</td>', page(rita, "/roots/"))
     assert re.findall(r'href="([^"]*)">([^<]*)<', last) == [(f"/tables/{tables['later'].pk}/", "later")]
-    shown = page(rita, f"/roots/{root.pk}/").partition("Tables that fail")[2]
+    shown = page(rita, f"/roots/{root.pk}/").partition("Failing tables")[2]
     assert re.findall(r'class="lv-name lv-break" href="[^"]*">([^<]*)<', shown) == ["later", "earlier", "longest"]
     figures = Caller(person("vic", Role.VIEWER)).get(f"/roots/{root.pk}").json()["figures"]
     assert datetime.fromisoformat(figures["oldest_sync_at"]) == read["fine"]
