@@ -39,7 +39,10 @@ WHO = "dispatcher"
 MOST = 200  # streams or rounds in one look
 LOOK_AGAIN = timedelta(seconds=30)  # at the earliest after so long a source that doesn't answer is looked at again
 SILENT = "The source isn’t responding. Levee keeps retrying; no round starts until it does."
-FAULT = "Levee met an error when it measured the source. Levee keeps retrying; no round starts until it can. The dispatcher’s log has the error."
+FAULT = (
+    "Levee met an error when it measured the source. It keeps retrying; no round starts until it can."
+    " The dispatcher’s log has the error."
+)
 UNSEEN = "Levee waits for too many other sources that don’t answer, so it didn’t measure this one and opened a round."
 UNASKED = timedelta(minutes=10)  # at the latest after so long a round looks, whatever the count of what waits says
 

@@ -78,7 +78,7 @@ def _refusals(location: str, found: Sequence[Unlike]) -> Iterator[Refusal]:
 
 
 def _size(each: Unlike) -> str:
-    return f"{each.path} has {counted(each.stored, 'byte')}, and the log says {each.logged:,}."
+    return f"{each.path} has {counted(each.stored or 0, 'byte')}, and the log says {each.logged:,}."
 
 
 def _missing(each: Unlike) -> str:
