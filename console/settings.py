@@ -49,7 +49,7 @@ MIDDLEWARE = [
     "console.base.logs.RequestLogMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "console.base.invisible_characters.InvisibleSpelledOut",  # before the length is known
+    "console.base.text.invisible_characters.InvisibleSpelledOut",  # before the length is known
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.accounts.middleware.SenderKnown",

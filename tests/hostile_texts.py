@@ -6,7 +6,7 @@ import re
 import unicodedata
 from html.parser import HTMLParser
 
-from console.base.invisible_characters import spelled_out
+from console.base.text.invisible_characters import spelled_out
 
 ELEMENT, ATTRIBUTE = "x-hostile", "data-hostile"
 # It ends an attribute of either kind of quotes and an element, begins an element, is a template's expression, and turns the direction.

@@ -18,9 +18,9 @@ from django.utils import timezone
 from console.accounts.devices import known_device
 from console.accounts.models import PasswordAttempt, Person
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.logs import log, request_address
+from console.base.text.counted import counted
 
 WINDOW = timedelta(minutes=15)
 

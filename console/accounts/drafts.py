@@ -20,7 +20,7 @@ from console.accounts.devices import known_name
 from console.accounts.models import Person
 from console.base.addresses import leads_into_levee
 from console.base.errors import page_of
-from console.base.masking import is_secret_name, masked_text
+from console.base.text.masking import is_secret_name, masked_text
 
 LIFE = timedelta(hours=1)
 SEALED_LIFE = timedelta(hours=12)  # a sign-in page may stand open overnight

@@ -19,7 +19,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.audit import heads
 from console.audit.queries import Filter, sees_origins, visible_to
-from console.base.spreadsheets import inert
+from console.base.text.spreadsheets import inert
 
 AT_ONCE = 2_000  # rows that are held in memory
 _AT = """to_char("audit"."event"."at" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""

@@ -18,7 +18,7 @@ from console.audit.models import Event, Seal
 from console.audit.ports import tables_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
 from console.base.pagination import Key, Page, page
-from console.base.short_ids import begins_an_id, ids_from
+from console.base.text.short_ids import begins_an_id, ids_from
 
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
 

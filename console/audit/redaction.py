@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from console.base.masking import masked_text
+from console.base.text.masking import masked_text
 
 REDACTED = "redacted"
 # `app.Model.field`. A field whose name sounds secret stands here or below; a test holds the inventory.

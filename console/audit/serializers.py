@@ -10,7 +10,7 @@ from rest_framework import serializers
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.queries import Filter
 from console.base.rest import ListQuery
-from console.base.short_ids import BEGINNING
+from console.base.text.short_ids import BEGINNING
 
 
 class AuditFilter(serializers.Serializer[Any]):

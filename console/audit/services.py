@@ -18,7 +18,7 @@ from console.audit.redaction import redacted
 from console.base.disks import full_disk, says_full
 from console.base.errors import Problem, is_unstorable
 from console.base.logs import log
-from console.base.masking import masked_text
+from console.base.text.masking import masked_text
 from console.base.unavailable import disk_full
 
 # Whether this request's refusal is on record already: the middleware records those that no service did.

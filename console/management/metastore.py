@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.setup.places import HERE
 from console.supervisor.tools import java_home
 from jobs.engine.metastore.connection import CONNECT_SECONDS, SETTING, Metastore, away, why_away

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 
 Consequence = dict[str, str]
 

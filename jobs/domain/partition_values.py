@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from urllib.parse import unquote
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 
 HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 
 APPROVER = "approver"
 ANY = "any"  # as the command of a rule that forbids: whatever changes a table

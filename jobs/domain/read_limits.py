@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 
 MOST_BYTES = 1 << 30  # of data files, as the log has their sizes

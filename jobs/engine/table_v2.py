@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from console.base.masking import masked_json, masked_properties
+from console.base.text.masking import masked_json, masked_properties
 from jobs.domain.errors import CommandRefused, EngineFailed, EngineFailure, Refusal
 from jobs.engine.catalog import name_parts, register_delta
 from jobs.engine.directory import kept

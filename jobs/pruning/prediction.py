@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.schema import Field, Schema

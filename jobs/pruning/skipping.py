@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.tree import Node
 from jobs.pruning.bounds import DOUBLE_DIGITS, Bounds

@@ -22,8 +22,8 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
-from console.base.masking import masked_text
 from console.base.pagination import NOT_STORED
+from console.base.text.masking import masked_text
 from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.reads import queue

@@ -11,8 +11,8 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from jobs.domain.states import OPEN
 from jobs.models import Job, PolicyRule, Stream
 from jobs.sample import files

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from jobs.commands.registry import ROWS, handling_of
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.digest import sha256_of

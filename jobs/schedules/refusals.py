@@ -9,8 +9,8 @@ from django.http import Http404
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from jobs.commands.registry import ROWS, handling_of
 from jobs.domain.commands import command_to_json
 from jobs.domain.digest import sha256_of

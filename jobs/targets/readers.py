@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.models import Stream
 from jobs.targets.subject import Subject

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence
 from jobs.models import Stream
 from jobs.targets.lineage import Span, lineage, restores_of

@@ -8,7 +8,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.deltalog.read.data_files import Unlike, unlike
 from tables.deltalog.read.storage import StorageError

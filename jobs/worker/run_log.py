@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from console.base.masking import masked_line
+from console.base.text.masking import masked_line
 from jobs.lifecycle.fault_points import Point, reached
 from jobs.models import LogLine
 

@@ -15,8 +15,8 @@ from django.conf import settings
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from tables import ports
 from tables.catalog import object_stores, store_places
 from tables.catalog.object_stores import Description

@@ -16,8 +16,8 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from tables import ports
 from tables.catalog import object_stores, sync_interval
 from tables.catalog.entries import write_name

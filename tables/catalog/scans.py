@@ -18,8 +18,8 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from tables.catalog import bulk_additions, listing
 from tables.catalog.rights import refuse_paused
 from tables.models import Finding, Root

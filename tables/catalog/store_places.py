@@ -13,7 +13,7 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from tables.catalog.object_stores import ending
 from tables.deltalog.read import object_stores
 from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions

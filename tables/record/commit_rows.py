@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from console.base.masking import masked, masked_properties, masked_text
+from console.base.text.masking import masked, masked_properties, masked_text
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.commits import Commit as LogCommit
 from tables.deltalog.read.file_sums import Removal

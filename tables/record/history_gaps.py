@@ -6,7 +6,7 @@ the commits in between have left. What the table was then is in the oldest check
 
 from __future__ import annotations
 
-from console.base.masking import masked
+from console.base.text.masking import masked
 from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Baseline, Commit, Table

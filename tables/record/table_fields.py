@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from console.base.masking import masked_properties
+from console.base.text.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import Code as ProblemCode

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from console.base.masking import masked_text
+from console.base.text.masking import masked_text
 from tables.deltalog.read.actions import SetTransaction
 from tables.deltalog.rules.retention import transaction_retention
 from tables.deltalog.state.snapshot import Snapshot

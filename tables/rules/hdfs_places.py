@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from tables.deltalog.read import name_nodes
 from tables.deltalog.read.hdfs import PAGE, NameNode, Refused, user_name
 from tables.deltalog.read.object_stores import BRIEF

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import models
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from tables.deltalog.read.filenames import commit_version
 from tables.rules.shares import percent
 

@@ -221,7 +221,7 @@ def test_every_field_that_hides_what_is_typed_has_a_name_that_is_kept_secret():
     from django import forms
 
     import console.urls  # noqa: F401  # so that all forms are there
-    from console.base.masking import is_secret_name
+    from console.base.text.masking import is_secret_name
 
     def kinds(base):
         return [each for child in base.__subclasses__() for each in (child, *kinds(child))]

@@ -70,7 +70,7 @@ def test_a_number_and_its_noun_agree_by_one_rule():
         for match in re.finditer(BY_HAND.get(path.suffix, "(?!)"), path.read_text())
         if path.name != "heading.py"
     ]
-    assert found == [], "write it by console.base.counted, on a page by the filter `counted`"
+    assert found == [], "write it by console.base.text.counted, on a page by the filter `counted`"
 
 
 def test_a_command_in_a_sentence_has_its_article():

@@ -17,7 +17,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory, override_settings
 
-from console.base.invisible_characters import in_page
+from console.base.text.invisible_characters import in_page
 from console.pages.find import places
 from console.pages.help import site
 from tests.journeys.samples import PAGES

@@ -16,7 +16,7 @@ from console.accounts import notices
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.management.backup.archive import Manifest
 from console.management.backup.snapshot import STREAMS
 from jobs.domain.states import ENDED, IN_REVIEW, Cause, State

@@ -11,7 +11,7 @@ from console.audit.canonical import links
 from console.audit.heads import HeadsFile
 from console.audit.verification import SLICE, Finding, Walk, at_rest, stored_heads
 from console.audit.verify_export import START
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.management.backup.archive import Manifest
 
 ELSEWHERE = "give LEVEE_AUDIT_HEADS another directory"

@@ -14,7 +14,7 @@ from django.db import transaction
 from console.audit import heads, restores, verification
 from console.audit.actor import Actor
 from console.audit.models import Verification
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.management.troubles import in_one_line
 from jobs.evidence.audit_loops import record_verification
 from jobs.evidence.consistency import differences

@@ -13,7 +13,7 @@ from django.db import connection
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.management.backup import snapshot
 from console.management.backup.archive import ArchiveError
 from console.management.backup.snapshot import NotDumped

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.management.backup.aftermath import Aftermath, Moved
 from console.management.backup.archive import ArchiveError, Manifest
 from console.management.backup.proof import NotRestored

@@ -8,7 +8,7 @@ from django import forms
 
 from console.audit.actions import Action, Outcome
 from console.audit.queries import Filter
-from console.base.short_ids import BEGINNING
+from console.base.text.short_ids import BEGINNING
 
 ANY = ("", "any")
 

@@ -14,7 +14,7 @@ from django.utils.text import Truncator
 from console.accounts.lists import saved_filters
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.base.short_ids import ids_from
+from console.base.text.short_ids import ids_from
 from console.pages.find.acts import acts_on_tables
 from console.pages.find.places import places_for
 from console.pages.help import searching, site

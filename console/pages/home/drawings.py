@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.templatetags.levee import number, size
 from tables.catalog.lately.days import LakeDay
 from tables.rules.commit_kinds import TEXTS, Kind

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.html import format_html
 
-from console.base.counted import counted as in_words
+from console.base.text.counted import counted as in_words
 from console.templatetags.formatting.texts import unknown
 
 BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

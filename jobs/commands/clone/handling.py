@@ -12,9 +12,9 @@ from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import refuse
-from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.logs import log
+from console.base.text.counted import counted
 from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
 from jobs.commands.clone import cleanup
 from jobs.commands.clone.log import REMEDY, files_hash, from_log, kept_until

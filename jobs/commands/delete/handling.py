@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from console.audit.actor import Actor
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Further, Handling, Measured, Prepared, Verdict, stored
 from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.delete.comparison import BRANCHES
 from jobs.commands.delete.rules import files_without_rows
 from jobs.domain.comparison import Unit

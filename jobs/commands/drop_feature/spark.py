@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.drop_feature.rules import MADE_CHANGES, PROTECTION, WAITING, DropFeature
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.domain.feature_support import Cells, Refused
 

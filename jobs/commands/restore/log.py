@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.restore.rules import consequences_of
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable

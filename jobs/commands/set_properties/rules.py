@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.feature_support import Cells, Refused
 

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from console.base.masking import masked_properties
+from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import SET, UNSET, SetProperties
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.vacuum.rules import count_of
 from jobs.domain.comparison import Unit
 from jobs.domain.results import Result

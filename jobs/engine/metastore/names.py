@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from console.base.masking import masked_line
+from console.base.text.masking import masked_line
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.catalog import location_text
 from jobs.engine.metastore.connection import ADDRESS, SETTING, away, why_away

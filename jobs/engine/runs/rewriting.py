@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
 from jobs.domain.packing import MAX_FILE_BYTES, MIN_FILE_BYTES, MOST_DELETED

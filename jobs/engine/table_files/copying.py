@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.engine import storage
 from jobs.engine.storage import Bucket, HdfsUser, Reached
 from tables.deltalog.read import hdfs, places, store_errors

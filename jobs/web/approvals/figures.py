@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.base import zones
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.templatetags.levee import number, size, unknown
 from jobs.commands import registry
 from jobs.domain.comparison import Unit

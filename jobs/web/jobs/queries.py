@@ -17,7 +17,7 @@ from django.utils import timezone
 from console.accounts.models import Person
 from console.base.addresses import address_of
 from console.base.pagination import Key, Page, page
-from console.base.short_ids import ids_from
+from console.base.text.short_ids import ids_from
 from jobs.commands.registry import queue_of, title_fields, title_of
 from jobs.domain.results import Result
 from jobs.domain.states import CANCELLABLE, OPEN, SENTENCE, State, table_state

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from tables.deltalog.rules.properties import PROTOCOL, settings
 from tables.deltalog.rules.schema import Column, SchemaError, dotted, parse_schema, type_text, walk
 

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from console.base.spreadsheets import inert
+from console.base.text.spreadsheets import inert
 from jobs.web.reads.row_cells import is_number
 
 TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}

@@ -12,8 +12,8 @@ from console.accounts.drafts import entered
 from console.accounts.permissions import requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
+from console.base.text.counted import counted
 from console.templatetags.levee import number
 from jobs.sample import removal
 from jobs.sample.place import sample_root

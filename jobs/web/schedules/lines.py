@@ -14,8 +14,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.accounts.models import Person
-from console.base.counted import counted
 from console.base.pagination import Key, Page, page
+from console.base.text.counted import counted
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, size, state_line, status, unknown
 from jobs.commands.registry import ROWS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from console.base import zones
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.templatetags.levee import duration
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_late, seconds_text

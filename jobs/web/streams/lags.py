@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.templatetags.levee import ago, since, unknown
 from jobs.models import Stream
 

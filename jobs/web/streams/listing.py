@@ -15,8 +15,8 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from console.accounts.models import Person
-from console.base.counted import counted
 from console.base.pagination import Key, Page, page
+from console.base.text.counted import counted
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, duration, state_line, unknown
 from jobs.domain.states import State

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from django.urls import reverse
 
-from console.base.counted import counted
 from console.base.questions import Question, Text
+from console.base.text.counted import counted
 from jobs.commands.stream_round.rules import APPEND, Definition, FileSource
 from jobs.models import Stream
 from jobs.streams.queries import source_of

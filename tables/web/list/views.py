@@ -20,9 +20,9 @@ from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.counted import counted
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
+from console.base.text.counted import counted
 from tables import ports
 from tables.catalog import additions, bulk_additions, facets, listing, scans
 from tables.catalog.own import favourites

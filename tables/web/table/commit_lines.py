@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from console.accounts.models import Person
-from console.base.counted import counted
+from console.base.text.counted import counted
 from console.templatetags.levee import number, size
 from tables import ports
 from tables.deltalog.rules.reachability import Reach as VersionReach

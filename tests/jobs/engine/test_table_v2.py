@@ -8,7 +8,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.errors import AnalysisException
 
-from console.base.masking import MASK
+from console.base.text.masking import MASK
 from jobs.domain.errors import CommandRefused, EngineFailed
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]

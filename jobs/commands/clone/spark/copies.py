@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.clone.cleanup import Claim
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.values import Copies, Target

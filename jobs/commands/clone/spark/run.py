@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.clone import cleanup
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.commit import commit_deep, commit_shallow

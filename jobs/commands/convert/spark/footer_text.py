@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.convert.rules import FOOTER_SCHEMA, readable, type_text
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.convert.spark.file_faults import fault_refusals, unreadable_refusals, unsupported_refusals
 from jobs.commands.convert.spark.footer_text import footer_refusals
 from jobs.commands.convert.spark.old_calendar import old_times

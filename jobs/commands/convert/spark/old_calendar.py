@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
 from jobs.domain.footers.times import DATE, INT96, NANOS_OF_DAY, SETTING, SURE_SINCE, TIMESTAMP, OldTimes, day_text

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.set_properties.rules import Loss
 from jobs.domain.consequences import Consequence, in_words, said
 from jobs.targets.readers import read_by, still_to_read, written_by

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from console.base.masking import masked_properties
+from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.log.losses import losses_of, shorter_times
 from jobs.commands.set_properties.log.refusals import READER, WRITER, is_protocol, refuse
 from jobs.commands.set_properties.rules import SetProperties, consequences_of, final_of, is_mapped_anew, opposite_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from console.base.masking import masked_properties
+from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import CHANGE_FEED, SetProperties
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.schema import Unresolved, resolve

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.stream_round.spark.checks import Ground
 from jobs.engine.history import Commit, commits_after, commits_before
 

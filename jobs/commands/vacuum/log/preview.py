@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from django.utils import timezone
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.vacuum.log.readers import MOST_NAMED, is_lost, readable_spans, readers_of, said_of
 from jobs.commands.vacuum.log.removals import MILLISECOND, Window, newest_removal, removed_before, window_of
 from jobs.commands.vacuum.log.streams import refuse_below_streams, said_of_streams, streams_behind

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db.models import Min
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.vacuum.log.removals import Window, newest_removal, removals, window_of
 from jobs.commands.vacuum.rules import HOUR_MS, Vacuum, retention_of
 from jobs.domain.errors import CommandRefused, Refusal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.plan import Order, Plan, planned
 from jobs.domain.engine import Report

@@ -10,7 +10,7 @@ from django import forms
 from django.forms import BoundField
 from django.utils.datastructures import MultiValueDict
 
-from console.base.masking import masked_properties
+from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import LONGEST_VALUE, SetProperties
 from jobs.domain.protocols import FEATURES
 from jobs.targets.definition import protocol_of

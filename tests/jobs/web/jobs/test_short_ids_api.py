@@ -8,7 +8,7 @@ import pytest
 
 from console.audit import queries
 from console.audit.queries import Filter
-from console.base.short_ids import begins_an_id, ids_from
+from console.base.text.short_ids import begins_an_id, ids_from
 from jobs.models import Job
 from tests import factories
 from tests.clients import Caller, browser, caller

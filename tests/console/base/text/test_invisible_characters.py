@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.base.invisible_characters import in_page
+from console.base.text.invisible_characters import in_page
 
 MARK = '<small class="form-hint">This field holds characters that can’t be seen: {}.</small>'
 

@@ -4,7 +4,15 @@ import time
 
 import pytest
 
-from console.base.masking import MASK, is_secret_name, masked, masked_json, masked_line, masked_properties, masked_text
+from console.base.text.masking import (
+    MASK,
+    is_secret_name,
+    masked,
+    masked_json,
+    masked_line,
+    masked_properties,
+    masked_text,
+)
 
 SECRET_NAMES = [
     "fs.s3a.secret.key", "fs.azure.account.key.x", "option.fs.s3a.endpoint", "spark.hadoop.fs.s3a.endpoint",

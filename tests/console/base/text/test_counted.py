@@ -3,7 +3,7 @@
 import pytest
 from django.template import engines
 
-from console.base.counted import counted
+from console.base.text.counted import counted
 
 
 @pytest.mark.parametrize(
