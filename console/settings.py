@@ -111,7 +111,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
-    {"NAME": "console.accounts.passwords.MonotonousPasswordValidator"},
+    {"NAME": "console.accounts.sign_in.passwords.MonotonousPasswordValidator"},
     {
         "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
         "OPTIONS": {"user_attributes": ("name",)},
@@ -134,7 +134,7 @@ CSRF_COOKIE_NAME = f"{_OWN}levee_csrf_{ENV.port}"
 DEVICE_COOKIE_NAME = f"{_OWN}levee_device_{ENV.port}"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{ENV.prefix}/"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "console.accounts.expired_forms.csrf_failure"
+CSRF_FAILURE_VIEW = "console.accounts.sign_in.expired_forms.csrf_failure"
 
 SECURE_PROXY_SSL_HEADER = None  # trust no header: LEVEE_PUBLIC_URL determines what browsers speak
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if ENV.is_https else 0

@@ -7,7 +7,7 @@ class TablesConfig(AppConfig):
     def ready(self) -> None:
         from console.audit import ports
         from tables.catalog.audit_port import KnownTables
-        from tables.catalog.object_stores import lookup
+        from tables.catalog.roots.object_stores import lookup
         from tables.deltalog.read import object_stores
 
         ports.answers(KnownTables())

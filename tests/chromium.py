@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from console.setup.chromium import find
+from console.setup.system.chromium import find
 
 FOUND = Path(__file__).resolve().parents[1] / ".tools" / "found.json"
 QUIET_CHROMIUM = [

@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 from hdfs_native import Client
 
-from console.setup import java
 from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
+from console.setup.system import java
 from console.supervisor.pids import die_with_parent
 from tables.deltalog.read import hdfs, name_nodes, object_stores
 from tables.deltalog.read.object_stores import Patience

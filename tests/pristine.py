@@ -11,8 +11,8 @@ import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 
 # Every table with rows of the application: its name with its schema, its copy's, its columns, those of them that count with what they count
 # by, and the triggers that fire always.

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 
 from console.accounts.models import Appointment, Person
 from console.audit.models import Event
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from jobs.models import PolicyRule
 from tests import factories
 from tests.environment import HOME

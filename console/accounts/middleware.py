@@ -14,10 +14,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django_htmx.http import reselect, reswap, retarget
 
-from console.accounts import drafts
 from console.accounts.models import Person
 from console.accounts.permissions import SAFE, Open, asked_by, check, takes_password
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in import drafts
+from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.base import zones
 from console.base.errors import Problem, page_of, to_confirm
 from console.server.turns import SENDERS

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from console.accounts.admins import role_needed
 from console.accounts.models import Person, Token
 from console.accounts.roles import GUARDED, NEEDS_SCOPE, Permission, TokenScope
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in.step_up import Purpose, require_recent
 
 if TYPE_CHECKING:
     # Its class body reads the settings that name Declared: imported here it would go in a circle.

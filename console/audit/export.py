@@ -17,7 +17,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from console.accounts.models import Person
-from console.audit import heads
+from console.audit.integrity import heads
 from console.audit.queries import Filter, sees_origins, visible_to
 from console.base.text.spreadsheets import inert
 

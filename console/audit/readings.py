@@ -11,10 +11,10 @@ from console.audit import queries
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.export import newest_head
+from console.audit.integrity.verification import last_word
 from console.audit.models import Seal, Verification
 from console.audit.queries import Filter
 from console.audit.services import record
-from console.audit.verification import last_word
 
 
 def record_reading(actor: Actor, wanted: Filter) -> None:

@@ -12,7 +12,7 @@ from django.db import Error as DatabaseFailure
 from django.db import connection, transaction
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from console.audit import head_age
+from console.audit.integrity import head_age
 from console.wake_ups import REFUSED
 from jobs.web import metrics as jobs
 from tables.catalog import sync_lag

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from console.setup import java, stamps
+from console.setup import stamps
 from console.setup.commands import run
 from console.setup.jars import LIST
 from console.setup.places import Places
+from console.setup.system import java
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 
 from console.setup import found
 from console.setup.archive import Archive
-from console.setup.chromium import Chromium
 from console.setup.frontend import Build, HelpPages, NodeModules, StaticFiles
 from console.setup.jars import HadoopJars, Jars
-from console.setup.java import Java
 from console.setup.launchers import Launchers
-from console.setup.node import Node
 from console.setup.parts import Part, bring_up_to_date
 from console.setup.places import HERE, Places
 from console.setup.postgres import Postgres
 from console.setup.redis import Redis
+from console.setup.system.chromium import Chromium
+from console.setup.system.java import Java
+from console.setup.system.node import Node
 from console.setup.venv import Environment, ForeignWriters, Packages
 
 PURPOSES = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from console.setup import chromium, java, node, postgres, redis
+from console.setup import postgres, redis
 from console.setup.places import Places
+from console.setup.system import chromium, java, node
 
 
 def write(places: Places) -> dict[str, str | None]:

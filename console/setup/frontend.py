@@ -7,9 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from console.setup import node, stamps
+from console.setup import stamps
 from console.setup.commands import run
 from console.setup.places import Places
+from console.setup.system import node
 
 
 @dataclass(frozen=True)

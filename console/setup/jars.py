@@ -7,9 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from console.setup import java, stamps
+from console.setup import stamps
 from console.setup.commands import run
 from console.setup.places import Places
+from console.setup.system import java
 from console.setup.troubles import CannotInstall
 
 LIST = Path(__file__).with_name("jars.txt")

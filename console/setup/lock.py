@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from console.setup.commands import run
-from console.setup.node import npm
 from console.setup.places import HERE, Places
+from console.setup.system.node import npm
 from console.setup.troubles import CommandFailed
 from console.setup.venv import FOREIGN, LEFT_OUT, Wheel
 

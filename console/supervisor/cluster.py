@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from console.base.env import Env
-from console.supervisor import command_lines, postgres, provision, redis, spark_daemons, tools
+from console.supervisor import command_lines, provision, spark_daemons, tools
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
 from console.supervisor.instance import Instance
@@ -36,6 +36,7 @@ from console.supervisor.programs import (
     server_programs,
     server_silence,
 )
+from console.supervisor.servers import postgres, redis
 
 OF_EVERY_PART = ("LEVEE_HOME", "LEVEE_PORT", "LEVEE_DATABASE_URL", "LEVEE_REDIS_URL")
 OF_DRIVERS = (

@@ -8,9 +8,9 @@ import psycopg
 from psycopg import sql
 
 from console.base.env import Env
-from console.supervisor import postgres
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 
 ROLES = Path(__file__).resolve().parent.parent / "roles.sql"
 DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from console.base.env import Env
-from console.supervisor import command_lines, needs, provision, redis, spark_daemons, tools
+from console.supervisor import command_lines, needs, provision, spark_daemons, tools
 from console.supervisor.account import server_account
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import make_directories
 from console.supervisor.journal import say
 from console.supervisor.needs import Need
+from console.supervisor.servers import redis
 from console.supervisor.settings_check import check_settings, check_spark
 
 PREPARE, WEB = "prepare", "web"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from console.setup import java as set_up_java
 from console.setup import redis as set_up_redis
 from console.setup.places import HERE
+from console.setup.system import java as set_up_java
 from console.supervisor.errors import StartRefused
 
 PROJECT = HERE.root

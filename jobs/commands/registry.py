@@ -62,7 +62,7 @@ from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
-from jobs.domain.feature_support import Cells
+from jobs.domain.delta.feature_support import Cells
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.wording import Figure, Wording
 from jobs.models import Job

@@ -12,9 +12,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from console.audit import restores
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
+from console.audit.integrity import restores
 from console.audit.services import record
 from console.base.logs import log
 from jobs.commands.registry import commits_several, contradicted

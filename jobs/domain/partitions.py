@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.domain.ddl_words import named_twice, syntax_error, too_precise, wrong_type
+from jobs.domain.delta.ddl_words import named_twice, syntax_error, too_precise, wrong_type
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 
 CODE = "partition_mismatch"

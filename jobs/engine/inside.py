@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine.history import commit_names
+from jobs.engine.commits.history import commit_names
 from jobs.engine.named_files import json_lines
 from jobs.engine.walk import DELTA_LOG
 

@@ -12,8 +12,8 @@ from jobs.domain import partition_values
 from jobs.domain.footers import chunks, times
 from jobs.domain.partitions import PartitionField
 from jobs.engine import storage, walk
+from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
-from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
 from tables.deltalog.checkpoints import thrift

@@ -14,9 +14,9 @@ from datetime import timedelta
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from console.audit import chain, heads, verification
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
+from console.audit.integrity import chain, heads, verification
 from console.audit.models import Verification
 from console.audit.services import record
 from console.base.errors import Problem

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import connection
 
-from console.audit import restores
-from console.audit.verification import Finding
+from console.audit.integrity import restores
+from console.audit.integrity.verification import Finding
 from jobs.commands.registry import several_kinds
 from jobs.lifecycle.timeouts import timing
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jobs.domain.delta.readers import still_unseen
 from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refusal, remedy_of
-from jobs.domain.readers import still_unseen
 from jobs.domain.results import Result, affected_rows, with_warnings
 from jobs.domain.storage_causes import cause_led_by
 from jobs.models import Job, StreamRound

@@ -28,7 +28,7 @@ from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.reads import queue
 from tables.catalog import rights
-from tables.catalog.additions import kind_at, locate
+from tables.catalog.adding.additions import kind_at, locate
 from tables.catalog.listing import visible_to
 from tables.catalog.renaming import FORMATS, add_named
 from tables.models import Root, Table

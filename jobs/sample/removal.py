@@ -19,8 +19,8 @@ from jobs.sample import files
 from jobs.sample.place import sample_root
 from jobs.streams import acts, runs
 from jobs.streams.rounds import open_round
-from tables.catalog import root_removal
 from tables.catalog.rights import require_everywhere
+from tables.catalog.roots import removal as root_removal
 from tables.models import Root, Table
 
 

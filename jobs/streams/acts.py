@@ -19,11 +19,12 @@ from jobs.domain.digest import sha256_of
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
 from jobs.requests.asking import Key, check_reason
-from jobs.streams import creation_keys, lag, rounds
+from jobs.streams import lag, rounds
 from jobs.streams.access import locked_row, require_operator
 from jobs.streams.booking import booked
 from jobs.streams.definition import Looked, Wanted, looked_at, remove_made, wanted_of, with_own_checkpoint
 from jobs.streams.faults import Faults, invalid, refuse_predicted, taken
+from jobs.streams.keys import creation as creation_keys
 from jobs.streams.sources import stored_struct
 from jobs.streams.steps import other_group
 from jobs.streams.targets import entry_of

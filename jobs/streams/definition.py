@@ -30,8 +30,8 @@ from jobs.domain.errors import CommandRefused
 from jobs.domain.storable import storable
 from jobs.models import Stream
 from jobs.streams import steps as reading
-from jobs.streams.creation_keys import unused
 from jobs.streams.faults import Fault, Faults, invalid, problem_of, refuse_predicted
+from jobs.streams.keys.creation import unused
 from jobs.streams.options import options_of
 from jobs.streams.prediction.first_batch import predict
 from jobs.streams.prediction.values import Prediction

@@ -8,7 +8,7 @@ one allowed. A stream with `schemaTrackingLocation` keeps the earlier schema and
 
 from __future__ import annotations
 
-from jobs.domain.data_types import DataType, WrongType, can_widen, parse_type
+from jobs.domain.delta.data_types import DataType, WrongType, can_widen, parse_type
 from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import Change, SchemaChange, compare_schemas
 

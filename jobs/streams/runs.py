@@ -14,11 +14,12 @@ from jobs.domain.digest import sha256_of
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job, Stream
 from jobs.requests.asking import Key, check_reason
-from jobs.streams import rounds, start_keys
+from jobs.streams import rounds
 from jobs.streams.access import locked_row, require_operator
 from jobs.streams.booking import booked
 from jobs.streams.definition import Wanted, with_own_checkpoint
 from jobs.streams.faults import CHECKPOINT_OLDER, refuse_predicted
+from jobs.streams.keys import starts as start_keys
 
 
 def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:

@@ -32,7 +32,7 @@ from jobs.streams.options import of_source, options_of
 from jobs.targets import places
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog import listing
-from tables.catalog.additions import refuse_inside_table
+from tables.catalog.adding.additions import refuse_inside_table
 from tables.models import Table
 from tables.rules import folders
 

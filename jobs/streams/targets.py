@@ -26,7 +26,7 @@ from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
-from tables.catalog.additions import enter, enter_empty, refuse_inside_table
+from tables.catalog.adding.additions import enter, enter_empty, refuse_inside_table
 from tables.models import Root, Table
 from tables.rules import discovery, folders
 from tables.rules.discovery import Kind

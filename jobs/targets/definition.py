@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+from jobs.domain.delta.protocols import Protocol
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.protocols import Protocol
 from jobs.targets.subject import Subject
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jobs.domain.column_names import REMEDY, invalid_names_refusal, is_invalid
+from jobs.domain.delta.column_names import REMEDY, invalid_names_refusal, is_invalid
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.actions import Metadata
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_change, incompatible_type

@@ -17,7 +17,7 @@ from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
 from jobs.targets import access
 from jobs.targets.places import Place, by_path, is_delta
-from tables.catalog.additions import enter_empty, refuse_inside_table
+from tables.catalog.adding.additions import enter_empty, refuse_inside_table
 from tables.deltalog.read import places
 from tables.models import Root, Table
 from tables.rules import folders

@@ -12,7 +12,7 @@ from console.audit.services import refuse
 from console.base.errors import Problem
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.catalog import listing
-from tables.catalog.additions import enter
+from tables.catalog.adding.additions import enter
 from tables.models import Root, Table
 from tables.rules import discovery
 from tables.rules.discovery import Kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from console.base.errors import Problem
+from jobs.domain.delta.time_travel import too_late
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.tree import Node
-from jobs.domain.time_travel import too_late
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from tables.deltalog.rules.schema import Struct

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+from jobs.domain.delta.protocols import unwritable
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.protocols import unwritable
 from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS

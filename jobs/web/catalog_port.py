@@ -14,9 +14,9 @@ from django.urls import reverse
 
 from console.accounts.models import Person
 from jobs.commands.registry import several_kinds, title_of
-from jobs.domain import protocols
+from jobs.domain.delta import protocols
+from jobs.domain.delta.readers import readers_of
 from jobs.domain.policy import ANY
-from jobs.domain.readers import readers_of
 from jobs.domain.states import OPEN
 from jobs.models import Decision, Job, PolicyRule, Read, Stream, StreamRound, Worker
 from jobs.policy import protection
@@ -108,7 +108,7 @@ class KnownJobs:
         return [*parts.offers(), NEW_SCHEDULE]
 
     def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ports.Engine]:
-        """Those of `jobs.domain.readers`."""
+        """Those of `jobs.domain.delta.readers`."""
         lists = [protocol[name] for name in ("reader_features", "writer_features")]
         reader, writer = (None if names is None else tuple(names) for names in lists)
         asked = protocols.Protocol(protocol["min_reader_version"], protocol["min_writer_version"], reader, writer)

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, QueryDict
 from django.urls import reverse
 
-from console.accounts.drafts import entered
 from console.accounts.permissions import person_of
+from console.accounts.sign_in.drafts import entered
 from jobs.models import Job
 from jobs.requests.asking import REASON_LENGTH
 from jobs.targets.access import job_for

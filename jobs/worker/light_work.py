@@ -8,7 +8,8 @@ from jobs.models import Read, Worker
 from jobs.reads import file_check, metastore
 from jobs.worker import read_executor
 from jobs.worker.claims import claim_read
-from tables.catalog import light_turns, requested_syncs, scans
+from tables.catalog import light_turns, requested_syncs
+from tables.catalog.roots import scans
 
 
 def one(worker: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tables.catalog import bulk_additions, facets, scans
+from tables.catalog import facets
+from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.lately import days
+from tables.catalog.roots import scans
 from tables.sync import unchanged
 
 TURN_S = 0.25  # of syncs, while a person's question may come

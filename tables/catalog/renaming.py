@@ -13,8 +13,9 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
-from tables.catalog import additions, entries, listing, rights
-from tables.catalog.additions import Added
+from tables.catalog import entries, listing, rights
+from tables.catalog.adding import additions
+from tables.catalog.adding.additions import Added
 from tables.models import Root, SyncTimes, Table
 from tables.rules.catalog_names import Entry, InvalidEntry, InvalidName, canonical_name, declared
 from tables.rules.discovery import Kind

@@ -39,7 +39,8 @@ def figures_of(lake: Path, size: Size) -> list[Figure]:
     """Scans the lake, and adds what the scan found, as the light worker does."""
     from console.accounts.roles import Role
     from console.audit.actor import Actor
-    from tables.catalog import bulk_additions, scans
+    from tables.catalog.adding import bulk as bulk_additions
+    from tables.catalog.roots import scans
     from tables.models import Table
     from tests import factories
 

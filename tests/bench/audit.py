@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 from tests import servers
 from tests.bench.document import DOCUMENT, put_into
 
@@ -177,7 +177,7 @@ from generate_series(1, %(count)s) n,
 
 def verifying(home: Home, size: Size) -> list[Figure]:
     """100,000 sealed events with a head every 1,000: verified whole, and exported whole."""
-    from console.audit import chain, heads, verification
+    from console.audit.integrity import chain, heads, verification
     from console.audit.models import Seal
     from tests.factories import person_with
 

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any
 
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from tests import servers
 from tests.bench.document import DOCUMENT, put_into
 

@@ -46,8 +46,8 @@ def measure(lake: Path, size: Size) -> list[Figure]:
     from console.accounts.roles import Role
     from console.audit.actor import Actor
     from jobs.worker import light_work
-    from tables.catalog import roots
-    from tables.catalog.object_stores import Description
+    from tables.catalog.roots import entries as roots
+    from tables.catalog.roots.object_stores import Description
     from tables.models import SyncTimes
     from tests import factories
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from tests import servers
 from tests.bench import catalog
 from tests.bench.document import DOCUMENT, put_into

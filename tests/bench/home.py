@@ -17,7 +17,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from tests import servers
 from tests.bench.catalog import TABLE_COLUMNS, Size, copy_rows, table_rows
 from tests.bench.document import DOCUMENT, put_into

@@ -72,7 +72,8 @@ def measure(up: running.Up, lake: Path, tables: int) -> Results:
     from console.accounts.models import Person
     from console.accounts.roles import Role
     from console.audit.actor import Actor
-    from tables.catalog import roots, scans
+    from tables.catalog.roots import entries as roots
+    from tables.catalog.roots import scans
     from tables.models import Finding, Table
     from tests import factories
 

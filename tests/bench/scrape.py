@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 from tests import servers
 from tests.bench.audit import LARGE, migrated, p95
 from tests.bench.document import DOCUMENT, put_into

@@ -20,8 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from console.base.env import CLUSTERS_REDIS, Env
-from console.supervisor import alive, cluster, object_store, postgres, serve, spark_daemons, tools
-from console.supervisor import redis as own_redis
+from console.supervisor import alive, cluster, object_store, serve, spark_daemons, tools
 from console.supervisor.cluster import PARTS, Part
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, open_home
@@ -29,6 +28,8 @@ from console.supervisor.instance import Instance, StopAsked
 from console.supervisor.journal import Journal
 from console.supervisor.processes import Supervisor
 from console.supervisor.programs import page_answers
+from console.supervisor.servers import postgres
+from console.supervisor.servers import redis as own_redis
 from console.supervisor.spark_daemons import Daemon
 from jobs.engine.config import Cluster, spark_conf
 from tests.patience import wait_for

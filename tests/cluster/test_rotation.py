@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tables.catalog.object_stores import KEPT_SECONDS
+from tables.catalog.roots.object_stores import KEPT_SECONDS
 from tests.cluster.asked import append, ends, ids, orders
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.xdist_group("engine"), pytest.mark.timeout(900)]

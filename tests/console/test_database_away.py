@@ -8,8 +8,8 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 from jobs.lifecycle.fault_points import Point, arm
 from jobs.models import Job
 from tests import factories

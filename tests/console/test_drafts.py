@@ -10,10 +10,11 @@ from django.conf import settings
 from django.core import signing
 from django.test import Client
 
-from console.accounts import drafts, services
+from console.accounts import services
 from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person, Token
 from console.accounts.roles import Role
+from console.accounts.sign_in import drafts
 from console.audit.actor import Actor
 from jobs.models import PolicyRule
 from tables.models import Root

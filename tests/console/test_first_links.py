@@ -9,10 +9,11 @@ from django.db import DatabaseError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from console.accounts import first_links, services
+from console.accounts import services
 from console.accounts.authority import EVERYTHING, Scope
 from console.accounts.models import FirstLink, Person
 from console.accounts.roles import Role
+from console.accounts.sign_in import first_links
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem

@@ -12,10 +12,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from console.accounts import first_links, services
+from console.accounts import services
 from console.accounts.authority import EVERYTHING, Scope
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Role
+from console.accounts.sign_in import first_links
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.pages.home.story import story_of

@@ -10,10 +10,11 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from console.accounts import program_sign_ins, services
+from console.accounts import services
 from console.accounts.models import Person, SignInRequest, Token
-from console.accounts.program_sign_ins import LETTERS, MOST_BEGUN, MOST_TRIED
 from console.accounts.roles import TokenScope
+from console.accounts.sign_in import program_sign_ins
+from console.accounts.sign_in.program_sign_ins import LETTERS, MOST_BEGUN, MOST_TRIED
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem

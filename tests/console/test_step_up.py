@@ -7,10 +7,11 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from console.accounts import services, step_up
+from console.accounts import services
 from console.accounts.authority import EVERYTHING
 from console.accounts.models import Person, Token
 from console.accounts.roles import Role
+from console.accounts.sign_in import step_up
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem, ProblemMiddleware

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from console.supervisor import postgres
 from console.supervisor.home import open_home
+from console.supervisor.servers import postgres
 from jobs.engine.metastore.connection import Metastore
 from tests import servers
 

@@ -9,10 +9,11 @@ from typing import Any
 import factory
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 
-from console.accounts import program_sign_ins, services
+from console.accounts import services
 from console.accounts.authority import EVERYTHING
 from console.accounts.models import Grant, Notice, Person, SignInRequest, Token
 from console.accounts.roles import Role, TokenScope
+from console.accounts.sign_in import program_sign_ins
 from console.audit.actor import Actor
 
 PASSWORD = "correct horse battery staple"

@@ -364,7 +364,7 @@ def heavy_lanes() -> list[Lane]:
 # Promises of docs/reliability.md that light tests hold.
 LIGHT = {
     "F5": "tests/console/audit/test_no_change_without_audit.py",
-    "F6": "tests/console/audit/test_verification.py",
+    "F6": "tests/console/audit/integrity/test_verification.py",
     "F7": "tests/jobs/approvals/test_machine.py",
     "F8": "tests/guards/test_routes.py",
     "F9": "tests/jobs/predicates",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from console.supervisor.tools import PROJECT
 
 if TYPE_CHECKING:
-    from jobs.domain.feature_support import Refused
+    from jobs.domain.delta.feature_support import Refused
 
 PAGE = PROJECT / "docs" / "features.md"
 HEAD = """# Table features and commands
@@ -19,7 +19,7 @@ the list below says; **no**, whatever is asked. What a command can’t do is ref
 anybody reviews it. The column `drop_feature` is about dropping the very feature. A table that asks for a feature that Delta 4.4 doesn’t
 know is refused by all of them (`unsupported_protocol`).
 
-This page is generated from the code (`jobs/domain/feature_support.py` and each command’s `rules.py`). Tests hold that each refusal is
+This page is generated from the code (`jobs/domain/delta/feature_support.py` and each command’s `rules.py`). Tests hold that each refusal is
 one, that the features are those that Delta itself names, and that Delta on Spark does or refuses what the page says.
 """
 
@@ -31,7 +31,7 @@ def render() -> str:
 
 def _rows() -> dict[str, dict[str, tuple[Refused, ...]]]:
     from jobs.commands.registry import ROWS
-    from jobs.domain.feature_support import refusals_of
+    from jobs.domain.delta.feature_support import refusals_of
 
     known = {
         kind: row for kind, row in ROWS.items() if row.value.__module__.startswith("jobs.") and row.refuses is not None
@@ -40,7 +40,7 @@ def _rows() -> dict[str, dict[str, tuple[Refused, ...]]]:
 
 
 def _table() -> str:
-    from jobs.domain.protocols import FEATURES
+    from jobs.domain.delta.protocols import FEATURES
 
     rows = _rows()
     lines = [["feature", *(f"`{kind}`" for kind in rows)], ["---"] * (len(rows) + 1)]
@@ -55,7 +55,7 @@ def _word(cells: tuple[Refused, ...]) -> str:
 
 
 def _refusals() -> Iterator[str]:
-    from jobs.domain.feature_support import EVERYWHERE
+    from jobs.domain.delta.feature_support import EVERYWHERE
 
     for name, cells in EVERYWHERE.items():
         yield from (f"- every command, `{name}`: refused {_said(cell)}" for cell in cells)

@@ -53,7 +53,7 @@ PLACES = [
 ALLOWED = {
     "jobs/commands/registry.py": "the table itself",
     "jobs/worker/runners.py": "the table of what runs each on Spark, which the web never loads",
-    "jobs/engine/metadata_log.py": "`delete` is an action of the log that Spark's streams write",
+    "jobs/engine/commits/metadata_log.py": "`delete` is an action of the log that Spark's streams write",
     "jobs/engine/row_diff/multisets.py": "`delete` is a change type of Delta's change feed",
     "jobs/web/reads/row_lines.py": "the same",
     "frontend/templates/jobs/reads/_change.html": "the same",

@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.forms import ModelForm
 
-from console.accounts import first_links, services
+from console.accounts import services
+from console.accounts.sign_in import first_links
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.dispatcher import rounds

@@ -14,8 +14,9 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
-from console.accounts import devices, drafts
+from console.accounts import devices
 from console.accounts.models import Person
+from console.accounts.sign_in import drafts
 from tests import factories
 from tests.clients import confirmed_browser
 from tests.factories import hostile as hostile_things

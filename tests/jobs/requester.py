@@ -29,8 +29,9 @@ from jobs.policy.evaluate import policy_of
 from jobs.requests import asking
 from jobs.streams import acts as stream_acts
 from jobs.streams import runs as stream_runs
-from tables.catalog import object_stores, roots
-from tables.catalog.object_stores import Description
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import object_stores
+from tables.catalog.roots.object_stores import Description
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Inspection, Result
-from jobs.engine.history import latest
+from jobs.engine.commits.history import latest
 from jobs.engine.runner import Runner
 from jobs.lifecycle.fault_points import Point
 from jobs.worker import spark_engine

@@ -9,11 +9,11 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 
-from console.accounts.drafts import Draft
 from console.accounts.models import Scopes
-from console.accounts.program_sign_ins import UNKNOWN
 from console.accounts.roles import SCOPE_MEANS, Permission
-from console.accounts.step_up import why
+from console.accounts.sign_in.drafts import Draft
+from console.accounts.sign_in.program_sign_ins import UNKNOWN
+from console.accounts.sign_in.step_up import why
 from console.pages.people.forms import (
     ChangePasswordForm,
     CodeForm,

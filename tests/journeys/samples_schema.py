@@ -10,7 +10,7 @@ from console.base.errors import Problem
 from jobs.commands.alter_schema.log.preview import from_log
 from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.commands.alter_schema.wording import CLASSES
-from jobs.domain.data_types import OFFERED, parse_type
+from jobs.domain.delta.data_types import OFFERED, parse_type
 from jobs.targets.subject import Subject
 from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm
 from tables.deltalog.read.actions import Protocol

@@ -12,10 +12,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from console.accounts.models import Person
 from console.accounts.roles import Role
-from console.audit import chain, heads
 from console.audit.actor import Actor
+from console.audit.integrity import chain, heads
 from jobs.dispatcher.attribution import explain_commits
-from tables.catalog import additions, roots
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
 from tables.sync import table as syncing
 from tests import factories
 from tests.factories import lakes

@@ -12,8 +12,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import BrowserContext, Error, Page, Route, expect
 
-from console.accounts import lists, step_up
+from console.accounts import lists
 from console.accounts.models import Person
+from console.accounts.sign_in import step_up
 from console.audit.actor import Actor
 from jobs.approvals import decisions
 from jobs.models import Job

@@ -14,7 +14,10 @@ from playwright.sync_api import BrowserContext, Page
 
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions, entries, roots, scans
+from tables.catalog import entries
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import scans
 from tables.models import Commit, Root, Table
 from tables.rules import sample_lake
 from tables.sync import table as syncing

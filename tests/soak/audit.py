@@ -14,8 +14,9 @@ from pathlib import Path
 
 import psycopg
 
-from console.supervisor import postgres, provision
+from console.supervisor import provision
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 from tests import servers
 
 WRITERS = 8
@@ -94,7 +95,7 @@ def crash_and_go_on(home: Home, kills: int, events: int) -> int:
     from django.core.management import call_command
     from django.db import connections
 
-    from console.audit import verification
+    from console.audit.integrity import verification
     from console.audit.models import Event
     from jobs.evidence.audit_loops import running
 

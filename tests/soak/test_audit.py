@@ -25,5 +25,13 @@ def test_no_acknowledged_event_is_lost_when_postgresql_is_killed():
 @pytest.mark.timeout(3600)
 def test_every_one_of_500_tamperings_is_found_and_located():
     """The test of tests/audit at full size, in a process of its own: its rounds are read when it is imported."""
-    command = [sys.executable, "-m", "pytest", "-q", "tests/console/audit/test_verification.py", "-k", "every_random"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "tests/console/audit/integrity/test_verification.py",
+        "-k",
+        "every_random",
+    ]
     assert subprocess.run(command).returncode == 0

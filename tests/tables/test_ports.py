@@ -14,7 +14,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from jobs.domain.states import State
 from jobs.models import Decision, Job
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Commit, Root, Table
 from tests import factories
 from tests.tables.web.table.test_pages import page

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from console.audit import heads
-from console.audit.canonical import links
-from console.audit.heads import HeadsFile
-from console.audit.verification import SLICE, Finding, Walk, at_rest, stored_heads
+from console.audit.integrity import heads
+from console.audit.integrity.canonical import links
+from console.audit.integrity.heads import HeadsFile
+from console.audit.integrity.verification import SLICE, Finding, Walk, at_rest, stored_heads
 from console.audit.verify_export import START
 from console.base.text.counted import counted
 from console.management.backup.archive import Manifest

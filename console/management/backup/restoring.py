@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
-from console.audit import chain, heads
+from console.audit.integrity import chain, heads
 from console.base.disks import sync_directory
 from console.base.env import Env
 from console.management.backup import archive, proof
@@ -23,11 +23,12 @@ from console.management.backup.aftermath import Aftermath, settle
 from console.management.backup.archive import DUMP, Manifest
 from console.management.backup.proof import NotRestored
 from console.management.backup.snapshot import CREDENTIALS, HEADS, KEY, SECRET, STREAMS, run
-from console.supervisor import postgres, provision
+from console.supervisor import provision
 from console.supervisor.account import popen_user
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import RESTORING, Home, lock_home, open_home
 from console.supervisor.pids import die_with_parent
+from console.supervisor.servers import postgres
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 60.0

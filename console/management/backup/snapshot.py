@@ -15,12 +15,12 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from console.audit import heads
+from console.audit.integrity import heads
 from console.base import encryption
 from console.base.env import BASE_DIR, Env
 from console.management.backup import archive
 from console.management.backup.archive import DUMP, FORMAT, Manifest
-from console.supervisor.postgres import CLEAN_ENVIRONMENT, DATABASE, SUPERUSER
+from console.supervisor.servers.postgres import CLEAN_ENVIRONMENT, DATABASE, SUPERUSER
 
 SECRET, CREDENTIALS, KEY, HEADS, STREAMS = "secret_key", encryption.FILE, "audit/key", "audit/heads.jsonl", "streams"
 PLACE = ".levee-backup-"  # of the directory beside the backup where its parts are made

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 
-from console.audit import heads, restores, verification
 from console.audit.actor import Actor
+from console.audit.integrity import heads, restores, verification
 from console.audit.models import Verification
 from console.base.text.counted import counted
 from console.management.troubles import in_one_line

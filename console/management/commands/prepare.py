@@ -17,8 +17,8 @@ from jobs.commands.convert.rules import Convert
 from jobs.models import Job, Stream
 from jobs.requests.asking import request
 from jobs.streams.acts import create
-from tables.catalog.additions import add_table
-from tables.catalog.roots import ensure_sample
+from tables.catalog.adding.additions import add_table
+from tables.catalog.roots.entries import ensure_sample
 from tables.models import Root, Table
 from tables.rules.sample_lake import CONVERSIONS, DELTA_TABLES, ROOT_NAME, SAMPLE_STREAM, Conversion
 

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from console.audit.actor import Actor
 from console.management.troubles import in_one_line
-from tables.catalog import root_changes
-from tables.catalog.object_stores import Description
-from tables.catalog.roots import add_root
+from tables.catalog.roots import changes as root_changes
+from tables.catalog.roots.entries import add_root
+from tables.catalog.roots.object_stores import Description
 from tables.models import Root
 from tables.rules.locations import InvalidRoot, root_uri
 

@@ -8,9 +8,10 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from console.accounts import admins, drafts, step_up
+from console.accounts import admins
 from console.accounts.models import Person
-from console.audit import chain
+from console.accounts.sign_in import drafts, step_up
+from console.audit.integrity import chain
 from console.audit.readings import last_verification
 from console.base.disks import Room, disks, fullest
 from console.pages.health import redis_answers

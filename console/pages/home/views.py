@@ -16,11 +16,12 @@ from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts import first_links, notices
+from console.accounts import notices
 from console.accounts.authority import Scope, require_admin_of_everything
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in import first_links
 from console.audit.actor import Actor
 from console.base.addresses import leads_into_levee
 from console.base.errors import Problem

@@ -15,7 +15,7 @@ from console.accounts import services
 from console.accounts.models import Grant, Person, Token
 from console.accounts.permissions import Open, person_of
 from console.accounts.roles import Permission, Role, TokenScope
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page

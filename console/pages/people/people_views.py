@@ -14,13 +14,14 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts import first_links, services
+from console.accounts import services
 from console.accounts.appointments import appointed_by, appointments_of
 from console.accounts.authority import EVERYTHING
-from console.accounts.drafts import entered
 from console.accounts.models import Grant, Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission, Role
+from console.accounts.sign_in import first_links
+from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.questions import ask, is_answered

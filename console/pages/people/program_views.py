@@ -8,12 +8,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from console.accounts import program_sign_ins
-from console.accounts.drafts import entered
 from console.accounts.models import SignInRequest
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import SCOPE_MEANS, TokenScope
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in import program_sign_ins
+from console.accounts.sign_in.drafts import entered
+from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.logs import request_address

@@ -16,9 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts import attempts, devices, drafts, first_links, services, step_up
+from console.accounts import attempts, devices, services
 from console.accounts.models import PasswordAttempt, Person
 from console.accounts.permissions import Open, person_of, requires
+from console.accounts.sign_in import drafts, first_links, step_up
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.actor import Actor
 from console.audit.services import record

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from console.accounts import program_sign_ins
 from console.accounts.models import SignInRequest, SignInState
 from console.accounts.permissions import Open
 from console.accounts.roles import TokenScope
+from console.accounts.sign_in import program_sign_ins
 from console.base.logs import request_address
 from console.base.rest import Body, Text, body_of
 

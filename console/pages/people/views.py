@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts import services
-from console.accounts.drafts import entered
 from console.accounts.models import Person, Token
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import TokenScope
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in.drafts import entered
+from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.questions import ask, is_answered
 from console.pages.people import questions

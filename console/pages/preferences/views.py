@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.accounts import lists as services
-from console.accounts.drafts import entered
 from console.accounts.lists import ListKind
 from console.accounts.models import Person, SavedFilter
 from console.accounts.permissions import Open, person_of, requires
+from console.accounts.sign_in.drafts import entered
 from console.base.errors import Problem
 from console.pages.people.session_views import next_page
 from console.pages.preferences.forms import PreferencesForm

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from jobs.domain.consequences import Consequence, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 from jobs.domain.storable import storable
 
 Change = Mapping[str, Any]

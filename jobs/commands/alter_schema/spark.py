@@ -17,16 +17,16 @@ from pyspark.sql import functions as F
 
 from jobs.commands.alter_schema.comparison import protocol_words
 from jobs.commands.alter_schema.rules import AlterSchema, Change, name_parts, opened, schema_digest, words_of
-from jobs.domain.data_types import parse_type
+from jobs.domain.delta.data_types import parse_type
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
 from jobs.domain.measures import Violating
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result, failed_afterwards, with_warnings
+from jobs.engine.commits.history import Commit, commits_after, is_own, recorded_together
 from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import CANCELLED, as_failure
-from jobs.engine.history import Commit, commits_after, is_own, recorded_together
 from jobs.engine.predicates import column_of
 from jobs.engine.runner import Runner
 from jobs.engine.table_v2 import loaded_table

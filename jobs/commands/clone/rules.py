@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 Depth = Literal["shallow", "deep"]
 DEPTHS: tuple[Depth, ...] = ("shallow", "deep")

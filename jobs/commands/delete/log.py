@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, consequences_of, of_rows
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.tree import Node
-from jobs.domain.readers import unseen_by
 from jobs.pruning.prediction import empty_files_notes, see
 from jobs.pruning.skipping import Missed, note_of, sampled
 from jobs.pruning.spread import counted

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, in_words, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 Branch = Literal["metadata_only", "deletion_vectors", "rewrite"]
 # The files that Delta's data skipping passes over: the read of them by Spark, and its answer in a preview.

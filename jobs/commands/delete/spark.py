@@ -13,8 +13,8 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result, affected_rows
+from jobs.engine.commits.history import Commit, commits_after, commits_before, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping, kept
-from jobs.engine.history import Commit, commits_after, commits_before, is_own, recorded
 from jobs.engine.measuring import measure
 from jobs.engine.predicates import column_of
 from jobs.engine.runner import Question, Rehearsal, Runner

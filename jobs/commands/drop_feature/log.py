@@ -20,11 +20,11 @@ from jobs.commands.drop_feature.rules import (
     steps_of,
     way_of,
 )
-from jobs.domain.column_names import is_invalid
 from jobs.domain.consequences import in_words
+from jobs.domain.delta.column_names import is_invalid
+from jobs.domain.delta.protocols import FEATURES, Protocol, feature_of
+from jobs.domain.delta.readers import readers_of, unseen_by
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.protocols import FEATURES, Protocol, feature_of
-from jobs.domain.readers import readers_of, unseen_by
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of

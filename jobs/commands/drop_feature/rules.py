@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, said
-from jobs.domain.feature_support import EVERYWHERE, Cells, Refused
-from jobs.domain.protocols import FEATURES, Protocol, protocol_with, protocol_without
+from jobs.domain.delta.feature_support import EVERYWHERE, Cells, Refused
+from jobs.domain.delta.protocols import FEATURES, Protocol, protocol_with, protocol_without
 
 Way = Literal["plain", "fast", "truncate"]
 DROPPED = "DROP FEATURE"  # the operation of the commit that takes it out of the protocol

@@ -15,11 +15,11 @@ from jobs.commands.drop_feature.rules import MADE_CHANGES, PROTECTION, WAITING, 
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import Result
+from jobs.engine.commits.history import commits_after, is_own, recorded_together
 from jobs.engine.definitions.redefined import refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, protocol_of, retention_ms
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import as_failure
-from jobs.engine.history import commits_after, is_own, recorded_together
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.commands.optimize.rules import Mode, Optimize, consequences_of, name_parts, written_name
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.packing import MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node
-from jobs.domain.readers import unseen_by
 from jobs.pruning.packing import Group, packed, sorted_whole
 from jobs.pruning.partition_predicates import refuse_data_columns, refused, refused_on_clustered
 from jobs.pruning.prediction import matched

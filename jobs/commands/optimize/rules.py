@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 Mode = Literal["compaction", "zorder", "clustering"]
 

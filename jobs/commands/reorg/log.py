@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.commands.reorg.rules import Reorg, consequences_of
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.predicates.tree import Node
-from jobs.domain.readers import unseen_by
 from jobs.pruning.packing import Group, packed
 from jobs.pruning.partition_predicates import refuse_data_columns, refused_on_clustered
 from jobs.pruning.prediction import matched

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from jobs.domain.consequences import Consequence, in_words, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 REFUSED: Cells = {
     "clustering": (Refused("DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", "with a condition on partitions"),),

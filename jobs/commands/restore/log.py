@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from console.base.text.counted import counted
 from jobs.commands.restore.rules import consequences_of
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Restorable
-from jobs.domain.readers import unseen_by
 from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import refuse_metadata, struct_at

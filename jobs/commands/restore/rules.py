@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import ClassVar
 
 from jobs.domain.consequences import Consequence, in_words, said
-from jobs.domain.feature_support import Cells
+from jobs.domain.delta.feature_support import Cells
 
 REFUSED: Cells = {}
 

@@ -17,9 +17,9 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, DirectorySwapped, Refusal
 from jobs.domain.measures import Restorable
 from jobs.domain.results import Result
+from jobs.engine.commits.history import commits_after, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
-from jobs.engine.history import commits_after, is_own, recorded
 from jobs.engine.inside import clone_at
 from jobs.engine.measuring import difference, measure
 from jobs.engine.runner import Rehearsal, Runner

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 MOST_PROPERTIES = 100
 LONGEST_NAME = 255

@@ -14,11 +14,11 @@ from jobs.commands.set_properties.rules import SET, UNSET, SetProperties
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import Result, failed_afterwards, with_warnings
+from jobs.engine.commits.history import Commit, commits_after, is_own, recorded_together
 from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, configuration_of, mapping_of, protocol_of
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.errors import CANCELLED, as_failure
-from jobs.engine.history import Commit, commits_after, is_own, recorded_together
 from jobs.engine.runner import Runner
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import started

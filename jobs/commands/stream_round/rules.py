@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, said
-from jobs.domain.feature_support import Cells, Refused
+from jobs.domain.delta.feature_support import Cells, Refused
 
 OutputMode = Literal["append", "complete"]
 APPEND: OutputMode = "append"

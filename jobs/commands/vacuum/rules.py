@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal
 
 from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence, in_words, said
+from jobs.domain.delta.feature_support import Cells
 from jobs.domain.errors import EngineFailure
-from jobs.domain.feature_support import Cells
 
 Class = Literal["ordinary", "short_retention"]
 

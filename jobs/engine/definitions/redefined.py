@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.engine.history import commits_after
+from jobs.engine.commits.history import commits_after
 from jobs.engine.table_v2 import loaded_table
 from tables.deltalog.rules.schema import without_high_water_marks
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.domain.protocols import Protocol
-from jobs.engine.history import Commit
+from jobs.domain.delta.protocols import Protocol
+from jobs.engine.commits.history import Commit
 
 
 def configuration_of(table: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.domain.read_limits import excess
+from jobs.engine.commits.history import commit_names
 from jobs.engine.directory import Directory
-from jobs.engine.history import commit_names
 from jobs.engine.inside import refuse_outside_commits
 from jobs.engine.named_files import json_lines
 from jobs.engine.quoting import quoted

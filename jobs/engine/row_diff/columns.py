@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from jobs.domain.data_types import can_widen
+from jobs.domain.delta.data_types import can_widen
 from tables.deltalog.rules.schema import Array, Column, Map, Primitive, Struct, Type, dotted
 
 Path = tuple[str, ...]

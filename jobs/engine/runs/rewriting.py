@@ -13,8 +13,8 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.packing import MAX_FILE_BYTES, MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result
+from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping
-from jobs.engine.history import Commit, commits_after, is_own, recorded
 from jobs.engine.predicates import column_of
 from jobs.engine.versions import started, table_at
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.consequences import listed
+from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.readers import unseen_by
 from jobs.streams.prediction.batch import of_batch, of_mode
 from jobs.streams.prediction.merging import merging
 from jobs.streams.prediction.new_columns import bad_names, creating, feature, new_layout, reserved

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jobs.commands.stream_round.rules import Definition
-from jobs.domain.column_names import is_invalid
 from jobs.domain.consequences import listed
+from jobs.domain.delta.column_names import is_invalid
 from jobs.domain.errors import Refusal
 from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type

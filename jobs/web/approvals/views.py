@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from console.accounts.drafts import entered
 from console.accounts.lists import listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.accounts.step_up import Purpose, confirm_url, is_recent, require_recent
+from console.accounts.sign_in.drafts import entered
+from console.accounts.sign_in.step_up import Purpose, confirm_url, is_recent, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.questions import Question, ask, is_answered

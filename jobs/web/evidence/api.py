@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
-from console.audit import verification
 from console.audit.actor import Actor
 from console.audit.export import newest_head
+from console.audit.integrity import verification
 from console.audit.models import Seal, Verification
 from console.audit.serializers import VerificationOut, VerifyQuery
 from console.base.errors import Problem

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.audit import heads, restores, verification
 from console.audit.actor import Actor
+from console.audit.integrity import heads, restores, verification
 from console.audit.models import Verification
 from console.audit.queries import Filter
 from console.audit.readings import chain_context, record_reading

@@ -12,10 +12,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.appointments import Doubts
-from console.accounts.drafts import entered
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.audit.queries import uuid_of
 from console.base.errors import Problem

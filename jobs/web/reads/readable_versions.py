@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.urls import reverse
 
-from jobs.domain.time_travel import TOO_LATE
+from jobs.domain.delta.time_travel import TOO_LATE
 from jobs.models import Read
 from jobs.reads.readable_versions import fault_of, is_known, readable, spans_of
 from tables.models import Commit, Table

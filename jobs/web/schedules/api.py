@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
-from console.accounts.step_up import Purpose, require_recent
+from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.pagination import Key as Order
 from console.base.pagination import page

@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts.admins import who_gives_roles
-from console.accounts.drafts import entered, entered_or_linked
 from console.accounts.lists import in_order, listing_of
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
-from console.accounts.step_up import Purpose, confirm_url, is_recent, require_recent
+from console.accounts.sign_in.drafts import entered, entered_or_linked
+from console.accounts.sign_in.step_up import Purpose, confirm_url, is_recent, require_recent
 from console.audit.actor import Actor
 from console.base import zones
 from console.base.errors import Problem

@@ -23,7 +23,8 @@ from jobs.domain.digest import sha256_of
 from jobs.models import Job, Stream, StreamBatch
 from jobs.requests import asking
 from jobs.requests.asking import Key
-from jobs.streams import acts, runs, start_keys
+from jobs.streams import acts, runs
+from jobs.streams.keys import starts as start_keys
 from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
 from jobs.streams.schema_ahead import ahead_of
 from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key

@@ -18,9 +18,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.admins import who_gives_roles
-from console.accounts.drafts import BUTTON, entered
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import BUTTON, entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.stream_round.rules import Definition

@@ -7,9 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from console.base.rest import Body, Flag, Text, Whole
-from tables.catalog import bulk_additions, object_stores, scans, sync_interval
-from tables.catalog.object_stores import Description
-from tables.catalog.root_figures import Figures
+from tables.catalog.adding import bulk as bulk_additions
+from tables.catalog.roots import object_stores, scans, sync_interval
+from tables.catalog.roots.figures import Figures
+from tables.catalog.roots.object_stores import Description
 from tables.models import MOST_SCAN_HOURS, Addition, Finding, ObjectStore, Root, Table
 from tables.rules.table_formats import TableFormat
 

@@ -14,17 +14,15 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.pagination import Key, page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
-from tables.catalog import (
-    bulk_additions,
-    listing,
-    object_stores,
-    root_changes,
-    root_figures,
-    root_places,
-    root_removal,
-    roots,
-)
-from tables.catalog.object_stores import Description
+from tables.catalog import listing
+from tables.catalog.adding import bulk as bulk_additions
+from tables.catalog.roots import changes as root_changes
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import figures as root_figures
+from tables.catalog.roots import object_stores
+from tables.catalog.roots import places as root_places
+from tables.catalog.roots import removal as root_removal
+from tables.catalog.roots.object_stores import Description
 from tables.models import Root
 from tables.web.api.root_serializers import (
     AdditionOut,

@@ -16,7 +16,8 @@ from console.accounts.roles import Permission, TokenScope
 from console.audit.actor import Actor
 from console.base.rest import NoBody, body_of, cursor_asked, limit_asked, listed, query_of
 from tables import ports
-from tables.catalog import additions, entries, facets, listing, renaming, requested_syncs
+from tables.catalog import entries, facets, listing, renaming, requested_syncs
+from tables.catalog.adding import additions
 from tables.catalog.own import favourites
 from tables.history import payloads
 from tables.history import queries as histories

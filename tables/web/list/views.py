@@ -14,18 +14,21 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.drafts import entered
 from console.accounts.lists import Listing, in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
 from console.base.text.counted import counted
 from tables import ports
-from tables.catalog import additions, bulk_additions, facets, listing, scans
+from tables.catalog import facets, listing
+from tables.catalog.adding import additions
+from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.own import favourites
+from tables.catalog.roots import scans
 from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm

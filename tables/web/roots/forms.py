@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 
 from console.base.errors import Problem
-from tables.catalog import sync_interval
-from tables.catalog.object_stores import REGION_OF_NONE, Description
-from tables.catalog.roots import checked_name
+from tables.catalog.roots import sync_interval
+from tables.catalog.roots.entries import checked_name
+from tables.catalog.roots.object_stores import REGION_OF_NONE, Description
 from tables.models import MOST_SCAN_HOURS, SYNC_SECONDS
 
 LITERAL = {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}

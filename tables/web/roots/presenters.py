@@ -11,8 +11,9 @@ from django.conf import settings
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.templatetags.formatting.looks import StateLook
-from tables.catalog import object_stores, root_figures
-from tables.catalog.root_figures import Figures
+from tables.catalog.roots import figures as root_figures
+from tables.catalog.roots import object_stores
+from tables.catalog.roots.figures import Figures
 from tables.deltalog.read.hdfs import user_name
 from tables.deltalog.read.name_nodes import is_hdfs
 from tables.models import Root, Table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.forms import Form
 from django.http import QueryDict
 
-from tables.catalog.root_places import Check
+from tables.catalog.roots.places import Check
 
 SECRETS = ("secret", "session_token")
 TYPED = "typed"  # the hidden field that names the secrets of a test

@@ -11,15 +11,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.drafts import entered
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.pagination import Key, page, pager
-from tables.catalog import listing, object_stores, root_changes, root_places, root_removal, roots
+from tables.catalog import listing
 from tables.catalog.rights import require_everywhere
-from tables.catalog.root_places import Check
+from tables.catalog.roots import changes as root_changes
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import object_stores
+from tables.catalog.roots import places as root_places
+from tables.catalog.roots import removal as root_removal
+from tables.catalog.roots.places import Check
 from tables.models import Root
 from tables.web.roots import presenters, testing
 from tables.web.roots.forms import NewRootForm, RemoveForm, RootForm, StorageForm

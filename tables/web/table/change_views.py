@@ -11,9 +11,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.accounts.drafts import entered
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.addresses import leads_into_levee
 from console.base.errors import Problem

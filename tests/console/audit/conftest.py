@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from console.audit import heads
-from console.supervisor import postgres
+from console.audit.integrity import heads
+from console.supervisor.servers import postgres
 from tests.console.audit.making import TRIGGERS
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from console.audit import chain, heads
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
-from console.audit.heads import SignedHead
+from console.audit.integrity import chain, heads
+from console.audit.integrity.heads import SignedHead
 from console.audit.models import Event, Seal, Verification
 from console.audit.services import record
 from jobs.evidence import audit_loops

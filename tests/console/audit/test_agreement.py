@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from console.audit import chain, verification
+from console.audit.integrity import chain, verification
 from console.audit.models import Event
 from jobs.dispatcher.attribution import explain_commits
 from jobs.evidence.consistency import differences

@@ -7,9 +7,10 @@ import uuid
 
 import pytest
 
-from console.audit import chain, heads, verify_export
+from console.audit import verify_export
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
 from console.audit.actor import Actor
+from console.audit.integrity import chain, heads
 from console.audit.models import Event
 from console.audit.services import record
 from tests import factories

@@ -18,7 +18,7 @@ from console.audit.models import Event
 from jobs.dispatcher.attribution import explain_commits
 from jobs.evidence.consistency import differences
 from jobs.models import Decision, Job
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Commit, Explanation
 from tables.sync import table as syncing
 from tests import factories

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from console.audit import verification
 from console.audit.actions import Action, Outcome
+from console.audit.integrity import verification
 from console.audit.models import Event, Head, Seal, Verification
 from console.supervisor.leftovers import wait_until
 from jobs.evidence import audit_loops

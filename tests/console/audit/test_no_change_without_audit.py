@@ -13,12 +13,12 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from console.accounts import first_links
 from console.accounts.models import FirstLink, Grant, Notice, Person, SignInRequest, Token
 from console.accounts.roles import Role
+from console.accounts.sign_in import first_links
 from console.audit.actor import Actor
 from console.base.questions import SURE
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from jobs.commands.optimize.rules import Optimize
 from jobs.models import (
     Decision,

@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from console.audit import chain, verification
 from console.audit.actions import Action, ObjectKind, Outcome
 from console.audit.actor import Actor
+from console.audit.integrity import chain, verification
 from console.audit.models import Event
 from console.audit.presenters import PHRASES
 from console.audit.services import record

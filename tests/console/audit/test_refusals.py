@@ -5,7 +5,7 @@ from django.test import Client
 
 from console.audit.actions import Action
 from console.audit.models import Event
-from console.supervisor import postgres
+from console.supervisor.servers import postgres
 from tests import factories
 from tests.clients import API, browser, caller
 

@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from console.audit import canonical, chain, export, heads, verify_export
+from console.audit import export, verify_export
 from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.integrity import canonical, chain, heads
 from console.audit.models import Event
 from console.audit.queries import Filter
 from tests.console.audit.making import event, last_link, sealed, signed

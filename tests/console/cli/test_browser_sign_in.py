@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from console.accounts import program_sign_ins
 from console.accounts.models import Person, SignInRequest, Token
+from console.accounts.sign_in import program_sign_ins
 from console.audit.actor import Actor
 from console.cli.exits import Exit
 from tests import clock, factories
@@ -88,7 +88,7 @@ def test_a_denied_sign_in_stores_nothing(
 def test_a_code_that_nobody_confirms_ends_the_wait(
     server: str, ines: Person, monkeypatch: pytest.MonkeyPatch, nobody_signed_in: Path
 ) -> None:
-    monkeypatch.setattr("console.accounts.program_sign_ins.LIFE", -program_sign_ins.LIFE)
+    monkeypatch.setattr("console.accounts.sign_in.program_sign_ins.LIFE", -program_sign_ins.LIFE)
     done = run("sign-in", server, "--browser")
     assert done.exit_code == Exit.NOT_ALLOWED
     assert "Nobody confirmed the code in time" in done.stderr

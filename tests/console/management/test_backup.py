@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.audit import heads
 from console.audit.actor import Actor
+from console.audit.integrity import heads
 from console.audit.models import Event, Seal
 from console.base import encryption
 from console.management.backup import archive
@@ -23,8 +23,8 @@ from console.management.backup.aftermath import (
     _end_jobs,
     _stop_streams,
 )
-from console.supervisor import postgres
 from console.supervisor.home import open_home
+from console.supervisor.servers import postgres
 from console.supervisor.tools import PROJECT
 from jobs.dispatcher.late_commits import find_late_commits
 from jobs.models import Job, Stream

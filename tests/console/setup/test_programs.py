@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from console.setup import java, node, postgres, redis
+from console.setup import postgres, redis
 from console.setup.places import Places
+from console.setup.system import java, node
 
 
 def program(path: Path, says: str = "") -> Path:

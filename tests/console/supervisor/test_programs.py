@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from django.db import connection
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
 from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
 from console.supervisor.programs import STREAMS, WorkerProbe, part_programs, web_program
+from console.supervisor.servers import postgres
 
 # The tables of streams as far as the probe knows them, in a place of their own.
 TABLES = """

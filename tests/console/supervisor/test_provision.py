@@ -7,11 +7,12 @@ import psycopg
 import pytest
 import redis
 
-from console.supervisor import postgres, provision
-from console.supervisor import redis as own_redis
+from console.supervisor import provision
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
 from console.supervisor.leftovers import wait_until
+from console.supervisor.servers import postgres
+from console.supervisor.servers import redis as own_redis
 
 
 @pytest.fixture

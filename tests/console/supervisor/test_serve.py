@@ -12,11 +12,12 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from console.base.env import Env
 from console.management.commands.serve import unmigrated
-from console.supervisor import command_lines, needs, postgres, redis, serve
+from console.supervisor import command_lines, needs, serve
 from console.supervisor.account import Account
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home
 from console.supervisor.programs import WorkerProbe, part_programs
+from console.supervisor.servers import postgres, redis
 from console.supervisor.tools import PROJECT
 
 SECRET = "s" * 32

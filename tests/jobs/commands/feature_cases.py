@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.commands.drop_feature.rules import REFUSED as DROP
-from jobs.domain.feature_support import EVERYWHERE
-from jobs.domain.protocols import FEATURES, closure
+from jobs.domain.delta.feature_support import EVERYWHERE
+from jobs.domain.delta.protocols import FEATURES, closure
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import small_delta

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from jobs.commands.registry import ROWS
+from jobs.domain.delta.feature_support import EVERYWHERE, Refused, refusals_of
+from jobs.domain.delta.protocols import FEATURES
 from jobs.domain.errors import CommandRefused
-from jobs.domain.feature_support import EVERYWHERE, Refused, refusals_of
-from jobs.domain.protocols import FEATURES
 from jobs.models import Job
 from jobs.targets.metadata import UNSUPPORTED_TYPE
 from jobs.targets.writable import subject_to_change

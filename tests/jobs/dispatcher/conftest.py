@@ -8,8 +8,8 @@ import pytest
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import roots
-from tables.catalog.object_stores import Description
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots.object_stores import Description
 from tables.models import Table
 from tests import factories, s3
 

@@ -14,7 +14,7 @@ from jobs.domain.states import State
 from jobs.models import Job
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
-from tables.catalog import roots
+from tables.catalog.roots import entries as roots
 from tables.deltalog.replay.log import open_log
 from tests import factories
 from tests.jobs.asking import request_delete

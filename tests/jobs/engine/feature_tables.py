@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.commands.registry import ROWS
-from jobs.domain.feature_support import refusals_of
-from jobs.domain.protocols import FEATURES
+from jobs.domain.delta.feature_support import refusals_of
+from jobs.domain.delta.protocols import FEATURES
 from jobs.engine.errors import as_failure
 from tests.jobs.engine.lake import commits
 

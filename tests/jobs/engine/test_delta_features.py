@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.domain.protocols import FEATURES, Feature
+from jobs.domain.delta.protocols import FEATURES, Feature
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 

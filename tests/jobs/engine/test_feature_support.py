@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.domain.protocols import FEATURES
+from jobs.domain.delta.protocols import FEATURES
 from tests.jobs.engine.feature_tables import (
     NAMED,
     ROWS_OF,

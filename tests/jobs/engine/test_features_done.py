@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.domain.protocols import FEATURES
+from jobs.domain.delta.protocols import FEATURES
 from tests.jobs.engine.feature_tables import NAMED, STATEMENTS, TABLES, UNMADE, by, cells, condition_of
 from tests.jobs.engine.lake import actions
 

@@ -11,7 +11,7 @@ from pyspark import cloudpickle
 
 from jobs.commands.convert.spark.inspect import table_refusals
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
-from jobs.engine.metadata_log import metadata_log_files
+from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
 from jobs.engine.walk import DELTA_LOG, Order, Share, holds_table, scan
 from tables.deltalog.read import object_stores

@@ -4,8 +4,8 @@ import pytest
 
 from jobs.domain.partition_values import partition_values
 from jobs.engine import walk
+from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
-from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import opened
 from jobs.engine.walk import Findings, Order, Share, scan
 from tests.factories.lakes import Lake

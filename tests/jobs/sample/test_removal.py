@@ -27,7 +27,7 @@ from jobs.models import Job, Stream
 from jobs.sample import files, removal
 from jobs.sample.growth import grow
 from jobs.sample.place import sample_root
-from tables.catalog import roots
+from tables.catalog.roots import entries as roots
 from tables.deltalog.read.vector_files import vector_file
 from tables.models import Commit, Root, Table
 from tables.rules import sample_lake

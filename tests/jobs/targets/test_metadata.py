@@ -10,7 +10,7 @@ import pytest
 
 from jobs.commands.clone.log import from_log as cloned
 from jobs.commands.clone.rules import Clone
-from jobs.domain.column_names import CONDITION
+from jobs.domain.delta.column_names import CONDITION
 from jobs.domain.errors import CommandRefused
 from jobs.models import Job
 from jobs.targets.subject import subject_of

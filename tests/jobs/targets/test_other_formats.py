@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.commands.restore.log import from_log as restored
-from jobs.domain.readers import still_unseen, unseen_by, unseen_files_go
+from jobs.domain.delta.readers import still_unseen, unseen_by, unseen_files_go
 from jobs.targets.subject import subject_of
 from tables.deltalog.rules.other_formats import ENABLED, other_formats
 from tables.models import Table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.domain.protocols import FEATURES, Protocol, unwritable
+from jobs.domain.delta.protocols import FEATURES, Protocol, unwritable
 from jobs.models import Job
 from tables.models import Table
 from tables.sync import table as syncing

@@ -17,7 +17,9 @@ from jobs.models import Read, Worker
 from jobs.worker import light_work, read_executor
 from jobs.worker.claims import claim_read
 from tables import ports
-from tables.catalog import additions, listing, requested_syncs, root_changes
+from tables.catalog import listing, requested_syncs
+from tables.catalog.adding import additions
+from tables.catalog.roots import changes as root_changes
 from tables.models import Table
 from tables.sync import table as syncing
 from tables.web.table import change_views

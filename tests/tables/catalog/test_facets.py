@@ -15,7 +15,9 @@ from rest_framework.test import APIClient
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions, entries, facets, light_turns, listing, roots
+from tables.catalog import entries, facets, light_turns, listing
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
 from tables.models import Root, SyncTimes, Table
 from tables.sync import table as syncing
 from tables.web.table_state import state_of

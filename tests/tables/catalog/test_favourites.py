@@ -13,8 +13,9 @@ from console.accounts.models import Grant, Person
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
-from tables.catalog import entries, root_removal
+from tables.catalog import entries
 from tables.catalog.own import favourites
+from tables.catalog.roots import removal as root_removal
 from tables.models import Favourite, Table
 from tables.record import table_fields
 from tests import factories

@@ -10,7 +10,8 @@ from console.accounts.roles import Role
 from console.audit.models import Event
 from console.base.errors import Problem
 from jobs.models import Job
-from tables.catalog import additions, entries
+from tables.catalog import entries
+from tables.catalog.adding import additions
 from tables.models import Table
 from tables.sync import table as sync
 from tests import factories

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import commit_files
 from tables.models import Commit, Root, Table
 

@@ -15,7 +15,7 @@ from console.accounts.models import Person
 from console.audit.actor import Actor
 from jobs.dispatcher.attribution import explain_commits
 from jobs.web.jobs.queries import destructive_lately
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history.destructive_effects import words_of
 from tables.history.operations import destructive
 from tables.history.queries import Filter, history_page

@@ -18,7 +18,7 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from console.base.waiting import REBUILDS
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history import layout_at, rebuilding, version_files
 from tables.models import Root, Table

@@ -13,7 +13,8 @@ from django.test import Client
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions, roots
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
 from tables.models import Root, Table
 from tables.record import live_files
 from tables.web.charts.layout import row_skew

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import payloads
 from tables.models import Root, Table
 from tables.sync import table as syncing

@@ -13,7 +13,7 @@ from django.test import Client
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.deltalog.rules.schema import Struct, parse_schema
 from tables.history import schemas
 from tables.models import Root, Schema

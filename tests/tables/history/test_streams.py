@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history.queries import STREAMING
 from tables.history.streams import LISTED, LOOKED_AT, LogStream, streams_into
 from tables.models import Commit, Root, Table

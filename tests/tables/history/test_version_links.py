@@ -12,7 +12,7 @@ from django.test import Client
 from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import version_links
 from tables.models import Commit, Root, Table
 from tests.tables.web.table.test_pages import page

@@ -9,7 +9,7 @@ import pytest
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history.queries import Filter, history_page
 from tables.models import Root
 from tables.sync import table as syncing

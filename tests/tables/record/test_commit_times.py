@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Commit, Root, Table, TableDay
 from tables.record.live_files import files_path
 from tables.sync import table as syncing

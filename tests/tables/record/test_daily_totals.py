@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import queries
 from tables.models import Commit, Root, Table, TableDay
 from tables.record import daily_totals as days

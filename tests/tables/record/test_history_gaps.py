@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from jobs.targets.predicates import tree_for
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import payloads, queries
 from tables.history.reachability import Reach, joined
 from tables.models import Baseline, Commit, Explanation, Root, Table

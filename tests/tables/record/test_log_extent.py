@@ -11,7 +11,7 @@ from django.test import Client
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history.reachability import Reach, joined
 from tables.models import Root, Table
 from tables.record import log_extent

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.history import queries
 from tables.models import Commit, Explanation, Root, Table
 from tables.sync import table as syncing

@@ -10,7 +10,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Root, Table
 from tables.sync import table as sync
 

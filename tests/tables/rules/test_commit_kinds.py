@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Commit, Root
 from tables.rules.commit_kinds import Kind, of_kind
 from tests.tables.deltalog.writing import Action, LogWriter, add, info, remove

@@ -10,7 +10,8 @@ from django.db import connection
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions, scans
+from tables.catalog.adding import additions
+from tables.catalog.roots import scans
 from tables.models import Root
 from tables.rules import sample_lake
 from tables.rules.discovery import Kind, Limits, Scan, Unclear, is_delta, kind_of, scan

@@ -9,7 +9,8 @@ import pytest
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from tables.catalog import additions, scans
+from tables.catalog.adding import additions
+from tables.catalog.roots import scans
 from tables.models import Finding, Root
 from tables.rules.discovery import Kind, OtherFormat, kind_of, measure, scan
 from tables.rules.table_formats import TableFormat, marked_format

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from console.supervisor import postgres
 from console.supervisor.home import Home
+from console.supervisor.servers import postgres
 from tables.models import Root, SyncTimes, Table
 from tables.sync import claims, unchanged
 from tables.sync import table as syncing

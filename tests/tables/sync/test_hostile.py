@@ -13,7 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions, light_turns
+from tables.catalog import light_turns
+from tables.catalog.adding import additions
 from tables.models import Commit, Root, SyncTimes, Table
 from tables.record import commit_rows
 from tables.sync import table as syncing

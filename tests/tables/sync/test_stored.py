@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Root, SyncTimes, Table
 from tables.sync import claims, unchanged
 from tests.s3 import Store

@@ -20,7 +20,8 @@ from django.utils import timezone
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
-from tables.catalog import additions, entries, light_turns, requested_syncs
+from tables.catalog import entries, light_turns, requested_syncs
+from tables.catalog.adding import additions
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from console.audit.actor import Actor
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Baseline, Commit, Root, SyncTimes, Table
 from tables.record import history_gaps, log_extent
 from tables.record.live_files import files_path

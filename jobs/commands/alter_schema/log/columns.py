@@ -25,10 +25,10 @@ from jobs.commands.alter_schema.log.state import (
     refused,
 )
 from jobs.commands.alter_schema.rules import MAPPING_MODE, name_parts, written_name
-from jobs.domain.column_names import is_invalid
-from jobs.domain.data_types import DataType, WrongType, can_widen, features_of, parse_type, type_text
+from jobs.domain.delta.column_names import is_invalid
+from jobs.domain.delta.data_types import DataType, WrongType, can_widen, features_of, parse_type, type_text
+from jobs.domain.delta.protocols import protocol_with
 from jobs.domain.errors import CommandRefused, Refusal
-from jobs.domain.protocols import protocol_with
 from tables.deltalog.rules.schema import GENERATED, HIGHEST_ID, IDENTITY, highest_id
 from tables.rules.column_statistics import column_list
 

@@ -22,11 +22,11 @@ from jobs.commands.alter_schema.rules import (
     words_of,
     written_name,
 )
-from jobs.domain import protocols
 from jobs.domain.consequences import Consequence, said
+from jobs.domain.delta import protocols
+from jobs.domain.delta.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.policy import TableClass
-from jobs.domain.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.schema import parse_schema

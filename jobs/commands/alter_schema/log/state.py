@@ -10,9 +10,9 @@ from typing import Any
 
 from jobs.commands.alter_schema.rules import CONSTRAINTS, MAPPING_MODE, name_parts, written_name
 from jobs.domain.consequences import listed
-from jobs.domain.data_types import DataType, type_text
+from jobs.domain.delta.data_types import DataType, type_text
+from jobs.domain.delta.protocols import Protocol
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.protocols import Protocol
 from jobs.targets.subject import CHANGE_FEED, Subject
 from tables.deltalog.read.lines import parse_json
 

@@ -11,12 +11,12 @@ from typing import Any
 from jobs.commands.alter_schema.log.dependents import predicates_schema
 from jobs.commands.alter_schema.log.state import State, described, find, is_struct, leaves, lower, refused
 from jobs.commands.alter_schema.rules import CONSTRAINTS, written_name
-from jobs.domain.data_types import DataType
+from jobs.domain.delta.data_types import DataType
+from jobs.domain.delta.protocols import protocol_with
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json, to_json
 from jobs.domain.predicates.tree import Comparison, Literal, Node, Not, columns, walk
-from jobs.domain.protocols import protocol_with
 from jobs.predicates.reading import parse
 from tables.deltalog.rules.schema import parse_schema
 from tables.rules.column_statistics import Retained, retained

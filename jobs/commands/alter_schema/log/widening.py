@@ -9,7 +9,7 @@ from jobs.commands.alter_schema.log.columns import WIDENING, widen
 from jobs.commands.alter_schema.log.preview import state_after
 from jobs.commands.alter_schema.log.state import Spot, State, find
 from jobs.commands.alter_schema.rules import Change
-from jobs.domain.data_types import type_text, widenings, wider_decimals
+from jobs.domain.delta.data_types import type_text, widenings, wider_decimals
 from jobs.domain.errors import CommandRefused
 from jobs.targets.subject import Subject
 

@@ -23,9 +23,9 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Restorable
 from jobs.domain.results import Result
 from jobs.engine import progress, storage
+from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
-from jobs.engine.history import Commit, commits_after, is_own, recorded
 from jobs.engine.runner import Runner
 from jobs.engine.session import TOKEN, USER_METADATA
 from jobs.engine.stored_files import missing_files

@@ -23,7 +23,7 @@ from jobs.commands.convert.spark.schemas import (
     merge_footers,
 )
 from jobs.commands.convert.spark.time_readings import time_readings
-from jobs.domain.column_names import invalid_names_failure, is_invalid
+from jobs.domain.delta.column_names import invalid_names_failure, is_invalid
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout

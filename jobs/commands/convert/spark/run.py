@@ -30,8 +30,8 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.partitions import PartitionField, parse_schema, print_schema
 from jobs.domain.results import Inspection, Note, Result
 from jobs.engine.catalog import is_stale, name_parts, register_delta, register_parquet
+from jobs.engine.commits.history import first_commit, latest, recorded
 from jobs.engine.directory import Directory, changing, keeping, refuse_foreign_sidecars
-from jobs.engine.history import first_commit, latest, recorded
 from jobs.engine.quoting import path_table, quoted_name
 from jobs.engine.runner import Question, Runner
 from jobs.engine.session import USER_METADATA

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jobs.commands.convert.spark.footer_text import difference
-from jobs.domain.column_names import is_invalid
+from jobs.domain.delta.column_names import is_invalid
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import FooterDifference, SchemaConflict
 from jobs.engine.errors import as_failure

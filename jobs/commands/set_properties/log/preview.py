@@ -11,7 +11,7 @@ from jobs.commands.set_properties.log.losses import losses_of, shorter_times
 from jobs.commands.set_properties.log.refusals import READER, WRITER, is_protocol, refuse
 from jobs.commands.set_properties.rules import SetProperties, consequences_of, final_of, is_mapped_anew, opposite_of
 from jobs.domain.consequences import Consequence
-from jobs.domain.protocols import (
+from jobs.domain.delta.protocols import (
     Protocol,
     added,
     feature_of,
@@ -21,7 +21,7 @@ from jobs.domain.protocols import (
     rises,
     versions,
 )
-from jobs.domain.readers import readers_of, stop_reading, stop_writing, unseen_by
+from jobs.domain.delta.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.targets.definition import definition_sha256, protocol_of
 from jobs.targets.readers import Change, with_readers
 from jobs.targets.subject import Subject

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import CHANGE_FEED, SetProperties
+from jobs.domain.delta.protocols import FEATURES_READER, FEATURES_WRITER, feature_of
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates.schema import Unresolved, resolve
-from jobs.domain.protocols import FEATURES_READER, FEATURES_WRITER, feature_of
 from jobs.targets.definition import protocol_of
 from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject

@@ -8,7 +8,7 @@ from typing import Any
 
 from console.base.text.counted import counted
 from jobs.commands.stream_round.spark.checks import Ground
-from jobs.engine.history import Commit, commits_after, commits_before
+from jobs.engine.commits.history import Commit, commits_after, commits_before
 
 Progress = Mapping[str, Any]  # Spark's StreamingQueryProgress, read from its JSON
 STREAMING = "STREAMING UPDATE"

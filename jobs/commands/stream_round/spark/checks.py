@@ -14,9 +14,9 @@ from jobs.commands.stream_round.rules import COMPLETE, Definition, FileSource, S
 from jobs.commands.stream_round.spark.offsets import Offset, last_offsets, newest_planned, query_id_of
 from jobs.commands.stream_round.spark.reset import existing
 from jobs.domain.errors import CommandRefused, Refusal
+from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.directory import Directory, changing, judged, refuse_foreign_sidecars
 from jobs.engine.inside import refuse_outside_commits
-from jobs.engine.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, Local, Storage, opened
 from jobs.engine.versions import table_at, version_of
 from jobs.engine.walk import DELTA_LOG, holds_table, is_hidden_directory, is_hidden_file

@@ -17,7 +17,7 @@ from jobs.commands.stream_round.spark.reset import moved_aside
 from jobs.commands.stream_round.spark.source_read import read_source
 from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Result
-from jobs.engine.history import recorded
+from jobs.engine.commits.history import recorded
 from jobs.engine.runner import Runner
 from jobs.engine.session import TXN_APP_ID, TXN_VERSION, USER_METADATA
 

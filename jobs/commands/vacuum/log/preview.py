@@ -26,9 +26,9 @@ from jobs.commands.vacuum.rules import (
     too_short,
 )
 from jobs.domain.consequences import in_words, listed
+from jobs.domain.delta.readers import unseen_files_go
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.measures import Deletable
-from jobs.domain.readers import unseen_files_go
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.subject import Subject

@@ -26,8 +26,8 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
 from jobs.engine import storage
+from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping, kept
-from jobs.engine.history import Commit, commits_after, is_own, recorded
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
 from tables.deltalog.vacuum import operations

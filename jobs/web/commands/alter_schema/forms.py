@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest
 
-from console.accounts.drafts import entered_or_linked
+from console.accounts.sign_in.drafts import entered_or_linked
 from jobs.commands.alter_schema.rules import fault_of, words_of
 from jobs.predicates.reading import MAX_LENGTH
 

@@ -22,7 +22,7 @@ from jobs.commands.alter_schema.log.state import state_of
 from jobs.commands.alter_schema.log.widening import Widening, widening_of
 from jobs.commands.alter_schema.rules import MAPPING_MODE, AlterSchema, Change, fault_of
 from jobs.commands.alter_schema.wording import CLASSES
-from jobs.domain.data_types import OFFERED
+from jobs.domain.delta.data_types import OFFERED
 from jobs.domain.errors import CommandRefused
 from jobs.policy.needs import needs_of
 from jobs.requests import asking

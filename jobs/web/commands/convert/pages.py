@@ -11,10 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.drafts import entered
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
+from console.accounts.sign_in.drafts import entered
 from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.base.errors import Problem

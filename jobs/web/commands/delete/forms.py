@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from django.http import HttpRequest, QueryDict
 
-from console.accounts.drafts import entered
+from console.accounts.sign_in.drafts import entered
 from jobs.commands.delete.rules import Delete
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.schema import Schema

@@ -12,7 +12,7 @@ from django.utils.datastructures import MultiValueDict
 
 from console.base.text.masking import masked_properties
 from jobs.commands.set_properties.rules import LONGEST_VALUE, SetProperties
-from jobs.domain.protocols import FEATURES
+from jobs.domain.delta.protocols import FEATURES
 from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject
 from jobs.web.rewrites import RewriteForm

@@ -18,11 +18,11 @@ from jobs.commands.alter_schema.rules import (
     schema_digest,
     words_of,
 )
-from jobs.domain.data_types import parse_type
+from jobs.domain.delta.data_types import parse_type
+from jobs.domain.delta.protocols import Protocol
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json
-from jobs.domain.protocols import Protocol
 
 PLAIN: dict[str, str] = {}
 MAPPED = {

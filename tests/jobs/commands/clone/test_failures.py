@@ -14,7 +14,7 @@ from jobs.commands.clone.spark import run
 from jobs.domain.engine import UNCHECKED
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine import storage
-from jobs.engine.history import commits_after
+from jobs.engine.commits.history import commits_after
 from tests.jobs import small_delta
 from tests.jobs.engine.lake import Recorder
 

@@ -12,7 +12,7 @@ from console.audit.actor import Actor
 from jobs.approvals import decisions
 from jobs.commands.drop_feature.log import preview_of, written_for
 from jobs.commands.drop_feature.rules import DROPPED, MADE_CHANGES, DropFeature
-from jobs.domain.protocols import Protocol
+from jobs.domain.delta.protocols import Protocol
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job

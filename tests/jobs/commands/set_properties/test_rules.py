@@ -20,7 +20,7 @@ from jobs.commands.set_properties.rules import (
     opposite_of,
 )
 from jobs.domain.comparison import Verdict
-from jobs.domain.protocols import Protocol, protocol_with
+from jobs.domain.delta.protocols import Protocol, protocol_with
 from jobs.domain.results import Result
 
 PLAIN = Protocol(1, 2)

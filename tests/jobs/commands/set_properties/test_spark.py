@@ -16,7 +16,7 @@ from jobs.commands.set_properties.rules import SetProperties, missing_commits
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
-from jobs.engine.history import Commit, commits_after
+from jobs.engine.commits.history import Commit, commits_after
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log

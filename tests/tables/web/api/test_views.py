@@ -21,7 +21,10 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
-from tables.catalog import additions, entries, roots, scans
+from tables.catalog import entries
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import scans
 from tables.models import Root, Table
 from tables.rules import discovery
 from tables.web.api.serializers import CommitDetailOut

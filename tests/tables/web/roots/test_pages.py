@@ -16,7 +16,12 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.audit.models import Event
-from tables.catalog import additions, light_turns, root_changes, root_places, roots, scans
+from tables.catalog import light_turns
+from tables.catalog.adding import additions
+from tables.catalog.roots import changes as root_changes
+from tables.catalog.roots import entries as roots
+from tables.catalog.roots import places as root_places
+from tables.catalog.roots import scans
 from tables.models import Finding, Root, SyncTimes, Table
 from tests.clients import Caller, confirmed_browser
 

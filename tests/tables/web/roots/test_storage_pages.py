@@ -15,7 +15,8 @@ from console.accounts.models import Person
 from console.accounts.roles import Role
 from console.audit.models import Event
 from console.templatetags.levee import size
-from tables.catalog import additions, object_stores
+from tables.catalog.adding import additions
+from tables.catalog.roots import object_stores
 from tables.models import ObjectStore, Root
 from tests.clients import API, Caller, browser, confirmed_browser
 from tests.s3 import KEY_ID, SECRET, Store

@@ -10,7 +10,7 @@ from django.urls import reverse
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.base import zones
-from tables.catalog import additions
+from tables.catalog.adding import additions
 from tables.models import Root, Table
 from tables.web.table import page_header
 from tests import factories

@@ -21,7 +21,9 @@ from console.accounts.roles import Role
 from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.models import Read
-from tables.catalog import additions, entries, light_turns, roots
+from tables.catalog import entries, light_turns
+from tables.catalog.adding import additions
+from tables.catalog.roots import entries as roots
 from tables.history import layout_at
 from tables.models import Commit, Explanation, Root, SyncTimes, Table
 from tables.rules import health
