@@ -7,7 +7,7 @@ from django.core.wsgi import get_wsgi_application
 from console.base.env import Env
 from console.metrics.slots import share
 from console.server.prefix import Prefixed
-from tables.deltalog.read import object_stores
+from tables.storage.s3 import buckets as object_stores
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 env = Env.read()

@@ -8,7 +8,7 @@ class TablesConfig(AppConfig):
         from console.audit import ports
         from tables.catalog.audit_port import KnownTables
         from tables.catalog.roots.object_stores import lookup
-        from tables.deltalog.read import object_stores
+        from tables.storage.s3 import buckets as object_stores
 
         ports.answers(KnownTables())
         object_stores.use(lookup)

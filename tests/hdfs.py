@@ -26,9 +26,11 @@ from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
 from console.setup.system import java
 from console.supervisor.pids import die_with_parent
-from tables.deltalog.read import hdfs, name_nodes, object_stores
-from tables.deltalog.read.object_stores import Patience
 from tables.rules import hdfs_places
+from tables.storage.hdfs import client as hdfs
+from tables.storage.hdfs import name_nodes
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.buckets import Patience
 from tests.patience import limit
 
 MAIN = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"

@@ -17,9 +17,9 @@ from jobs.domain.errors import CommandRefused, DirectorySwapped, Refusal
 from jobs.engine.inside import clone_at
 from jobs.engine.walk import DELTA_LOG
 from tables.deltalog.checkpoints.sidecars import foreign_sidecar
-from tables.deltalog.read import places
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
+from tables.storage.local import directories as places
+from tables.storage.store import StorageError
 
 LINKS = "Replace links with real files and directories, then request it again."
 COPY = "Copy the files into the table's directory, or rewrite the table."

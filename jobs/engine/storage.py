@@ -15,10 +15,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tables.deltalog.read.hdfs import NameNode, Refused, user_name
-from tables.deltalog.read.places import Held, mode
-from tables.deltalog.read.places import file as opened_file
-from tables.deltalog.read.places import opened as opened_directory
+from tables.storage.hdfs.client import NameNode, Refused, user_name
+from tables.storage.local.directories import Held, mode
+from tables.storage.local.directories import file as opened_file
+from tables.storage.local.directories import opened as opened_directory
 
 FILE, DIRECTORY, LINK, OTHER = "file", "directory", "link", "other"
 # An object store answers in tens of milliseconds, whatever the number of questions.
@@ -271,7 +271,7 @@ def _answering(place: str) -> Iterator[None]:
 
 def _turning_panics() -> AbstractContextManager[None]:
     try:
-        from tables.deltalog.read.store_errors import turning_panics
+        from tables.storage.s3.errors import turning_panics
     except ImportError:  # in a task, which has no copy of Levee
         return nullcontext()
     return turning_panics
@@ -279,7 +279,7 @@ def _turning_panics() -> AbstractContextManager[None]:
 
 def _unreadable(place: str, error: Exception) -> str:
     try:
-        from tables.deltalog.read.store_errors import refusal
+        from tables.storage.s3.errors import refusal
     except ImportError:  # in a task, which has no copy of Levee
         return f"{place} can't be read: {type(error).__name__}"
     return f"{place} can't be read: {refusal(error)}"
@@ -296,13 +296,13 @@ def opened(path: str, bucket: Reached | None = None) -> Storage:
     if isinstance(bucket, HdfsUser):
         return Hdfs(path, NameNode(bucket.authority, bucket.user), path.removeprefix(f"hdfs://{bucket.authority}"))
     if path.startswith("hdfs://"):
-        from tables.deltalog.read import name_nodes
+        from tables.storage.hdfs import name_nodes
 
         return Hdfs(path, *_described(name_nodes.opened, path))
     from obstore.store import S3Store
 
     if bucket is None:
-        from tables.deltalog.read import object_stores
+        from tables.storage.s3 import buckets as object_stores
 
         return Remote(path, *_described(object_stores.opened, path))
     key = path.removeprefix(f"s3://{bucket.name}").strip("/")
@@ -315,14 +315,14 @@ def bucket_of(path: str) -> Reached | None:
         return None
     if path.startswith("hdfs://"):
         return HdfsUser(path.split("/")[2], user_name())
-    from tables.deltalog.read import object_stores
+    from tables.storage.s3 import buckets as object_stores
 
     options = _described(object_stores.options_of, path)
     return Bucket(options.bucket, options.for_obstore())
 
 
 def _described(ask: Callable[[str], T], path: str) -> T:
-    from tables.deltalog.read.storage import StorageError
+    from tables.storage.store import StorageError
 
     try:
         return ask(path)

@@ -8,6 +8,7 @@ from functools import partial
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+from console.base.text import counted
 from jobs.domain import partition_values
 from jobs.domain.footers import chunks, times
 from jobs.domain.partitions import PartitionField
@@ -17,11 +18,12 @@ from jobs.engine.footers import reading
 from jobs.engine.storage import DIRECTORY, Storage
 from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
 from tables.deltalog.checkpoints import thrift
-from tables.deltalog.read import hdfs, places
 from tables.rules import table_formats
+from tables.storage.hdfs import client as hdfs
+from tables.storage.local import directories as places
 
 # Executors need no copy of Levee: the code that runs there travels with the task.
-for _module in (partition_values, hdfs, places, thrift, table_formats, chunks, times, reading, storage, walk):
+for _module in (counted, partition_values, hdfs, places, thrift, table_formats, chunks, times, reading, storage, walk):
     cloudpickle.register_pickle_by_value(_module)
 
 # A Python task costs about 20 ms; one per few hundred files keeps cores busy and progress visible.

@@ -27,8 +27,8 @@ from jobs.domain.footers.times import (
 from jobs.domain.partition_values import HIVE_DEFAULT, ValueSet, casts, meant, partition_values
 from jobs.engine.footers.reading import BadFooter, Footer, NotParquet, read_footer
 from jobs.engine.storage import DIRECTORY, FILE, LINK, MARKER, Reached, Storage, opened
-from tables.deltalog.read.places import Irregular, Linked
 from tables.rules.table_formats import MARKED, TableFormat, marked_format, marks_hudi_partition
+from tables.storage.local.directories import Irregular, Linked
 
 DELTA_LOG = "_delta_log"
 COMMIT_NAME = re.compile(r"\d{20}\.(?:json|checkpoint(?:\..+)?\.(?:parquet|json))")

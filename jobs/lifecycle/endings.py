@@ -13,12 +13,12 @@ from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refu
 from jobs.domain.results import Result, affected_rows, with_warnings
 from jobs.domain.storage_causes import cause_led_by
 from jobs.models import Job, StreamRound
-from tables.deltalog.read import remote
 from tables.deltalog.read.commits import Commit
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.vacuum import operations
 from tables.models import Table
+from tables.storage import remote
+from tables.storage.store import StorageError
 from tables.sync import log_access
 
 NOTHING = "Nothing was committed."

@@ -31,12 +31,12 @@ from jobs.targets.stored_files import most_at, spread
 from jobs.targets.subject import Subject, subject_of
 from tables.catalog.rights import person_of
 from tables.deltalog.read.data_files import Unlike, below, unlike
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log, storage_at
 from tables.deltalog.replay.needed_files import live_names
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check
+from tables.storage.store import StorageError
 from tables.sync import file_checks
 
 KIND = "file_check"

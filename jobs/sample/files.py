@@ -17,11 +17,11 @@ from jobs.models import Job
 from jobs.sample.place import home
 from tables.deltalog.read.actions import AddCDCFile, AddFile
 from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.read.vector_files import vector_file
 from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Explanation, Root, Table
 from tables.rules import sample_lake
+from tables.storage.store import StorageError
 
 VERSION_DIGITS = 20
 Present = Mapping[Path, os.stat_result]

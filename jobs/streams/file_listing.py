@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 from jobs.commands.stream_round.rules import FileSource, is_on
 from jobs.targets.name_patterns import is_hidden, matcher
-from tables.deltalog.read import remote
 from tables.rules import folders
 from tables.rules.folders import Entry
+from tables.storage import remote
 
 MAX_LOG_FILE = 64 << 20  # bytes; a longer file of a checkpoint is not read
 # Spark's `maxFileAge`: a file this much older than the newest one taken is never taken.

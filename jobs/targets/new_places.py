@@ -18,11 +18,11 @@ from jobs.models import Stream
 from jobs.targets import access
 from jobs.targets.places import Place, by_path, is_delta
 from tables.catalog.adding.additions import enter_empty, refuse_inside_table
-from tables.deltalog.read import places
 from tables.models import Root, Table
 from tables.rules import folders
 from tables.rules.discovery import Kind, Unclear, kind_of
 from tables.rules.locations import Location, innermost
+from tables.storage.local import directories as places
 
 
 def new_place(actor: Actor, path: str) -> Place:

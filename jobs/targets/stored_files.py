@@ -11,8 +11,8 @@ import pyarrow as pa
 from console.base.text.counted import counted
 from jobs.domain.errors import CommandRefused, Refusal
 from tables.deltalog.read.data_files import Unlike, unlike
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import storage_at
+from tables.storage.store import StorageError
 
 # A disk answers for a hundred thousand files in a second, an object store for a thousand.
 MOST = 200_000

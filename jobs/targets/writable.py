@@ -11,9 +11,9 @@ from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.problems import Problem
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.obstacles import obstacles
 from tables.rules.health import advice_on
+from tables.storage.store import StorageError
 
 REMEDY = "Change it with an engine that supports all of its protocol, or drop the feature there first."
 

@@ -11,11 +11,11 @@ from console.base.errors import Problem
 from tables.deltalog.read.actions import Action, AddCDCFile, AddFile, RemoveFile
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.problems import Problem as LogProblem
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Root, Table
 from tables.record.commit_rows import text
 from tables.rules.locations import LocationError, resolve
+from tables.storage.store import StorageError
 
 FILES = (AddFile, RemoveFile, AddCDCFile)
 KINDS: dict[str, type] = {"add": AddFile, "remove": RemoveFile, "cdc": AddCDCFile}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from console.base.errors import Problem
 from console.base.waiting import REBUILDS
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Root, Table
 from tables.rules.locations import LocationError, resolve
+from tables.storage.store import StorageError
 
 PATIENCE = 8.0  # seconds that a request waits for the one before it
 BUSY_SECONDS = 2  # after which one that found no place may come again

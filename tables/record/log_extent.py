@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tables.deltalog.read.filenames import LOG, commit_version
-from tables.deltalog.read.storage import Entry
 from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.models import Table
+from tables.storage.store import Entry
 
 MOST = 100  # ranges that are kept, the newest ones: a log has few gaps, a hostile one any number
 

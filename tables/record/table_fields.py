@@ -12,13 +12,13 @@ from console.base.text.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
 from tables.deltalog.read.problems import Code as ProblemCode
-from tables.deltalog.read.storage import Entry
 from tables.deltalog.rules.features import understand
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check, file_layout, transactions
 from tables.record.commit_rows import bounded, protocol_json, schema_of, short, text, texts
 from tables.rules import health, search_index
+from tables.storage.store import Entry
 
 NAMED_FEATURES = 20  # that a table needs and Levee doesn't know: a hostile protocol lists any number
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from tables.deltalog.read import places
 from tables.deltalog.read.filenames import LOG, LogName, parse
 from tables.deltalog.read.filenames import Kind as LogKind
 from tables.rules import folders
@@ -20,6 +19,7 @@ from tables.rules.folders import Entry, StoreRefused
 from tables.rules.locations import NOT_IN_PATHS
 from tables.rules.parquet_names import MAGIC, MOST_OPENED, has_no_extension, is_parquet
 from tables.rules.table_formats import HUDI_DIRECTORY, MARKED, TableFormat, marked_format
+from tables.storage.local import directories as places
 
 MAX_ENTRIES = 1_000_000
 MAX_IN_DIRECTORY = 200_000

@@ -13,10 +13,12 @@ from typing import Any, Protocol, cast
 import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 
-from tables.deltalog.read import name_nodes, object_stores, places
-from tables.deltalog.read.hdfs import Refused
-from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import refusal, turning_panics
+from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.client import Refused
+from tables.storage.local import directories as places
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.errors import refusal, turning_panics
+from tables.storage.store import StorageError
 
 PAGE = 1_000  # keys that a store names in one answer
 _LAST = "\U0010ffff"  # sorts after all that a key may go on with

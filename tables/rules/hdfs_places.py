@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from console.base.text.counted import counted
-from tables.deltalog.read import name_nodes
-from tables.deltalog.read.hdfs import PAGE, NameNode, Refused, user_name
-from tables.deltalog.read.object_stores import BRIEF
 from tables.rules.locations import InvalidRoot
+from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.client import PAGE, NameNode, Refused, user_name
+from tables.storage.s3.buckets import BRIEF
 
 PROBE = "_levee_probe_"  # of the file that a test of writing makes and removes: no table is ever named so
 

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from tables.deltalog.read import name_nodes, places, remote
-from tables.deltalog.read.storage import StorageError
+from tables.storage import remote
+from tables.storage.hdfs import name_nodes
+from tables.storage.local import directories as places
+from tables.storage.store import StorageError
 
 GLOB_CHARACTERS = frozenset("*?[]{}")
 MAX_BYTES = 2_000  # of a path as UTF-8: an index of PostgreSQL holds no entry beyond 2,704

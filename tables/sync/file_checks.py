@@ -10,11 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from tables.deltalog.read.data_files import Unlike
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules import lost_versions
 from tables.models import Table
 from tables.record import file_check, lost_files
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 
 FIELDS = ["file_check", "lost_files", "health", "health_codes"]

@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 
 from tables.deltalog.read.commits import Commit
 from tables.deltalog.read.filenames import LOG, commit_name
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.models import SyncTimes, Table
 from tables.record import table_fields
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 
 SYNC_CLAIM = syncing.CLAIM

@@ -23,7 +23,6 @@ from console.base.errors import unexpected
 from console.base.logs import log
 from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.problems import Code as ProblemCode
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.replay.sync import Sync
@@ -45,6 +44,7 @@ from tables.record.live_files import files_path, live_files
 from tables.rules import discovery
 from tables.rules.health import Code
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
+from tables.storage.store import StorageError
 from tables.sync.fingerprint import fingerprint, listed
 
 LONGEST_PAUSE = timedelta(days=1)

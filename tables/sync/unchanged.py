@@ -20,10 +20,10 @@ from django.db import connection
 from django.utils import timezone
 
 from tables.deltalog.read.filenames import LOG, commit_name
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, open_log
 from tables.record import table_fields
 from tables.record.live_files import files_path
+from tables.storage.store import StorageError
 from tables.sync import claims
 from tables.sync import table as syncing
 from tables.sync.claims import Claimed

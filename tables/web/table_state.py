@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from console.templatetags.formatting.looks import StateLook
 from tables.catalog import freshness
-from tables.deltalog.read.object_stores import is_object_store
 from tables.models import Table
 from tables.rules import health
+from tables.storage.s3.buckets import is_object_store
 
 
 def has_unguarded_writers(table: Table) -> bool:

@@ -40,8 +40,8 @@ def ours(address: str, state: str) -> dict[str, float]:
     """First sync: every commit of the history, and the snapshot with its files."""
     import pyarrow.compute  # noqa: F401  # the peak before counts what is imported anyway
 
-    from tables.deltalog.read import object_stores
     from tables.deltalog.replay.log import open_log
+    from tables.storage.s3 import buckets as object_stores
 
     object_stores.use(lambda bucket: object_stores.ObjectStoreOptions(bucket, endpoint=address, key_id=KEY, secret=KEY))
     before, start = peak_mb(), time.perf_counter()

@@ -15,10 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tables.deltalog.read import object_stores, places
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import turning_panics
+from tables.storage.local import directories as places
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.errors import turning_panics
+from tables.storage.store import StorageError
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

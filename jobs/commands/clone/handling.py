@@ -30,9 +30,9 @@ from jobs.targets.places import Place, check_claimed
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
 from jobs.targets.version_readers import running_vacuum
-from tables.deltalog.read.storage import StorageError
 from tables.models import Root, Table
 from tables.rules.locations import LocationError, resolve
+from tables.storage.store import StorageError
 
 PAST = 5  # deep clones by whose pace the next one's time is told
 NO_HDFS = (

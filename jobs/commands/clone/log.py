@@ -19,13 +19,13 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import refuse_metadata, struct_at
 from jobs.targets.subject import Subject
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.livefiles import sum_of
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.reachability import Reach
 from tables.models import Commit
+from tables.storage.store import StorageError
 
 CONSTRAINT = "delta.constraints."
 ENABLED = "delta.enableRowTracking"

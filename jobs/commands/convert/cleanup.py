@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tables.deltalog.read import places
+from tables.storage.local import directories as places
 
 DELTA_LOG = "_delta_log"
 # A commit that Delta hasn't renamed into place yet on a local file system, and Hadoop's checksum of it: on a full disk Delta can

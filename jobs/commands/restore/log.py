@@ -20,7 +20,6 @@ from jobs.models import Job
 from jobs.targets.file_sets import files_sha256
 from jobs.targets.metadata import refuse_metadata, struct_at
 from jobs.targets.subject import Subject
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import Struct
@@ -30,6 +29,7 @@ from tables.deltalog.state.snapshot import Snapshot
 from tables.history.queries import state_at
 from tables.history.schemas import tree_of
 from tables.models import Commit
+from tables.storage.store import StorageError
 
 NAMED_COMMITS = 200
 NAMED_PROPERTIES = 100

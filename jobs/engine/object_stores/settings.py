@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 
 from jobs.engine.object_stores.executors import replace_executors
 from jobs.engine.storage import Unreachable
-from tables.deltalog.read import name_nodes, object_stores
-from tables.deltalog.read.object_stores import ObjectStoreOptions
-from tables.deltalog.read.storage import StorageError
+from tables.storage.hdfs import name_nodes
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.store import StorageError
 
 S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 GIVEN_KEY = "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
-from console.base.text.counted import counted
 from jobs.engine import storage
 from jobs.engine.storage import Bucket, HdfsUser, Reached
-from tables.deltalog.read import hdfs, places, store_errors
-from tables.deltalog.read.store_errors import turning_panics
+from tables.storage.hdfs import client as hdfs
+from tables.storage.local import directories as places
+from tables.storage.s3 import errors as store_errors
+from tables.storage.s3.errors import turning_panics
 
 BLOCK = 8 << 20
 # The largest object that S3 copies in one request.
@@ -118,7 +119,7 @@ class _Copier:
             copied = self.target.size(target)
             size = known if size is None else size
         if size is not None and copied != size:
-            raise SizeDiffers(errno.EIO, f"{counted(copied, 'byte was', 'bytes were')} read, and the log says {size:,}")
+            raise SizeDiffers(errno.EIO, f"{copied:,} bytes were read, and the log says {size:,}")
         return copied
 
 

@@ -21,11 +21,11 @@ from console.audit.services import record, record_each
 from console.base.errors import Problem
 from tables.catalog.adding.additions import enter, kind_at, name_of, refuse_inside_table
 from tables.catalog.rights import locked, person_of, refuse_paused, require_below
-from tables.deltalog.read import remote
 from tables.models import Addition, Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules.discovery import Kind
 from tables.rules.locations import Location, LocationError, resolve
+from tables.storage import remote
 
 BATCH = 100
 

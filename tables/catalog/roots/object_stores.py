@@ -25,11 +25,11 @@ from console.base import encryption
 from console.base.errors import Problem
 from tables.catalog.rights import require_everywhere
 from tables.catalog.roots import sync_interval
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.object_stores import ObjectStoreOptions
-from tables.deltalog.read.storage import StorageError
 from tables.models import ObjectStore, Root
 from tables.models.object_store import ENDPOINT, REGION
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.store import StorageError
 
 KEPT_SECONDS = 2.0  # that a process goes by a description it has read; a change counts everywhere after them
 REGION_OF_NONE = "us-east-1"  # what stores other than AWS go by unless told otherwise

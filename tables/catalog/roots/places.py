@@ -22,10 +22,10 @@ from tables.catalog.rights import require_everywhere
 from tables.catalog.roots import object_stores, store_places
 from tables.catalog.roots.object_stores import Description
 from tables.catalog.roots.store_places import PROBE, Prefix
-from tables.deltalog.read import name_nodes
 from tables.models import Root, Table
 from tables.rules import hdfs_places, mounts, sample_lake
 from tables.rules.locations import InvalidRoot, OutsideRoots, canonical, refuse_home, refuse_system, root_uri
+from tables.storage.hdfs import name_nodes
 
 MOUNTS = Path("/proc/self/mountinfo")
 LOOKED_AT = 1_000  # names that the check of listing reads at most

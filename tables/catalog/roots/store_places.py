@@ -15,13 +15,13 @@ from obstore.store import S3Store
 
 from console.base.text.counted import counted
 from tables.catalog.roots.object_stores import ending
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.object_stores import BRIEF, ObjectStoreOptions
-from tables.deltalog.read.redirects import sent_on_to
-from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import refusal, turning_panics
 from tables.rules.folders import PAGE
 from tables.rules.locations import InvalidRoot
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.buckets import BRIEF, ObjectStoreOptions
+from tables.storage.s3.errors import refusal, turning_panics
+from tables.storage.s3.redirects import sent_on_to
+from tables.storage.store import StorageError
 
 PROBE = "_levee_probe_"  # of the object that a test of writing makes and removes: no table is ever named so
 MOST_SKEW_S = 300  # stores refuse a request whose time differs by 15 minutes; shown well before

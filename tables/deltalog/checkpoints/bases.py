@@ -10,11 +10,11 @@ import pyarrow as pa
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.livefiles import live_schema, shape
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.state.state import TableState
+from tables.storage.store import Storage
 
 
 class Base(Protocol):

@@ -17,8 +17,8 @@ from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.lines import parse_json, read_lines
 from tables.deltalog.read.parsing import parse_action
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Entry, Storage
 from tables.deltalog.state.state import TableState
+from tables.storage.store import Entry, Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from tables.deltalog.read.fields import Fields
 from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, Kind, parse
 from tables.deltalog.read.lines import parse_json
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Entry, Storage, StorageError
+from tables.storage.store import Entry, Storage, StorageError
 
 LARGEST = 1 << 20
 """Bytes of the file that are read. Delta keeps it small: it drops the schema of the checkpoint from it when that is long."""

@@ -16,9 +16,9 @@ from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LOG, commit_version
 from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import Code, Problem, Problems
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.state import TableState
+from tables.storage.store import Storage
 
 MOST_PARTS = 16
 """Files of a checkpoint whose footers are read; one of more parts isn't judged."""

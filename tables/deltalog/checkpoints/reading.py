@@ -21,9 +21,9 @@ from tables.deltalog.read.lines import read_actions
 from tables.deltalog.read.parsing import parse_action
 from tables.deltalog.read.paths import decoded
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Entry, Storage, StorageError
 from tables.deltalog.state.listing import Checkpoint
 from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
+from tables.storage.store import Entry, Storage, StorageError
 
 _REMOVE_LEAVES = frozenset(("path", "deletionTimestamp", "size", "deletionVector"))
 _OPENING = ("protocol", "metaData")

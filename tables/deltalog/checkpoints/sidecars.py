@@ -15,8 +15,8 @@ from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, Kind
 from tables.deltalog.read.lines import parse_json, read_actions
 from tables.deltalog.read.paths import is_outside
 from tables.deltalog.read.problems import Problems
-from tables.deltalog.read.storage import Entry, Storage, StorageError
 from tables.deltalog.state.listing import Checkpoint
+from tables.storage.store import Entry, Storage, StorageError
 
 _CHECKPOINT = re.compile(r"[0-9]+\.checkpoint\..*(?:parquet|json)")
 _MAYBE = re.compile(rb"sidecar|v2checkpoint|\\u", re.IGNORECASE)

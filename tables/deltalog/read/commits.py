@@ -23,9 +23,9 @@ from tables.deltalog.read.file_sums import FileSums, Removal
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.parsing import commit_actions
 from tables.deltalog.read.problems import Code, Problem, Problems
-from tables.deltalog.read.storage import Chunks, Entry
 from tables.deltalog.read.times import Clock
 from tables.deltalog.read.usual_adds import BareAdds
+from tables.storage.store import Chunks, Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from tables.deltalog.read.paths import placed
-from tables.deltalog.read.storage import Storage
+from tables.storage.store import Storage
 
 
 @dataclass(frozen=True, slots=True)

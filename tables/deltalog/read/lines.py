@@ -8,7 +8,7 @@ from json.scanner import make_scanner
 from typing import Any, NoReturn
 
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Chunks, StorageError
+from tables.storage.store import Chunks, StorageError
 
 MAX_LINE = 8 << 20
 """Bytes of the longest line that is parsed. Python's values take a multiple of the text, and the bar is 200 MB."""

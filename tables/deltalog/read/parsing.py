@@ -25,8 +25,8 @@ from tables.deltalog.read.fields import Fields, as_text
 from tables.deltalog.read.lines import actions_in, parse_json, read_blocks
 from tables.deltalog.read.paths import check_path, is_plain
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import Chunks
 from tables.deltalog.read.usual_adds import BareAdds, bare_adds, usual_add
+from tables.storage.store import Chunks
 
 
 def typed_actions(storage: Chunks, path: str, size: int, file: str, problems: Problems) -> Iterator[Action]:

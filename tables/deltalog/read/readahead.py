@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.storage import CHUNK, Chunks, Entry, Storage
+from tables.storage.store import CHUNK, Chunks, Entry, Storage
 
 LARGEST = CHUNK
 """Bytes of a commit that is fetched whole; a larger one is streamed when its turn comes. At most `storage.ahead` of them are held."""

@@ -12,10 +12,10 @@ from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.filenames import LOG, commit_name
 from tables.deltalog.read.parsing import typed_actions
 from tables.deltalog.read.problems import Code, Problems, harms_state
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.replay.replay import Replay
 from tables.deltalog.state.listing import Compaction, Listing
 from tables.deltalog.state.livefiles import file_key
+from tables.storage.store import Storage
 
 
 class StandIns:

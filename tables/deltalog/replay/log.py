@@ -16,12 +16,12 @@ from tables.deltalog.read.lines import parse_json, read_lines
 from tables.deltalog.read.parsing import parse_action, typed_actions
 from tables.deltalog.read.problems import Code, Problems
 from tables.deltalog.read.readahead import reading_ahead
-from tables.deltalog.read.storage import Entry, LocalStorage, Storage, StorageError
 from tables.deltalog.read.times import Clock, in_commit_timestamps
 from tables.deltalog.replay.rebuild import rebuild
 from tables.deltalog.replay.sync import Sync
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
+from tables.storage.store import Entry, LocalStorage, Storage, StorageError
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 
@@ -221,11 +221,11 @@ def storage_at(location: str) -> Storage:
     if location.startswith("/"):
         return LocalStorage(location)
     if location.startswith("hdfs://"):
-        from tables.deltalog.read.hdfs_storage import HdfsStorage
+        from tables.storage.hdfs.files import HdfsStorage
 
         return HdfsStorage(location)
     if _URI.match(location):
-        from tables.deltalog.read.object_storage import ObjectStorage
+        from tables.storage.s3.files import ObjectStorage
 
         return ObjectStorage(location)
     raise ValueError(f"{location!r} is neither an absolute path nor a URI")

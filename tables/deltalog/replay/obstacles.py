@@ -6,10 +6,10 @@ from tables.deltalog.checkpoints.checksums import compare_opening, read_checksum
 from tables.deltalog.checkpoints.newest import check_newest, is_read
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.problems import Code, Problem, Problems
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
+from tables.storage.store import Storage
 
 _MOST_KNOWN = 200
 _known: dict[object, tuple[Problem, ...]] = {}  # by the files that were looked at, as they lay there

@@ -12,13 +12,13 @@ from tables.deltalog.checkpoints.reading import CheckpointError
 from tables.deltalog.read.commits import Commit, read_commit
 from tables.deltalog.read.problems import Code, Problems, harms_state
 from tables.deltalog.read.readahead import reading_ahead
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.read.times import Clock
 from tables.deltalog.replay.compactions import StandIns
 from tables.deltalog.replay.replay import Head, Replay
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.mending import remember
 from tables.deltalog.state.snapshot import Snapshot
+from tables.storage.store import Storage
 
 
 def rebuild(storage: Storage, listing: Listing, version: int, target: Path | None, problems: Problems) -> Snapshot:

@@ -16,13 +16,13 @@ from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum, co
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.commits import RowsOf, rows_unknown
 from tables.deltalog.read.problems import Code, Problem, Problems
-from tables.deltalog.read.storage import Entry
 from tables.deltalog.read.usual_adds import BareAdds
 from tables.deltalog.replay.removed_rows import RemovedRows
 from tables.deltalog.state.livefiles import parted, shape
 from tables.deltalog.state.mending import Broken
 from tables.deltalog.state.snapshot import Snapshot, physical_partition_columns, save
 from tables.deltalog.state.tail import Tail
+from tables.storage.store import Entry
 
 
 @dataclass(frozen=True, slots=True)

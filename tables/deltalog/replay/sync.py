@@ -16,7 +16,6 @@ from tables.deltalog.read.file_sums import FileSums
 from tables.deltalog.read.filenames import LOG, commit_version
 from tables.deltalog.read.problems import Problem, Problems, harms_state
 from tables.deltalog.read.readahead import reading_ahead
-from tables.deltalog.read.storage import Storage
 from tables.deltalog.read.times import Clock
 from tables.deltalog.replay.compactions import StandIns
 from tables.deltalog.replay.rebuild import rebuild
@@ -24,6 +23,7 @@ from tables.deltalog.replay.replay import Head, Replay
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.mending import Broken, lasting, mended, remember
 from tables.deltalog.state.snapshot import Snapshot
+from tables.storage.store import Storage
 
 
 class Sync:

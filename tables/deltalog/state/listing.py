@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tables.deltalog.read.filenames import LAST_CHECKPOINT, Kind, LogName, commit_version, parse
 from tables.deltalog.read.problems import Code, Problem
-from tables.deltalog.read.storage import Entry
+from tables.storage.store import Entry
 
 
 @dataclass(frozen=True, slots=True)

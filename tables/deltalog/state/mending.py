@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version, parse
 from tables.deltalog.read.problems import Code, Problem
-from tables.deltalog.read.storage import Entry, Storage
 from tables.deltalog.state.listing import Listing
+from tables.storage.store import Entry, Storage
 
 Broken = dict[str, Entry | None]
 """Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""

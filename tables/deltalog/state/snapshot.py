@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from tables.deltalog.read.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from tables.deltalog.read.problems import Code, Problem
-from tables.deltalog.read.storage import Entry
 from tables.deltalog.read.times import InCommitTimestamps, in_commit_timestamps
 from tables.deltalog.rules import clustering
 from tables.deltalog.rules.features import Understanding, features_of, understand
 from tables.deltalog.state.livefiles import Counts, live_schema
 from tables.deltalog.state.mending import Broken
 from tables.deltalog.state.state import TableState
+from tables.storage.store import Entry
 
 _KEY = b"levee.snapshot"
 _FORMAT = 6

@@ -18,10 +18,10 @@ from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.lines import read_lines
 from tables.deltalog.read.problems import Problems
 from tables.deltalog.read.readahead import reading_ahead
-from tables.deltalog.read.storage import Chunks, Entry, Storage, StorageError
 from tables.deltalog.read.vector_files import vector_file
 from tables.deltalog.state.listing import Listing
 from tables.deltalog.vacuum.keys import KEY, below, column, key, sizes_of
+from tables.storage.store import Chunks, Entry, Storage, StorageError
 
 UNKNOWN = -1
 """The size of a file that the log doesn't tell: Delta's protocol lets a writer leave it out of a tombstone."""

@@ -14,10 +14,10 @@ from console.templatetags.formatting.looks import StateLook
 from tables.catalog.roots import figures as root_figures
 from tables.catalog.roots import object_stores
 from tables.catalog.roots.figures import Figures
-from tables.deltalog.read.hdfs import user_name
-from tables.deltalog.read.name_nodes import is_hdfs
 from tables.models import Root, Table
 from tables.rules.sample_lake import is_sample
+from tables.storage.hdfs.client import user_name
+from tables.storage.hdfs.name_nodes import is_hdfs
 from tables.web.table_state import state_of
 
 MOST_TROUBLED = 20

@@ -21,8 +21,8 @@ from jobs.models import Job, JobEvent, TableLease
 from jobs.schedules import acts
 from jobs.schedules.definition import Wanted
 from jobs.worker.claims import claim_run
-from tables.deltalog.read.storage import LocalStorage
 from tables.models import Table
+from tables.storage.store import LocalStorage
 from tests import factories
 from tests.factories import lakes
 from tests.jobs.dispatcher.test_reconcile import commit_for, dead_holder, lost

@@ -19,8 +19,8 @@ from jobs.models import Job, JobEvent, TableLease
 from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
-from tables.deltalog.read import object_stores
 from tables.models import Table
+from tables.storage.s3 import buckets as object_stores
 from tests import factories
 from tests.jobs.asking import request_delete
 from tests.jobs.dispatcher.test_reconcile import dead_holder, lapse

@@ -6,7 +6,7 @@ import threading
 
 from werkzeug.serving import BaseWSGIServer
 
-from tables.deltalog.read.object_stores import ObjectStoreOptions
+from tables.storage.s3.buckets import ObjectStoreOptions
 from tests import s3
 
 

@@ -8,7 +8,7 @@ from pyspark import cloudpickle
 
 from jobs.engine.storage import Bucket
 from jobs.engine.table_files.copying import Order, _copied
-from tables.deltalog.read.object_stores import ObjectStoreOptions
+from tables.storage.s3.buckets import ObjectStoreOptions
 
 TASK = """
 import pickle, sys

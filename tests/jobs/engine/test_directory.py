@@ -10,7 +10,7 @@ from jobs.domain.errors import CommandRefused, DirectorySwapped
 from jobs.engine import storage
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.walk import DELTA_LOG
-from tables.deltalog.read.places import Linked
+from tables.storage.local.directories import Linked
 from tests.jobs.engine.swaps import TARGETS, Lake
 from tests.jobs.engine.watching import Watch
 

@@ -30,9 +30,9 @@ from jobs.engine.walk import Order, Share, scan
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.streams import file_listing
-from tables.deltalog.read import hdfs
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
+from tables.storage.hdfs import client as hdfs
 from tables.sync import log_access
 from tests.hdfs import Directory
 from tests.jobs.engine.test_s3 import parquet

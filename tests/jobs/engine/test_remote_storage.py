@@ -14,7 +14,7 @@ from jobs.engine import survey  # noqa: F401 - it says which modules travel by v
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
 from jobs.engine.walk import DELTA_LOG, Order, Share, holds_table, scan
-from tables.deltalog.read import object_stores
+from tables.storage.s3 import buckets as object_stores
 from tests.jobs.engine.object_store import ObjectStore
 
 

@@ -15,8 +15,8 @@ from jobs.domain.states import State
 from jobs.lifecycle import endings
 from jobs.models import StreamRound
 from jobs.streams import acts, lag
-from tables.deltalog.read import object_stores
 from tables.models import Root, Table
+from tables.storage.s3 import buckets as object_stores
 from tests import factories
 from tests.jobs.engine.object_store import ObjectStore
 

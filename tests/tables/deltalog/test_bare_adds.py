@@ -11,10 +11,10 @@ from tables.deltalog.read.actions import AddFile
 from tables.deltalog.read.lines import read_blocks, read_lines
 from tables.deltalog.read.parsing import commit_actions, typed_actions
 from tables.deltalog.read.problems import Problems
-from tables.deltalog.read.storage import CHUNK
 from tables.deltalog.read.usual_adds import FEW, bare_adds
 from tables.deltalog.state.livefiles import VALUES, file_key, file_keys
 from tables.deltalog.state.tail import bare_batch, batch_of
+from tables.storage.store import CHUNK
 from tests.soak.damage import Damage
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import add, info, remove

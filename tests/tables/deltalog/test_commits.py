@@ -4,8 +4,8 @@ import pytest
 
 from tables.deltalog.read.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
 from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import job_of
+from tables.storage.store import StorageError
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
 
 BASE = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tables.deltalog.read.data_files import Unlike, below, unlike
-from tables.deltalog.read.object_storage import ObjectStorage
-from tables.deltalog.read.storage import LocalStorage, Storage, StorageError
+from tables.storage.s3.files import ObjectStorage
+from tables.storage.store import LocalStorage, Storage, StorageError
 
 
 @pytest.fixture

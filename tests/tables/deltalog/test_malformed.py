@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tables.deltalog.read.problems import Code
-from tables.deltalog.read.storage import StorageError
+from tables.storage.store import StorageError
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
 

@@ -1,8 +1,8 @@
 import pytest
 
 from tables.deltalog.read.filenames import Kind, commit_version, parse
-from tables.deltalog.read.storage import Entry
 from tables.deltalog.state.listing import read_listing
+from tables.storage.store import Entry
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tables.deltalog.checkpoints.sidecars import foreign_sidecar
-from tables.deltalog.read.storage import StorageError
+from tables.storage.store import StorageError
 from tests.tables.deltalog.writing import PROTOCOL, add, metadata
 
 STATE = (PROTOCOL, metadata(), add("a"))

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from tables.deltalog.read.problems import Code
-from tables.deltalog.read.storage import LocalStorage
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.state.snapshot import load
+from tables.storage.store import LocalStorage
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata, remove, vector
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.vacuum.hidden import has_iceberg, is_hidden
 from tables.deltalog.vacuum.keys import KEY, below, key, keys_of, with_parents
 from tables.deltalog.vacuum.removals import Changes, read_changes, vector_of
 from tables.deltalog.vacuum.versions import dying, joined, within
+from tables.storage.store import StorageError
 
 VECTOR = "ab" + "0" * 20
 

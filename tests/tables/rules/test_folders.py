@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from tables.deltalog.read import object_stores
 from tables.rules import discovery, folders
 from tables.rules.discovery import Kind, Limits, Scan
+from tables.storage.s3 import buckets as object_stores
 
 NAMES = st.sampled_from(
     ["a", "b", "z", "A b", "_delta_log", "day=1", "day=2", ".hidden", "_tmp", "é", ".hoodie", "metadata"]

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
-from tables.deltalog.read import name_nodes, object_stores
 from tables.rules.locations import (
     InvalidRoot,
     NoSuchDirectory,
@@ -22,6 +21,8 @@ from tables.rules.locations import (
     resolve,
     root_uri,
 )
+from tables.storage.hdfs import name_nodes
+from tables.storage.s3 import buckets as object_stores
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
-from tables.deltalog.read import object_stores
 from tables.rules import folders
 from tables.rules.discovery import Kind, Unclear, kind_of, measure, scan
 from tables.rules.parquet_names import MAGIC, has_no_extension
+from tables.storage.s3 import buckets as object_stores
 
 PARQUET = MAGIC + b"\0" * 8 + MAGIC
 

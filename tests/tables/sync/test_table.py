@@ -23,11 +23,11 @@ from console.base.errors import Problem
 from tables.catalog import entries, light_turns, requested_syncs
 from tables.catalog.adding import additions
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Explanation, Root, Schema, SyncTimes, Table
 from tables.record import live_files, table_fields
 from tables.rules import discovery
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tests.factories import lakes
 

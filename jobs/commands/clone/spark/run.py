@@ -30,7 +30,7 @@ from jobs.engine.runner import Runner
 from jobs.engine.session import TOKEN, USER_METADATA
 from jobs.engine.stored_files import missing_files
 from jobs.engine.versions import table_at
-from tables.deltalog.read.storage import StorageError
+from tables.storage.store import StorageError
 
 NAMED_FILES = 1_000
 SETTLE_SECONDS = 10

@@ -7,7 +7,7 @@ import os
 
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine.directory import Directory
-from tables.deltalog.read import places
+from tables.storage.local import directories as places
 
 NOT_LOCAL = "The checkpoint {path} isn't a directory of this machine, and Levee moves no other."
 

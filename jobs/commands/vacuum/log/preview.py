@@ -32,7 +32,6 @@ from jobs.domain.measures import Deletable
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.subject import Subject
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.retention import DELETED_FILES, deleted_file_retention, parse_interval
 from tables.deltalog.state.listing import Listing
@@ -42,6 +41,7 @@ from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.history.reachability import Reach
 from tables.history.shallow_clones import ShallowClone, clones_of
+from tables.storage.store import StorageError
 
 NOTHING = "No file is old enough: Delta has nothing to delete and commits nothing."
 MOST_BYTES = 32 << 20  # of commits that a page reads

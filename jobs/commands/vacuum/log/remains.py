@@ -22,7 +22,6 @@ from jobs.commands.base import stored
 from jobs.commands.vacuum.rules import HOUR_MS, Vacuum, is_odd
 from jobs.models import Job
 from tables.deltalog.read.actions import Metadata
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.state.listing import Listing
 from tables.deltalog.state.snapshot import Snapshot
@@ -32,6 +31,7 @@ from tables.deltalog.vacuum.removals import Changes, read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.rules import folders
+from tables.storage.store import StorageError
 
 # More isn't read at a job's end: the dispatcher has other jobs to end.
 MOST_FILES = 200_000

@@ -15,12 +15,12 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.lines import read_lines
 from tables.deltalog.read.problems import Problems
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.state.listing import Listing as LogListing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.keys import below, key
 from tables.deltalog.vacuum.removals import file_actions, size_of, vector_of, whole
+from tables.storage.store import StorageError
 
 INFO = "_last_vacuum_info"
 REFUSED = "VACUUM LITE cannot delete all eligible files as some files are not referenced by the Delta log. Please run VACUUM FULL."

@@ -23,7 +23,6 @@ from jobs.commands.vacuum.spark.lite import Removed, removed_until
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine import storage
-from tables.deltalog.read.storage import StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.listing import Listing as LogListing
@@ -34,6 +33,7 @@ from tables.deltalog.vacuum.misnamed import Misnamed
 from tables.deltalog.vacuum.removals import UNKNOWN, Changes, read_changes, read_commits
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying
+from tables.storage.store import StorageError
 
 SAMPLE = 20
 ATTRIBUTED = 2_000  # of the newest commits before the cut, those that are read to tell which commit removed a file

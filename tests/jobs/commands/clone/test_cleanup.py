@@ -7,9 +7,9 @@ import obstore
 import pytest
 
 from jobs.commands.clone import cleanup
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.object_stores import ObjectStoreOptions
-from tables.deltalog.read.storage import StorageError
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.buckets import ObjectStoreOptions
+from tables.storage.store import StorageError
 
 JOB = "0b8c0c2e-0000-4000-8000-000000000001"
 CLAIM = cleanup.Claim(JOB, 7)

@@ -38,9 +38,9 @@ from jobs.web.catalog_port import KnownJobs
 from jobs.web.jobs.queries import destructive_lately
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
-from tables.deltalog.read.storage import StorageError
 from tables.models import Commit, Explanation, Table
 from tables.rules.health import Code
+from tables.storage.store import StorageError
 from tables.sync import log_access
 from tables.sync import table as sync
 from tests import factories

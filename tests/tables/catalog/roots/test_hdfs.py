@@ -19,11 +19,12 @@ from tables.catalog.roots import entries as roots
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import scans
 from tables.catalog.roots.object_stores import Description
-from tables.deltalog.read import hdfs, name_nodes
-from tables.deltalog.read.hdfs_storage import HdfsStorage
-from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root
 from tables.rules import discovery
+from tables.storage.hdfs import client as hdfs
+from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.files import HdfsStorage
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tests.clients import confirmed_browser
 from tests.hdfs import Directory

@@ -29,10 +29,10 @@ from tables.catalog.roots import object_stores, scans, store_places
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots.object_stores import Description
-from tables.deltalog.read.object_stores import opened
-from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root, Table
 from tables.rules import discovery
+from tables.storage.s3.buckets import opened
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tests.s3 import KEY_ID, SECRET, Store, put_raw
 

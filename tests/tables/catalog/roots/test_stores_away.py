@@ -25,11 +25,11 @@ from tables.catalog.roots import object_stores, scans, store_places
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots.object_stores import Description
-from tables.deltalog.read import object_stores as seam
-from tables.deltalog.read.object_storage import ObjectStorage
-from tables.deltalog.read.storage import StorageError
 from tables.models import Finding, ObjectStore, Root, SyncTimes
 from tables.rules import folders, locations
+from tables.storage.s3 import buckets as seam
+from tables.storage.s3.files import ObjectStorage
+from tables.storage.store import StorageError
 from tables.sync import table as syncing
 from tables.sync import unchanged
 from tests.s3 import KEY_ID, Store

@@ -14,8 +14,8 @@ from functools import partial
 from itertools import groupby
 from typing import BinaryIO, Protocol
 
-from tables.deltalog.read import places
-from tables.deltalog.read.places import Held
+from tables.storage.local import directories as places
+from tables.storage.local.directories import Held
 
 CHUNK = 1 << 20
 

@@ -10,12 +10,12 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from tables.deltalog.read.object_storage import ObjectStorage
 from tables.deltalog.read.problems import Code
 from tables.deltalog.read.readahead import LARGEST, reading_ahead
-from tables.deltalog.read.storage import Entry, LocalStorage, StorageError
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.state.snapshot import load
+from tables.storage.s3.files import ObjectStorage
+from tables.storage.store import Entry, LocalStorage, StorageError
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, LogWriter, add, info, metadata, remove
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tables.deltalog.read import places
-from tables.deltalog.read.places import Irregular, Linked, PlaceError, Swapped
+from tables.storage.local import directories as places
+from tables.storage.local.directories import Irregular, Linked, PlaceError, Swapped
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import ObjectStore, from_url
 
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.storage import CHUNK, Entry, StorageError, asked_at_once
-from tables.deltalog.read.store_errors import turning_panics
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.s3.errors import turning_panics
+from tables.storage.store import CHUNK, Entry, StorageError, asked_at_once
 
 
 class ObjectStorage:

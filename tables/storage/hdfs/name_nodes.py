@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tables.deltalog.read import object_stores
-from tables.deltalog.read.hdfs import AWAY_SECONDS, NameNode, Refused, user_name
-from tables.deltalog.read.storage import StorageError
+from tables.storage.hdfs.client import AWAY_SECONDS, NameNode, Refused, user_name
+from tables.storage.s3 import buckets as object_stores
+from tables.storage.store import StorageError
 
 _URI = re.compile(r"hdfs://([^/]+)(/.*)?", re.DOTALL)
 _lock = threading.Lock()

@@ -6,10 +6,10 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
-from tables.deltalog.read import name_nodes
-from tables.deltalog.read.hdfs import File, Refused
-from tables.deltalog.read.name_nodes import as_storage_error
-from tables.deltalog.read.storage import CHUNK, Entry, StorageError, asked_at_once
+from tables.storage.hdfs import name_nodes
+from tables.storage.hdfs.client import File, Refused
+from tables.storage.hdfs.name_nodes import as_storage_error
+from tables.storage.store import CHUNK, Entry, StorageError, asked_at_once
 
 
 class HdfsStorage:

@@ -21,8 +21,8 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
-from tables.deltalog.read.storage import StorageError
-from tables.deltalog.read.store_errors import Refusal, refusal, turning_panics
+from tables.storage.s3.errors import Refusal, refusal, turning_panics
+from tables.storage.store import StorageError
 
 SCHEMES = ("s3", "s3a")
 _URI = re.compile(r"(s3a?)://([^/]+)/?(.*)", re.DOTALL)

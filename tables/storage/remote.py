@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tables.deltalog.read import name_nodes, object_stores
+from tables.storage.hdfs import name_nodes
+from tables.storage.s3 import buckets as object_stores
 
 
 def is_remote(path: str) -> bool:
