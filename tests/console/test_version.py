@@ -36,7 +36,9 @@ def test_it_is_told_with_the_state_of_the_parts(client: Client, db, redis_server
     assert client.get("/health/ready").json()["version"] == VERSION
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if place.shelf is Shelf.ADMINISTRATION], ids=lambda place: place.text)
+@pytest.mark.parametrize(
+    "place", [place for place in PLACES if place.shelf is Shelf.ADMINISTRATION], ids=lambda place: place.text
+)
 def test_each_page_of_administration_says_it(place, db, redis_server):
     ada = browser(factories.person_with(Role.ADMIN))
     assert f"Levee {VERSION}</p>" in ada.get(place.url).content.decode()
