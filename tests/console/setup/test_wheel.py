@@ -34,8 +34,8 @@ print(importlib.util.find_spec("django"), importlib.util.find_spec("console"))
 
 def built(place: Path) -> Path:
     subprocess.run([sys.executable, "-c", BUILD, str(place)], cwd=HERE.root, check=True, capture_output=True)
-    (name,) = os.listdir(place)
-    return place / name
+    (wheel,) = place.iterdir()
+    return wheel
 
 
 def required(distribution: metadata.Distribution) -> set[str]:
