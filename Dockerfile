@@ -17,13 +17,13 @@ COPY frontend frontend
 COPY console console
 COPY tables tables
 COPY jobs jobs
-COPY manage.py ./
+COPY manage.py pyproject.toml ./
 COPY docs docs
 # Files keep the modes of the checkout that they come from, which may be closed to others, as the images' user is one.
 RUN python3 -m console.setup --for pages && chmod -R u=rwX,go=rX frontend/collected frontend/help
 
 FROM base AS code
-COPY LICENSE manage.py ./
+COPY LICENSE manage.py pyproject.toml ./
 COPY console console
 COPY tables tables
 COPY jobs jobs

@@ -16,7 +16,7 @@ PROOFS := tests/jobs/approvals/test_machine.py tests/jobs/test_machine.py tests/
 GUARDS := $(addprefix tests/guards/test_,$(addsuffix .py,addresses clocks docs generated_pages patience pictures readers rooms settings templates tracked_files))
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster setup test test-all ready weights test-fast check bench soak docs pages format lock compose-secrets audit-dependencies sbom clean
+.PHONY: help run cluster setup test test-all ready weights test-fast check bench soak docs pages format lock compose-secrets audit-dependencies sbom wheel clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,7 +103,13 @@ sbom: ## Write a bill of materials (CycloneDX) of all that is locked to sbom.jso
 	@$(SETUP) check
 	@$(BIN)/python -m console.setup.bill_of_materials $(SBOM)
 
+wheel: ## Build the command line as a wheel that needs no clone, into dist/
+	@$(SETUP) check
+	@rm -rf dist
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/*.whl
+
 clean: ## Remove what set-up made; your data in .levee is kept
 	rm -rf .venv .tools frontend/node_modules frontend/dist frontend/dist.part frontend/collected
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis test-results
+	rm -rf dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis test-results
 	@if [ -e .levee ]; then echo "Kept: .levee (tables' catalog, jobs, audit). To remove it as well: rm -rf .levee"; fi

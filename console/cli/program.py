@@ -15,6 +15,7 @@ import httpx
 from console.cli.commands import audit, decisions, jobs, previews, requests, servers, streams, tables
 from console.cli.exits import Exit
 from console.cli.requesting import of_commands
+from console.cli.version import version
 from console.cli.words import plain
 
 
@@ -86,7 +87,21 @@ def _let_go() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _tell_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        click.echo(f"levee {version()}")
+        context.exit()
+
+
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_version,
+    help="Show the version of this program and exit.",
+)
 def levee() -> None:
     """Levee from the command line: tables, deletes with their reviews, jobs, streams and the audit log.
 

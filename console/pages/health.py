@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Open, requires
 from console.base.disks import Room, disks, full_disk, fullest
+from console.base.version import VERSION
 from jobs.lifecycle.worker_states import DOWN, HUNG, READY, Parts, is_hung, recorded_parts, state_of, worker_states
 from jobs.models import DispatcherRound, Worker
 
@@ -34,10 +35,10 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 when database, Redis and web answer and requests can be recorded, else 503; with the state of every part."""
+    """200 when database, Redis and web answer and requests can be recorded, else 503; with Levee's version and the state of every part."""
     states = parts()
     fit = all(states[name]["state"] == READY for name in NEEDED) and full_disk(settings.ENV) is None
-    return JsonResponse({"parts": states}, status=200 if fit else 503)
+    return JsonResponse({"version": VERSION, "parts": states}, status=200 if fit else 503)
 
 
 def parts() -> Parts:

@@ -87,9 +87,9 @@ def document(places: Places = HERE) -> str:
     from cyclonedx.output.json import JsonV1Dot6
 
     with open(places.root / "pyproject.toml", "rb") as file:
-        project = tomllib.load(file)["project"]
+        version = tomllib.load(file)["project"]["version"]
     bom = Bom(components=components(places))
-    levee = Component(name=project["name"], version=project["version"], type=ComponentType.APPLICATION, bom_ref="levee")
+    levee = Component(name="levee", version=version, type=ComponentType.APPLICATION, bom_ref="levee")
     bom.metadata.component = levee
     bom.register_dependency(levee, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=1)

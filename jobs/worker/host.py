@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
 from django.db import InterfaceError, OperationalError, connection
@@ -18,6 +17,7 @@ from django.db.models.functions import Now
 
 from console.base import schema_version
 from console.base.logs import log
+from console.base.version import VERSION
 from console.supervisor.pids import ProcessId, boot_id, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineLost
@@ -94,7 +94,7 @@ class WorkerProcess:
                 "jvm_memory_bytes": None,
                 "condition": Worker.Condition.STARTING if self.host else Worker.Condition.READY,
                 "text": "",
-                "version": _version(),
+                "version": VERSION,
                 "started_at": Now(),
                 "heartbeat_at": Now(),
                 "restart_requested_at": None,
@@ -330,10 +330,3 @@ _STEPS: dict[str, tuple[Callable[[WorkerProcess], bool], ...]] = {
     Worker.Kind.INTERACTIVE: (WorkerProcess.read_one, WorkerProcess.preview_one),
     Worker.Kind.LIGHT: (WorkerProcess.light_one,),
 }
-
-
-def _version() -> str:
-    try:
-        return version("levee")
-    except PackageNotFoundError:
-        return "0.1.0"

@@ -62,6 +62,42 @@ def test_a_file_that_is_named_in_text_is_there():
     assert [f"{file.relative_to(ROOT)}: {name}" for file, name in found if not (ROOT / name).is_file()] == []
 
 
+def rooms_drawn() -> set[str]:
+    """The rooms in the handbook's tree, as paths. Names stand before a line's text, each with two blanks after it."""
+    tree = (build.DOCS / "development.md").read_text().split("## The building")[1].split("```")[1]
+    drawn: set[str] = set()
+    app = ""
+    for line in tree.strip().splitlines():
+        if not line.startswith(" "):
+            app = line.split("/")[0]
+        else:
+            drawn |= {f"{app}/{name}" for name in re.findall(r"^ {2,}((?:[a-z_]+/? *(?: {2}|$))+)", line)[0].split()}
+    return {path.removesuffix("/") for path in drawn}
+
+
+def test_the_tree_of_the_handbook_has_every_room_and_no_other():
+    rooms = {
+        str(place.relative_to(ROOT))
+        for app in ("console", "tables", "jobs")
+        for place in (ROOT / app).iterdir()
+        if place.is_dir() and place.name not in ("migrations", "__pycache__")
+    }
+    drawn = rooms_drawn()
+    assert rooms - drawn == set()
+    assert [path for path in drawn - rooms if not (ROOT / f"{path}.py").is_file()] == []
+
+
+def test_what_the_handbook_names_is_there():
+    """Files by their path in the project, and targets of the Makefile."""
+    text = (build.DOCS / "development.md").read_text()
+    named = set(re.findall(r"`((?:console|tables|jobs|tests|frontend|docs)/[\w/.-]*)", text))
+    assert len(named) > 40
+    assert [name for name in named if not name.endswith(("/", "-")) and not (ROOT / name).exists()] == []
+    assert [name for name in named if name.endswith("/") and not (ROOT / name).is_dir()] == []
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+
+
 def test_every_page_is_in_the_navigation_once():
     listed = [entry["name"] for section in build.navigation(FOUND) for entry in section["pages"]]
     missing = {document.name for document in FOUND.values()} - {""} - set(listed)

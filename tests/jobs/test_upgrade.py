@@ -59,7 +59,8 @@ def newer(folder: Path) -> Path:
     code = folder / "newer"
     for room in ROOMS:
         shutil.copytree(PROJECT / room, code / room, ignore=NOT_COPIED)
-    shutil.copy(PROJECT / "manage.py", code)
+    for file in ("manage.py", "pyproject.toml"):
+        shutil.copy(PROJECT / file, code)
     migrations = code / "jobs" / "migrations"
     newest = max(path.stem for path in migrations.glob("[0-9]*.py"))
     (migrations / f"{NEWER}.py").write_text(MIGRATION.format(newest=newest))

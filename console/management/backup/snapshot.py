@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import tempfile
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from django.conf import settings
 
 from console.audit.integrity import heads
 from console.base import encryption
-from console.base.env import BASE_DIR, Env
+from console.base.env import Env
+from console.base.version import VERSION
 from console.management.backup import archive
 from console.management.backup.archive import DUMP, FORMAT, Manifest
 from console.supervisor.servers.postgres import CLEAN_ENVIRONMENT, DATABASE, SUPERUSER
@@ -54,7 +54,7 @@ def make(target: Path) -> Manifest:
         members = {DUMP: place / DUMP, **_copied(place / "home", moment.sequence)}
         manifest = Manifest(
             format=FORMAT,
-            levee=version(),
+            levee=VERSION,
             made_at=moment.made_at,
             home=str(settings.ENV.home),
             postgres_major=moment.major,
@@ -74,12 +74,6 @@ def _clear_away(directory: Path) -> None:
     for place in directory.glob(f"{PLACE}*"):
         if place.is_dir() and not place.is_symlink() and place.stat().st_mtime < old:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def version() -> str:
-    """Levee's own version."""
-    with open(BASE_DIR / "pyproject.toml", "rb") as file:
-        return str(tomllib.load(file)["project"]["version"])
 
 
 def _dump(file: Path) -> Moment:

@@ -14,6 +14,7 @@ from console.accounts.sign_in import drafts, step_up
 from console.audit.integrity import chain
 from console.audit.readings import last_verification
 from console.base.disks import Room, disks, fullest
+from console.base.version import VERSION
 from console.pages.health import redis_answers
 from console.pages.home.bar import bar_of
 from jobs.lifecycle.worker_states import DOWN, HUNG, worker_state
@@ -33,7 +34,7 @@ SPARK_TROUBLES = {
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """The banners of every page: what doesn't work now, and what still does; and how many requests wait for the person.
+    """The banners of every page: what doesn't work now, and what still does; how many requests wait for the person; Levee's version.
 
     Computed only when a template uses them.
     """
@@ -44,6 +45,7 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     return {
         "banners": SimpleLazyObject(lambda: _troubles(request)),
         "waiting_count": waiting,
+        "levee_version": VERSION,
         "confirm_first": SimpleLazyObject(lambda: confirm_first(request, request.get_full_path())),
         "kept": SimpleLazyObject(lambda: drafts.shown(request)),
         "story_bar": SimpleLazyObject(
