@@ -16,7 +16,7 @@ from pyarrow import parquet as pq
 from tables.models import Root, Table
 from tests.factories.catalog import TableFactory
 from tests.jobs import small_delta
-from tests.jobs.preview import tables as previewed
+from tests.jobs.pruning import tables as previewed
 
 Columns = Mapping[str, Any]
 SALES: list[small_delta.Row] = [{"id": n, "p": "FR" if n % 2 else "DE"} for n in range(10)]

@@ -20,7 +20,7 @@ from jobs.targets.writable import subject_to_change
 from tests import factories
 from tests.clients import caller
 from tests.jobs.commands.feature_cases import CASES, IDENTITY, SIMPLE, Case
-from tests.jobs.streams.test_prediction import CHANGE_FEED, COUNT, MAPPED, MERGE, refused, target
+from tests.jobs.streams.prediction.test_prediction import CHANGE_FEED, COUNT, MAPPED, MERGE, refused, target
 
 KINDS = sorted(kind for kind, row in ROWS.items() if row.value.__module__.startswith("jobs."))
 

@@ -25,10 +25,10 @@ from tables.models import Table
 from tables.storage.store import LocalStorage
 from tests import factories
 from tests.factories import lakes
+from tests.jobs.dispatcher.test_late import failed
 from tests.jobs.dispatcher.test_reconcile import commit_for, dead_holder, lost
 from tests.jobs.schedules.conftest import YEARLY, make_due, outcomes
 from tests.jobs.streams.test_silent_sources import Impatient
-from tests.jobs.test_late import failed
 from tests.patience import wait_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_wakes")]

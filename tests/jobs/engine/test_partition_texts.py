@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tables.deltalog.state.snapshot import Snapshot
-from tests.jobs.preview.tables import add, column, verdicts, write
+from tests.jobs.pruning.tables import add, column, verdicts, write
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 

@@ -15,7 +15,7 @@ from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tests.jobs.foreign.conftest import Written
 from tests.jobs.foreign.writers import WRITERS
-from tests.tables.deltalog.test_witness import compare, compare_history
+from tests.tables.deltalog.state.test_witness import compare, compare_history
 
 # `-7.-5` is no decimal to it.
 UNREAD = {"by_negative_decimals"}

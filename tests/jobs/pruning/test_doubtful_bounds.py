@@ -6,7 +6,7 @@ import pytest
 
 from jobs.pruning import partitions
 from jobs.pruning.skipping import Missed
-from tests.jobs.preview.tables import add, column, prediction, stats, verdicts, write
+from tests.jobs.pruning.tables import add, column, prediction, stats, verdicts, write
 
 CUT = "1850-01-01T01:01:01.000+00:53"  # 00:07:33 UTC in Stockholm, whose offset was +00:53:28
 

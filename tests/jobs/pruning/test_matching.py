@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.jobs.preview.tables import add, column, stats, verdicts, write
+from tests.jobs.pruning.tables import add, column, stats, verdicts, write
 
 
 def one(tmp_path, low, high, nulls, *, rows=10, **more):

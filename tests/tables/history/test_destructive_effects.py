@@ -25,7 +25,7 @@ from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
 from tables.sync import table as syncing
 from tests.clients import browser, caller
 from tests.factories import lakes
-from tests.tables.deltalog.test_removed_rows import quiet
+from tests.tables.deltalog.replay.test_removed_rows import quiet
 from tests.tables.deltalog.writing import Action, LogWriter, add, info, remove
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from tests import factories
 from tests.clients import Caller, caller
 from tests.factories import lakes
-from tests.jobs.preview.tables import add, stats
+from tests.jobs.pruning.tables import add, stats
 
 pytestmark = pytest.mark.django_db
 

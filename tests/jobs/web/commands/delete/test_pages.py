@@ -22,7 +22,7 @@ from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser
 from tests.factories import lakes
-from tests.jobs.preview.tables import COLUMNS, add, stats
+from tests.jobs.pruning.tables import COLUMNS, add, stats
 
 SCHEMA = schema_of(parse_schema(json.dumps({"type": "struct", "fields": COLUMNS})))
 COLUMN_CHOICES = choices(SCHEMA)

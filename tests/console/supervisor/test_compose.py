@@ -15,7 +15,7 @@ from console.supervisor.command_lines import WITH_A_JVM
 from console.supervisor.object_store import BUCKET
 from console.supervisor.programs import WorkerProbe, part_programs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]

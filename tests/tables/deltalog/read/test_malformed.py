@@ -403,7 +403,7 @@ print(json.dumps([added, snapshot.num_files, sorted(short), reasons]))
 
 def sync_apart(writer, target):
     """A first sync in a process of its own: the peak memory in KiB that it adds, files, names that are not long, reasons."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(writer.table), str(target)],
         capture_output=True, text=True, env=environment, check=True, timeout=120,

@@ -10,7 +10,7 @@ from tables.deltalog.checkpoints.sizes import check_group, read_groups
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
 from tests.soak.damage import Damage
 from tests.soak.hostile import LOGS
-from tests.tables.deltalog.test_malformed import sync_apart
+from tests.tables.deltalog.read.test_malformed import sync_apart
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata
 
 CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]

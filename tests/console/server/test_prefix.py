@@ -11,7 +11,7 @@ from console.base.env import Env, SettingError
 from console.base.setting_values import OWN_PATHS
 from console.server.connections import Arriving
 from console.server.prefix import Prefixed
-from tests.console.test_headers import asked
+from tests.console.base.test_headers import asked
 
 PUBLIC = "https://example.org/levee"
 

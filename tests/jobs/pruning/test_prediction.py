@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.domain.errors import CommandRefused
-from tests.jobs.preview.tables import add, column, prediction, stats, write
+from tests.jobs.pruning.tables import add, column, prediction, stats, write
 
 DV = {"features": ["deletionVectors"], "properties": {"delta.enableDeletionVectors": "true"}}
 

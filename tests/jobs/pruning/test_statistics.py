@@ -13,7 +13,7 @@ GOOD = json.dumps({"numRecords": 1, "minValues": {"n": 1}, "maxValues": {"n": 2}
 WANTED = [("n", "int"), ("d", "double"), ("born", "date"), ("at", "timestamp"), ("local", "timestamp_ntz")]
 READER = """
 import json, sys
-from tests.jobs.preview.test_statistics import bounds
+from tests.jobs.pruning.test_statistics import bounds
 for texts in json.load(sys.stdin):
     print(json.dumps(bounds(texts, "n")), flush=True)
 """

@@ -14,7 +14,7 @@ from tests import factories
 from tests.clients import browser
 from tests.console.cli.conftest import run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_it_is_the_projects():
