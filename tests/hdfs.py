@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 from hdfs_native import Client
 
+from console.base.processes import die_with_parent
 from console.setup.jars import TEST_LIST, pinned, wrong
 from console.setup.places import HERE
 from console.setup.system import java
-from console.supervisor.pids import die_with_parent
 from tables.rules import hdfs_places
 from tables.storage.hdfs import client as hdfs
 from tables.storage.hdfs import name_nodes

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from console.base.processes import die_with_parent
 from console.supervisor import provision
 from console.supervisor.account import popen_user
 from console.supervisor.home import Home, open_home
-from console.supervisor.pids import die_with_parent
 from console.supervisor.servers import postgres, redis
 from tests.patience import limit
 

@@ -205,7 +205,7 @@ SETTINGS = (
         "LEVEE_TIMING",
         values.seconds_by_name,
         "a JSON object of positive numbers by name",
-        "the times in `jobs/lifecycle/timeouts.py`",
+        "the times in `console/base/timeouts.py`",
         "Changes timeouts and intervals of jobs, in seconds.",
         "`up`, workers, dispatcher",
     ),

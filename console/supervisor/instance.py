@@ -15,12 +15,12 @@ import psycopg
 
 from console.base.disks import full_disk, says_full
 from console.base.env import Env, SettingError
+from console.base.processes import die_with_parent
 from console.supervisor import command_lines, provision, tools
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, lock_home, open_home, refuse_half_restored
 from console.supervisor.journal import Journal, say
 from console.supervisor.leftovers import end_strays, sweep
-from console.supervisor.pids import die_with_parent
 from console.supervisor.processes import Program, State, Supervisor, describe_exit
 from console.supervisor.programs import WorkerProbe, environment_of, part_programs, server_programs, web_program
 from console.supervisor.servers import postgres, redis

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from console.base.processes import ProcessId, boot_id, group_members, start_ticks
 from console.supervisor.home import Home
-from console.supervisor.pids import ProcessId, boot_id, group_members, start_ticks
 
 PARTS_WITH_A_JVM = tuple(b"LEVEE_PROCESS=" + name for name in (b"interactive", b"spark", b"spark-2", b"streams"))
 GENTLE_S = 5.0

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from console.base.processes import ProcessId, die_with_parent, give_way, identify
 from console.supervisor.account import Account, popen_user
 from console.supervisor.home import Home
 from console.supervisor.journal import Journal
 from console.supervisor.leftovers import end_jvm, jvm_files, kill_group, wait_until
 from console.supervisor.notes import PIDS, STATUSES, Notes
-from console.supervisor.pids import ProcessId, die_with_parent, give_way, identify
 from console.supervisor.signs import Ear, Sign
 from console.supervisor.tools import PROJECT
 

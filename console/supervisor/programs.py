@@ -11,12 +11,12 @@ from typing import Any
 
 import psycopg
 
+from console.base.processes import boot_id
+from console.base.timeouts import timing
 from console.supervisor import command_lines
 from console.supervisor.home import Home
-from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
 from console.supervisor.servers import postgres, redis
-from jobs.lifecycle.timeouts import timing
 
 SERVER_LIMIT_S = 120.0  # PostgreSQL may have a crash to recover from
 WEB_LIMIT_S = 120.0

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from console.supervisor.pids import is_stopped
+from console.base.processes import is_stopped
 
 Sign = Callable[[int], bool | None]
 """Asked with the program's pid: True when it works, False when it doesn't, None when that can't be known now."""

@@ -11,10 +11,10 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from console.base.logs import log
-from console.supervisor.pids import boot_id, is_same_boot, start_ticks
+from console.base.processes import boot_id, is_same_boot, start_ticks
+from console.base.timeouts import timing
 from jobs.commands.registry import kinds_of
 from jobs.domain.states import CLAIMED, State
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Job, Stream, Worker
 
 TEXT = "It ended without a word, and no stream needs a worker now."

@@ -17,13 +17,13 @@ from console.audit.actor import Actor
 from console.audit.integrity import restores
 from console.audit.services import record
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.commands.registry import commits_several, contradicted
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.turns import Turns
 from jobs.domain.comparison import in_words
 from jobs.domain.results import Result
 from jobs.domain.states import OPEN
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import note
 from jobs.models import Decision, Job, StreamBatch, StreamRound
 from jobs.schedules.queries import approvers_of_run

@@ -8,7 +8,7 @@ import socket
 import time
 
 from console.base.logs import log
-from console.supervisor.pids import boot_id, group_members, is_same_boot, start_ticks
+from console.base.processes import boot_id, group_members, is_same_boot, start_ticks
 from jobs.models import Attempt, Worker
 
 KILL_WAIT = 10.0

@@ -13,9 +13,9 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from console.base.logs import log
-from console.supervisor.pids import boot_id, start_ticks
+from console.base.processes import boot_id, start_ticks
+from console.base.timeouts import timing
 from jobs.dispatcher.fencing import end_worker
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Worker
 
 

@@ -17,13 +17,13 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import Turns
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.lifecycle import endings
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import note
 from jobs.models import Job
 from tables.sync import log_access

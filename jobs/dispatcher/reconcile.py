@@ -17,6 +17,7 @@ from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.commands.registry import clean_up, commits_several, queue_of, reread, shortfall
 from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
@@ -26,7 +27,6 @@ from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.lifecycle import endings, wakeups
 from jobs.lifecycle.log_context import about_job
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job, JobEvent, Worker
 from jobs.schedules.refusals import run_limit

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from console.base.errors import Problem, unexpected
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.commands.registry import queue_of
 from jobs.dispatcher import lost_quorum, protected_jobs, schedules, streams
 from jobs.dispatcher.absent_workers import mark_absent
@@ -22,7 +23,6 @@ from jobs.dispatcher.late_commits import find_late_commits
 from jobs.dispatcher.reconcile import WHO, reconcile
 from jobs.domain.states import Cause, State, sources
 from jobs.lifecycle import wakeups
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import DispatcherRound, Job, Read
 from jobs.sample.growth import grow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.base.logs import log
-from jobs.lifecycle.timeouts import timing
+from console.base.timeouts import timing
 from jobs.lifecycle.transitions import note
 from jobs.models import Job, JobEvent
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from console.supervisor.pids import boot_id
+from console.base.processes import boot_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from django.db import connection
 
 from console.audit.integrity import restores
 from console.audit.integrity.verification import Finding
+from console.base.timeouts import timing
 from jobs.commands.registry import several_kinds
-from jobs.lifecycle.timeouts import timing
 
 MOST = 100  # of one kind
 

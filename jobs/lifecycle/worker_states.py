@@ -11,7 +11,7 @@ from django.db import Error as DatabaseFailure
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
-from console.supervisor.pids import boot_id, start_ticks
+from console.base.processes import boot_id, start_ticks
 from jobs.models import Worker
 
 LIVES_S = 30  # three heartbeats: a worker silent for longer isn't ready

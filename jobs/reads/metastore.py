@@ -24,7 +24,7 @@ from console.audit.services import record
 from console.base.errors import Problem
 from console.base.pagination import NOT_STORED
 from console.base.text.masking import masked_text
-from jobs.lifecycle.timeouts import timing
+from console.base.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.reads import queue
 from tables.catalog import rights

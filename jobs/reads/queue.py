@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.base.errors import Problem
+from console.base.timeouts import timing
 from console.base.waiting import ANSWERS
 from jobs.domain.digest import sha256_of
 from jobs.domain.errors import remedy_of
 from jobs.lifecycle import wakeups
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from tables.models import Table
 from tables.sync import log_access

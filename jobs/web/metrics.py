@@ -13,8 +13,8 @@ from django.db import connection
 from django.db.models import Count, Sum
 from django.utils import timezone
 
+from console.base.timeouts import timing
 from jobs.domain.states import OPEN
-from jobs.lifecycle.timeouts import timing
 from jobs.models import DispatcherRound, EndedJobs, Job, Worker
 from jobs.web.workers import queries
 

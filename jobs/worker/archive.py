@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from console.supervisor.pids import give_way
+from console.base.processes import give_way
 from jobs.engine.config import spark_conf
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime

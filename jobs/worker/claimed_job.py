@@ -13,12 +13,12 @@ from django.db import InterfaceError, OperationalError, connection
 
 from console.base.errors import Problem
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.commands.registry import command_from_json, handling_of
 from jobs.domain.engine import Engine, Marks
 from jobs.domain.measures import Measure, Restorable
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.fault_points import Point, reached
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt
 from jobs.targets.stored_files import refuse_unlike

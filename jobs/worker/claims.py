@@ -15,10 +15,10 @@ from django.db.models import Q
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
+from console.base.timeouts import timing
 from jobs.commands.registry import ROWS, kinds_of, tree_takers
 from jobs.domain.errors import LeveeError
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State, table_state
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Attempt, Job, Read, Worker
 from jobs.policy import evaluate

@@ -6,7 +6,7 @@ import socket
 import time
 from urllib.parse import urlsplit
 
-from jobs.lifecycle.timeouts import timing
+from console.base.timeouts import timing
 
 STAGE = "waiting for executors"
 WAITING = (

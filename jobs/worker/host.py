@@ -17,12 +17,12 @@ from django.db.models.functions import Now
 
 from console.base import schema_version
 from console.base.logs import log
+from console.base.processes import ProcessId, boot_id, start_ticks
+from console.base.timeouts import timing
 from console.base.version import VERSION
-from console.supervisor.pids import ProcessId, boot_id, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineLost
 from jobs.lifecycle.log_context import about_job
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.worker import read_executor, shares, stragglers
 from jobs.worker.claims import Claim, Holder, claim_preview, claim_read, claim_run

@@ -15,7 +15,7 @@ from typing import get_args
 
 from console.base.env import BASE_DIR, Env, SettingError
 from console.base.logs import log
-from console.supervisor.pids import ProcessId, start_ticks
+from console.base.processes import ProcessId, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.engine.config import Kind, SettingRefused, cluster_of, overrides_of, spark_conf

@@ -8,6 +8,7 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models.functions import Now
 
+from console.base.timeouts import timing
 from jobs.commands.base import Found
 from jobs.commands.registry import queue_of
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
@@ -16,7 +17,6 @@ from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings, wakeups
 from jobs.lifecycle.cancelling import digest_of
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Attempt, Job
 from jobs.policy import evaluate

@@ -19,10 +19,10 @@ from django.db.models.functions import Now
 
 from console.base.errors import Problem
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.domain.engine import Engine, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed, EngineLost
 from jobs.domain.storable import storable
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Read, Worker
 from jobs.reads import file_check, metastore, rows
 from jobs.reads import queue as reads

@@ -9,6 +9,7 @@ from functools import partial
 from django.db.models.functions import Now
 
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.commands.base import Drift
 from jobs.commands.registry import reread, shortfall
 from jobs.domain.engine import UNCHECKED, Checked, Engine
@@ -26,7 +27,6 @@ from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.fault_points import Point, reached
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import Fenced, move, release
 from jobs.models import Job
 from jobs.schedules import refusals

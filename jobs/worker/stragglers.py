@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed
-from jobs.lifecycle.timeouts import timing
 
 CANCEL_AGAIN = 0.3
 

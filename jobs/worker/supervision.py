@@ -13,10 +13,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from console.base.logs import log
+from console.base.timeouts import timing
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed
 from jobs.domain.states import State
-from jobs.lifecycle.timeouts import timing
 from jobs.lifecycle.transitions import note, renew
 from jobs.models import Attempt, Job
 from jobs.worker.claims import Claim

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from console.base.processes import group_members
 from console.supervisor.home import open_home
-from console.supervisor.pids import group_members
 from tests import servers
 from tests.bench import catalog
 from tests.bench.document import DOCUMENT, put_into

@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from console.supervisor.pids import group_members
+from console.base.processes import group_members
 from console.supervisor.tools import PROJECT
 from tests.bench.document import DOCUMENT, put_into
 from tests.console import running

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from jobs.lifecycle.fault_points import Point
 from tests.cluster.asked import QUIET_S, append, ends, ids, orders, settings
 from tests.jobs.instance import Instance

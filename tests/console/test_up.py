@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from console.supervisor.tools import PROJECT
 from tests.console import running
 from tests.console.running import Up

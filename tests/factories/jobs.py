@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.audit.actor import Actor
-from console.supervisor.pids import boot_id
+from console.base.processes import boot_id
 from jobs.commands.convert.rules import Convert
 from jobs.domain.commands import command_to_json
 from jobs.domain.digest import sha256_of

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from console.supervisor.tools import PROJECT
 from tests.processes import started_for
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from console.base.processes import start_ticks
 from console.supervisor.leftovers import wait_until
-from console.supervisor.pids import start_ticks
 from console.supervisor.tools import PROJECT
 from tests.gate import folder, lanes, share, verdict, weights
 from tests.gate.lanes import Lane, Result

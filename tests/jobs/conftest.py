@@ -3,7 +3,7 @@
 import pytest
 
 from console.accounts.models import Person
-from jobs.lifecycle import timeouts as times
+from console.base import timeouts as times
 from tables.models import Root, Table
 from tests import factories
 from tests.jobs import append

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from console.supervisor.pids import ProcessId, identify
+from console.base.processes import ProcessId, identify
 from jobs.domain.engine import Checked, Engine, Marks, Report
 from jobs.domain.errors import EngineCancelled, EngineFailure, EngineLost
 from jobs.domain.measures import Measure

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from jobs.lifecycle.fault_points import arm
 from tests.patience import limit
 

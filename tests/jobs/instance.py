@@ -17,10 +17,10 @@ from typing import Any
 
 import psycopg
 
+from console.base.processes import start_ticks
 from console.supervisor import provision
 from console.supervisor.account import popen_user
 from console.supervisor.home import Home, open_home
-from console.supervisor.pids import start_ticks
 from console.supervisor.servers import postgres, redis
 from console.supervisor.tools import PROJECT
 from tests.jobs.faults import recalled, remember

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from jobs.lifecycle.fault_points import Point
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened

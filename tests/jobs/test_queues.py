@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from console.accounts.roles import Role
 from console.audit.actor import Actor
-from console.supervisor.pids import boot_id
+from console.base.processes import boot_id
 from jobs.approvals import decisions
 from jobs.commands.convert.rules import Convert
 from jobs.commands.registry import ROWS, kinds_of, queue_of

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from jobs.lifecycle.fault_points import Point
 from tests.factories import lakes
 from tests.jobs import fake_table, truth

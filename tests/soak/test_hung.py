@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from console.supervisor.pids import group_members, start_ticks
+from console.base.processes import group_members, start_ticks
 from tests.console import running
 from tests.console.running import Up
 from tests.patience import stretch, wait_for

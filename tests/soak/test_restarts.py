@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from tests.console import running
 from tests.console.running import Up
 from tests.patience import wait_for

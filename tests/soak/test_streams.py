@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from console.supervisor.pids import start_ticks
+from console.base.processes import start_ticks
 from tests.jobs.instance import Instance, opened
 from tests.patience import wait_for
 

@@ -18,6 +18,7 @@ from django.db.migrations.loader import MigrationLoader
 from console.audit.integrity import chain, heads
 from console.base.disks import sync_directory
 from console.base.env import Env
+from console.base.processes import die_with_parent
 from console.management.backup import archive, proof
 from console.management.backup.aftermath import Aftermath, settle
 from console.management.backup.archive import DUMP, Manifest
@@ -27,7 +28,6 @@ from console.supervisor import provision
 from console.supervisor.account import popen_user
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import RESTORING, Home, lock_home, open_home
-from console.supervisor.pids import die_with_parent
 from console.supervisor.servers import postgres
 
 START_LIMIT_S = 120.0

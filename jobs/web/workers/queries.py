@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from console.base.timeouts import timing
 from jobs.commands.registry import kinds_of, title_of
 from jobs.domain.states import OPEN, State
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Attempt, DispatcherRound, Job, Read, Worker
 
 

@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from console.audit.integrity import heads
 from console.audit.models import Event, Seal
+from console.base.processes import boot_id, start_ticks
 from console.management.backup import proof
 from console.management.backup.aftermath import settle
 from console.management.backup.archive import ArchiveError, Manifest
 from console.management.backup.proof import NotRestored
-from console.supervisor.pids import boot_id, start_ticks
 from console.supervisor.servers import postgres
 from jobs.dispatcher.fencing import proven_dead
 from jobs.models import Attempt, Worker

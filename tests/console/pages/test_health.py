@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from console.supervisor.pids import boot_id, start_ticks
+from console.base.processes import boot_id, start_ticks
 from console.supervisor.processes import State
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Worker

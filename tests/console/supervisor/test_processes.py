@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from console.base.processes import group_members, start_ticks
 from console.supervisor.home import Home, open_home
 from console.supervisor.journal import Journal
 from console.supervisor.leftovers import end_strays, sweep, wait_until
-from console.supervisor.pids import group_members, start_ticks
 from console.supervisor.processes import Child, Program, State, Supervisor
 from tests.servers import remove
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from django.db import connection
 
+from console.base.processes import boot_id
 from console.supervisor.home import Home
-from console.supervisor.pids import boot_id
 from console.supervisor.processes import Program
 from console.supervisor.programs import STREAMS, WorkerProbe, part_programs, web_program
 from console.supervisor.servers import postgres

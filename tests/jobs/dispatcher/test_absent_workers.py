@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from console.supervisor.pids import boot_id, start_ticks
+from console.base.processes import boot_id, start_ticks
 from jobs.dispatcher.absent_workers import TEXT, mark_absent
 from jobs.domain.states import State
 from jobs.models import Worker

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from console.supervisor.pids import boot_id, identify, start_ticks
+from console.base.processes import boot_id, identify, start_ticks
 from jobs.dispatcher.hung_workers import HungWorkers
 from jobs.models import Worker
 from tests import factories

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from console.audit.models import Event
 from console.audit.services import record
 from console.base.errors import Problem
-from console.supervisor.pids import boot_id, start_ticks
+from console.base.processes import boot_id, start_ticks
 from jobs.commands import registry
 from jobs.commands.convert.rules import Convert
 from jobs.dispatcher import reconcile as rounds

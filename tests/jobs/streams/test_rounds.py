@@ -15,11 +15,11 @@ from console.accounts.authority import Scope
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
+from console.base.timeouts import timing
 from jobs.approvals import decisions
 from jobs.dispatcher import streams
 from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
-from jobs.lifecycle.timeouts import timing
 from jobs.models import Job, PolicyRule, Stream, StreamBatch, StreamRound
 from jobs.policy import services as policy_services
 from jobs.policy.services import Terms

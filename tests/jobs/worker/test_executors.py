@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.lifecycle.timeouts import Timing, timing
+from console.base.timeouts import Timing, timing
 from jobs.worker.executors import Executors
 from tests import clock
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.db import OperationalError
 
-from console.supervisor.pids import ProcessId, boot_id
+from console.base.processes import ProcessId, boot_id
 from jobs.commands.registry import ROWS
 from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.states import State

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from console.base.timeouts import timing
 from console.management import metastore as command
 from jobs.domain.errors import CommandRefused
 from jobs.engine.metastore import names
 from jobs.engine.metastore.connection import ANSWER_SECONDS, Metastore
-from jobs.lifecycle.timeouts import timing
 from tests.factories import metastore_server
 from tests.patience import limit
 

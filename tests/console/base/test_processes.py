@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from console.supervisor.pids import boot_id, is_same_boot
+from console.base.processes import boot_id, is_same_boot
 
-TELL = "from console.supervisor.pids import boot_id; print(boot_id())"
+TELL = "from console.base.processes import boot_id; print(boot_id())"
 
 
 def told_in_a_namespace():
