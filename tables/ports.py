@@ -198,68 +198,68 @@ def answers(jobs: Jobs) -> None:
 
 def is_under_way(table: Table) -> bool:
     """Whether a job of the table has not ended: it may go by the table's name."""
-    return bool(_known) and _known[0].under_way(table)
+    return _known[0].under_way(table)
 
 
 def uses_of(root: Root) -> Uses:
-    """What counts on the root; nothing without an application for jobs."""
-    return _known[0].uses_of(root) if _known else Uses()
+    """What counts on the root."""
+    return _known[0].uses_of(root)
 
 
 def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
     """The jobs that commits of one table name, by version, as far as the person may see them."""
     named = [commit for commit in commits if commit.job is not None]
-    return _known[0].of_commits(person, named) if _known and named else {}
+    return _known[0].of_commits(person, named) if named else {}
 
 
 def engines_of(protocol: Mapping[str, Any] | None) -> Sequence[Engine]:
     """The well-known readers and writers, with what a protocol, as the catalog stores it, keeps each from; none without a protocol."""
-    return _known[0].engines_of(protocol) if _known and protocol else []
+    return _known[0].engines_of(protocol) if protocol else []
 
 
 def offers() -> Sequence[Offer]:
     """What can be requested for a table, in the order in which it is offered."""
-    return _known[0].offers() if _known else []
+    return _known[0].offers()
 
 
 def open_on(person: Person, table: Table) -> Sequence[Request]:
     """The requests and runs about a table that have not ended, as far as the person may see them."""
-    return _known[0].open_on(person, table) if _known else []
+    return _known[0].open_on(person, table)
 
 
 def acts_on(person: Person, table: Table, most: int) -> Sequence[Act]:
     """The newest jobs of a table as far as the person may see them, oldest first; past rounds of streams aside."""
-    return _known[0].acts_on(person, table, most) if _known else []
+    return _known[0].acts_on(person, table, most)
 
 
 def streams_of(person: Person, table: Table) -> Sequence[Stream]:
     """What flows into the table and out of it by Levee's streams, as far as the person may see them."""
-    return _known[0].streams_of(person, table) if _known else []
+    return _known[0].streams_of(person, table)
 
 
 def streams_at(person: Person, paths: Sequence[str]) -> Mapping[str, str]:
     """By path, which running stream reads the directory or writes into it, and that it isn't converted meanwhile, as a sentence."""
-    return _known[0].streams_at(person, paths) if _known and paths else {}
+    return _known[0].streams_at(person, paths) if paths else {}
 
 
 def protected(person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[Protection]]:
     """By path, the rules that keep jobs of this person's from changing what is there; paths without one are left out."""
-    return _known[0].protected(person, paths) if _known and paths else {}
+    return _known[0].protected(person, paths) if paths else {}
 
 
 def streams_named(person: Person, text: str) -> Sequence[Stream]:
     """The streams that a search finds, as far as the person may see them."""
-    return _known[0].streams_named(person, text) if _known and text.strip() else []
+    return _known[0].streams_named(person, text) if text.strip() else []
 
 
 def asked_by(name: str) -> Q:
-    """Commits that the person of this name requested through a job; none without an application for jobs."""
-    return _known[0].asked_by(name) if _known else Q(pk__in=[])
+    """Commits that the person of this name requested through a job."""
+    return _known[0].asked_by(name)
 
 
 def ask_sync(person: Person, table: Table) -> uuid.UUID | None:
     """Has the light worker read the table's log, with doubt, once this transaction has ended; None when none is at work."""
-    return _known[0].ask_sync(person, table) if _known else None
+    return _known[0].ask_sync(person, table)
 
 
 def await_sync(asked: uuid.UUID, patience: float, seconds: float) -> bool | None:

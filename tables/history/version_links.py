@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -97,9 +97,6 @@ def _place(person: Person, table: Table, version: int, name: str, incarnation: i
     return _placed(name, f"{'jobs' if name in OF_SPARK else 'tables'}:{name}", [table.pk], {"version": version})
 
 
-def _placed(name: str, route: str, parts: list[object], query: dict[str, int]) -> Place | None:
-    try:
-        url = reverse(route, args=parts)
-    except NoReverseMatch:  # an installation without the pages that Spark answers
-        return None
+def _placed(name: str, route: str, parts: list[object], query: dict[str, int]) -> Place:
+    url = reverse(route, args=parts)
     return Place(name, PLACES[name], f"{url}?{urlencode(query)}" if query else url)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
@@ -89,10 +89,9 @@ def _tabs(table: Table, current: str) -> list[dict[str, Any]]:
         {"name": name, "text": text, "url": reverse(f"tables:{name}", args=[table.pk]), "current": name == current}
         for text, name in names
     ]
-    live = _reversed("jobs:capabilities", table.pk)
-    if live and table.version is not None:
-        name = "capabilities"
-        tabs.append({"name": name, "text": "Capabilities", "url": live, "current": current == name})
+    if table.version is not None:
+        name, url = "capabilities", reverse("jobs:capabilities", args=[table.pk])
+        tabs.append({"name": name, "text": "Capabilities", "url": url, "current": current == name})
     return tabs
 
 
@@ -101,14 +100,16 @@ def _row_tabs(person: Person, table: Table, current: str) -> list[dict[str, Any]
     if table.version is None or not acts.may(person, table, Permission.TABLE_ROWS):
         return []
     named = [("Rows", "rows"), *([("Change feed", "changes")] if has_change_feed(table) else [])]
-    tabs = [(text, name, _reversed(f"jobs:{name}", table.pk)) for text, name in named]
-    return [{"name": name, "text": text, "url": url, "current": name == current} for text, name, url in tabs if url]
+    return [
+        {"name": name, "text": text, "url": reverse(f"jobs:{name}", args=[table.pk]), "current": name == current}
+        for text, name in named
+    ]
 
 
 def _rows_url(person: Person, table: Table, name: str) -> str | None:
     """A page of a Delta table that tells of its values, for people who may read its rows."""
     allowed = table.version is not None and not table.missing_since and acts.may(person, table, Permission.TABLE_ROWS)
-    return _reversed(name, table.pk) if allowed else None
+    return reverse(name, args=[table.pk]) if allowed else None
 
 
 def has_change_feed(table: Table) -> bool:
@@ -119,25 +120,22 @@ def has_change_feed(table: Table) -> bool:
 def _job_tabs(table: Table, current: str) -> list[dict[str, Any]]:
     """The lists of its jobs and, for a Delta table, of the streams that write or read it: whoever sees the table may open both."""
     named = [("Jobs", "list"), *([("Streams", "streams")] if table.version is not None else [])]
-    tabs = [(text, _reversed(f"jobs:{name}")) for text, name in named]
     return [
-        {"name": text.lower(), "text": text, "url": f"{url}?table={table.pk}", "current": text.lower() == current}
-        for text, url in tabs
-        if url
+        {
+            "name": text.lower(),
+            "text": text,
+            "url": f"{reverse(f'jobs:{name}')}?table={table.pk}",
+            "current": text.lower() == current,
+        }
+        for text, name in named
     ]
 
 
 def _protect_url(person: Person, table: Table) -> str | None:
     """The form of a rule that protects the table, for admins of it."""
-    url = _reversed("policies:protect") if acts.may(person, table, Permission.POLICY_MANAGE) else None
-    return f"{url}?{urlencode({'on': f'table:{table.path}'})}" if url else None
-
-
-def _reversed(name: str, *args: object) -> str | None:
-    try:
-        return reverse(name, args=args)
-    except NoReverseMatch:
+    if not acts.may(person, table, Permission.POLICY_MANAGE):
         return None
+    return f"{reverse('policies:protect')}?{urlencode({'on': f'table:{table.path}'})}"
 
 
 def places(person: Person, table: Table) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.permissions import person_of, requires
@@ -129,10 +129,7 @@ def _properties_url(subject: Subject, problem: Problem | None) -> str:
     value = SETTINGS.get(name) or ("supported" if name.startswith("delta.feature.") else "")
     if not value:
         return ""
-    try:
-        address = reverse("jobs:set_properties", args=[subject.table.pk])
-    except NoReverseMatch:
-        return ""
+    address = reverse("jobs:set_properties", args=[subject.table.pk])
     return f"{address}?{urlencode({'set': f'{name}={value}'})}"
 
 
