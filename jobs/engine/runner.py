@@ -41,12 +41,14 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """The Spark functions of one command. `reads` are by kind. `warm_up` makes its command for a small directory of parquet files
-    partitioned by `p int`; the worker runs it once to warm up a fresh JVM. `paths` are the places that a command works on. `rehearsal`
-    is there for a command that can be rehearsed."""
+    """The Spark functions of one command. `preview` is None where the log tells what the command would do. `reads` are by kind.
 
-    preview: Callable[[SparkSession, Any, int | None, Report], Measure]
+    `warm_up` makes its command for a small directory of parquet files partitioned by `p int`; the worker runs it once to warm up a fresh
+    JVM. `paths` are the places that a command works on. `rehearsal` is there for a command that can be rehearsed.
+    """
+
     run: Callable[[SparkSession, Any, Mapping[str, Any], Checked, Report], Result]
+    preview: Callable[[SparkSession, Any, int | None, Report], Measure] | None = None
     reads: Mapping[str, Read] = field(default_factory=dict)
     warm_up: Callable[[str], Command] | None = None
     paths: Callable[[Any], Sequence[str]] = _own_path

@@ -63,6 +63,8 @@ class SparkEngine:
 
     def preview(self, command: Command, version: int | None, marks: Marks, report: Report) -> Measure:
         runner = RUNNERS[command.kind]
+        if runner.preview is None:
+            raise TypeError(f"{command.kind} has no preview by Spark: the log tells what it would do")
         with self._session(marks, runner.paths(command)) as session:
             return runner.preview(session, command, version, report)
 

@@ -89,7 +89,7 @@ class _Written:
 def register() -> None:
     """Makes the command known to the Spark engine of this process."""
     append.register()
-    RUNNERS[Append.kind] = Runner(preview_append, run_append)
+    RUNNERS[Append.kind] = Runner(run_append, preview_append)
 
 
 def skip_warming() -> None:

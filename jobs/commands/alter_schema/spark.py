@@ -254,4 +254,4 @@ def _array(session: SparkSession, parts: Sequence[str]) -> Any:
     return made
 
 
-RUNNER = Runner(preview_alter_schema, run_alter_schema)
+RUNNER = Runner(run_alter_schema, preview_alter_schema)

@@ -143,4 +143,4 @@ def _read_passed_over(session: SparkSession, question: Question, report: Report)
 
 
 READS = {"matched": _read_matched, PASSED_OVER: _read_passed_over}
-RUNNER = Runner(preview_delete, run_delete, reads=READS, rehearsal=Rehearsal())
+RUNNER = Runner(run_delete, preview_delete, reads=READS, rehearsal=Rehearsal())

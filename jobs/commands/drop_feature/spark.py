@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -23,15 +23,9 @@ from jobs.engine.errors import as_failure
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
 
-NO_PREVIEW = "a dropped feature has no preview by Spark: the log tells how Delta goes about it"
 COMMANDS = "org.apache.spark.sql.delta.commands"
 FAST = "spark.databricks.delta.tableFeatures.fastDropFeature.enabled"
 MINUTE = timedelta(minutes=1)
-
-
-def preview_drop(session: SparkSession, command: DropFeature, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_drop(
@@ -110,4 +104,4 @@ def _waiting(failure: EngineFailure, command: DropFeature, table: Any, preview: 
     return {"text": text, "ask_again_after": after.isoformat(), "condition": failure.condition}
 
 
-RUNNER = Runner(preview_drop, run_drop)
+RUNNER = Runner(run_drop)

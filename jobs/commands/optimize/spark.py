@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,13 +12,6 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Result
 from jobs.engine.runner import Rehearsal, Runner
 from jobs.engine.runs.rewriting import delta_commands, executor, option, rewritten, seq
-
-NO_PREVIEW = "an optimize has no preview by Spark: the log tells which files Delta rewrites"
-
-
-def preview_optimize(session: SparkSession, command: Optimize, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_optimize(
@@ -47,4 +40,4 @@ def _check_columns(session: SparkSession, snapshot: Any, context: Any, columns: 
     command.validateZorderByColumns(session._jsparkSession, snapshot, named)
 
 
-RUNNER = Runner(preview_optimize, run_optimize, rehearsal=Rehearsal())
+RUNNER = Runner(run_optimize, rehearsal=Rehearsal())

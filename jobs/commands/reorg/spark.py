@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,13 +12,6 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Result
 from jobs.engine.runner import Runner
 from jobs.engine.runs.rewriting import delta_commands, executor, option, rewritten
-
-NO_PREVIEW = "a reorg has no preview by Spark: the log tells which files Delta may rewrite"
-
-
-def preview_reorg(session: SparkSession, command: Reorg, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_reorg(
@@ -42,4 +35,4 @@ def _zero_bytes(session: SparkSession) -> Any:
     return jvm.scala.jdk.javaapi.OptionConverters.toScala(jvm.java.util.OptionalLong.of(0))
 
 
-RUNNER = Runner(preview_reorg, run_reorg)
+RUNNER = Runner(run_reorg)

@@ -185,4 +185,4 @@ def _on_clone(command: Restore, path: str) -> Restore:
     return replace(command, path=path, version=0)
 
 
-RUNNER = Runner(preview_restore, run_restore, rehearsal=Rehearsal(_on_clone, lambda command: int(command.version)))
+RUNNER = Runner(run_restore, preview_restore, rehearsal=Rehearsal(_on_clone, lambda command: int(command.version)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -23,14 +23,8 @@ from jobs.engine.runner import Runner
 from jobs.engine.table_v2 import loaded_table
 from jobs.engine.versions import started
 
-NO_PREVIEW = "a change of properties has no preview by Spark: the log tells what it does"
 DELTA = "org.apache.spark.sql.delta"
 RETENTIONS = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
-
-
-def preview_properties(session: SparkSession, command: SetProperties, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_properties(
@@ -132,4 +126,4 @@ def _text(command: SetProperties, failure: Mapping[str, Any] | None) -> str:
     return f"Properties: {', '.join(parts)}."
 
 
-RUNNER = Runner(preview_properties, run_properties)
+RUNNER = Runner(run_properties)

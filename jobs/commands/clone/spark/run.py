@@ -201,4 +201,4 @@ def _text(command: Clone, commit: Commit) -> str:
     return f"Names {counted(named, 'file')} of {of}, and copied none."
 
 
-RUNNER = Runner(preview_clone, run_clone, paths=lambda command: (command.source, command.path))
+RUNNER = Runner(run_clone, preview_clone, paths=lambda command: (command.source, command.path))

@@ -281,8 +281,8 @@ def _warm_up(path: str) -> Convert:
 
 
 RUNNER = Runner(
-    preview_convert,
     run_convert,
+    preview_convert,
     reads={"inspect": _read_inspection},
     warm_up=_warm_up,
     paths=lambda command: (_path(command),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -21,7 +21,6 @@ from jobs.engine.commits.history import recorded
 from jobs.engine.runner import Runner
 from jobs.engine.session import TXN_APP_ID, TXN_VERSION, USER_METADATA
 
-NO_PREVIEW = "a round has no preview: its definition is what will run"
 # How many progress events Spark keeps of a query; it makes one for each batch.
 RETAINED = "spark.sql.streaming.numRecentProgressUpdates"
 MOST_RETAINED = "10000"
@@ -29,11 +28,6 @@ MOST_RETAINED = "10000"
 NOTHING = "The source holds nothing new: no batch ran, and nothing was committed."
 MOVED = "The checkpoint was moved to {path}. The next round starts a new query, which reads the source from its start."
 NO_CHECKPOINT = "There is no checkpoint at {path}: nothing was moved. The next round reads the source from its start."
-
-
-def preview_round(session: SparkSession, command: StreamRound, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_round(
@@ -117,4 +111,4 @@ def _paths(command: StreamRound) -> tuple[str, ...]:
     return () if command.reset else (definition.source.path, definition.path)
 
 
-RUNNER = Runner(preview_round, run_round, reads={"stream_source": read_source}, paths=_paths)
+RUNNER = Runner(run_round, reads={"stream_source": read_source}, paths=_paths)

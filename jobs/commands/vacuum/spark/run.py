@@ -171,4 +171,4 @@ def _text(files: int, there: int, *, lite: bool) -> str:
     return f"Levee listed the directory again: {files:,} {'file is' if files == 1 else 'files are'} gone, and none is left."
 
 
-RUNNER = Runner(preview_vacuum, run_vacuum)
+RUNNER = Runner(run_vacuum, preview_vacuum)
