@@ -38,3 +38,32 @@ def test_a_room_of_templates_holds_22_at_most_and_none_lies_between_rooms():
     found = Counter(file.parent.relative_to(TEMPLATES) for file in TEMPLATES.rglob("*.html"))
     assert max(found.values()) <= LARGEST, found.most_common(1)
     assert not found.keys() & {Path("jobs"), Path("tables")}
+
+
+# Their tests are those of what uses them: rows of the acts on them, requests of the commands and their pages, tags of the pages.
+WITHOUT = {"jobs/models", "jobs/requests", "tables/models", "tables/templatetags"}
+
+# Folders of tests that are about no one room.
+OF_NO_ROOM = {"tests/jobs/corpus", "tests/jobs/foreign"}
+
+
+def test_tests_lie_in_the_folder_of_a_room():
+    """A room's tests are found by its path; a room that nobody looks for by itself is tested in the folder of the room around it."""
+    tests = PROJECT / "tests"
+    folders = {
+        file.parent.relative_to(PROJECT)
+        for app in ("console", "tables", "jobs")
+        for file in (tests / app).rglob("test_*.py")
+    }
+    strange = {str(folder) for folder in folders if not (PROJECT / folder.relative_to("tests")).is_dir()}
+    assert strange == OF_NO_ROOM
+
+
+def test_every_room_at_the_top_has_tests_of_its_own():
+    found = {
+        str(room.relative_to(PROJECT))
+        for app in ("console", "tables", "jobs")
+        for room in (PROJECT / app).iterdir()
+        if any(room.rglob("*.py")) and not any((PROJECT / "tests" / app / room.name).rglob("test_*.py"))
+    }
+    assert found - {f"{app}/migrations" for app in ("tables", "jobs")} == WITHOUT
