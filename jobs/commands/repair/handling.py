@@ -34,7 +34,9 @@ AGAIN = "Request it again: what is missing by then is reviewed anew."
 class RepairHandling(Handling[Repair]):
     """It takes out exactly the files that people approved, on whatever version the table has by then."""
 
-    not_undone = "A restore can’t undo a repair: the files aren’t in storage. Once they are there again, restore the version before the repair."
+    not_undone = (
+        "A restore can’t undo a repair: storage lacks the files. Put them back, then restore the version before it."
+    )
 
     def asked(self, command: Repair) -> Mapping[str, Any]:
         return {"table": command.table}

@@ -37,7 +37,8 @@ class LosingPartitionSerializer(serializers.Serializer[Any]):
     """A partition that loses files."""
 
     values = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(allow_null=True)), help_text="Each column and its value."
+        child=serializers.ListField(child=serializers.CharField(allow_null=True)),
+        help_text="Each column and its value.",
     )
     files = serializers.IntegerField()
     rows = serializers.IntegerField(allow_null=True)

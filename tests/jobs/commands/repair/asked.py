@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.domain.engine import Checked, Marks, Report
+from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.results import Result
 from tables.deltalog.replay.absent_files import removed_by
 from tests.jobs import small_delta
@@ -55,11 +56,11 @@ def adds_of(place: Path) -> dict[str, Any]:
 
 
 class Repairing(SmallEngine):
-    """Commits what the preview names, as Delta writes removals. `dies`: it ends after the commit, before it has read that."""
+    """Commits what the preview names, as Delta writes removals. `fails`: after the commit, before it has read that."""
 
-    def __init__(self, *, dies: bool = False) -> None:
+    def __init__(self, *, fails: bool = False) -> None:
         super().__init__()
-        self.dies = dies
+        self.fails = fails
 
     def run(self, command: Any, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report) -> Result:
         place, read = Path(command.path), small_delta.head(Path(command.path))
@@ -77,8 +78,8 @@ class Repairing(SmallEngine):
         ]
         mark = json.dumps({"job": marks.job, "attempt": marks.attempt, "digest": marks.digest})
         version = small_delta.commit(place, "FSCK", removes, userMetadata=mark)
-        if self.dies:
-            raise OSError("it died")
+        if self.fails:
+            raise EngineFailed(EngineFailure(None, None, "a hook failed"))
         removed = removed_by(command.path, version)
         assert removed is not None
         details = {"text": "Took them out.", "files": len(removed.paths), "bytes": removed.bytes, "rows": removed.rows}
