@@ -21,8 +21,9 @@ from jobs.requests.asking import request
 from jobs.targets.subject import subject_of
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
+from tables.deltalog.read.data_files import Unlike
 from tables.deltalog.read.storage import LocalStorage
-from tables.models import Table
+from tables.models import Commit, Table
 from tables.record import file_check
 from tables.sync import file_checks
 from tables.sync import table as syncing
@@ -92,14 +93,14 @@ def test_its_request_and_its_end_are_on_record_with_the_commit_as_its_own(olga: 
     worked(claim_run)
     actions = set(Event.objects.filter(object_id=str(job.pk)).values_list("action", flat=True))
     assert {"job.request", "job.approve"} <= actions
-    table = syncing.sync(sales.pk)
-    commit = table.commits.get(version=table.version)
+    syncing.sync(sales.pk)
+    commit = Commit.objects.get(table=sales, version=2)
     assert (commit.operation, commit.job) == ("FSCK", job.pk)
 
 
 def test_what_was_known_of_the_missing_file_ends_with_it(olga: Any, sales: Table) -> None:
     [gone] = [name for name in files_of(Path(sales.path), "FR") if not (Path(sales.path) / name).exists()]
-    check = file_check.of_look(1, timezone.now(), 4, 4, [file_check.Unlike(gone, 9, None)])
+    check = file_check.of_look(1, timezone.now(), 4, 4, [Unlike(gone, 9, None)])
     file_checks.keep(sales.pk, None, check)
     assert "files_missing" in Table.objects.get(pk=sales.pk).health_codes
     approved(olga, sales)

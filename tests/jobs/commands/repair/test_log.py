@@ -2,15 +2,18 @@
 
 import json
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from jobs.commands.repair import log
 from jobs.commands.repair.log import asked, from_log, with_look
 from jobs.domain.errors import CommandRefused
 from jobs.targets.subject import Subject, subject_of
+from tables.deltalog.read.data_files import Unlike
 from tables.deltalog.read.storage import LocalStorage
 from tables.deltalog.replay.absent_files import digest_of
 from tables.models import Table
@@ -126,9 +129,13 @@ def test_files_outside_the_directory_are_never_looked_at_and_said(
     take(place, "DE")
     seen: list[str] = []
     lacks = LocalStorage.lacks
-    monkeypatch.setattr(
-        LocalStorage, "lacks", lambda self, paths: lacks(self, [seen.append(path) or path for path in paths])
-    )
+
+    def noting(self: LocalStorage, paths: Iterable[str]) -> Iterator[bool]:
+        asked_for = list(paths)
+        seen.extend(asked_for)
+        return lacks(self, asked_for)
+
+    monkeypatch.setattr(LocalStorage, "lacks", noting)
     preview = measured(sales)
     assert (preview["files"], preview["outside"], preview["files_total"]) == (1, 2, 6)
     assert "outside" in codes(preview)
@@ -224,9 +231,9 @@ def test_before_storage_is_asked_numbers_are_unknown(sales: Table, monkeypatch: 
 def test_the_last_check_s_finding_is_told_as_far_as_its_files_are_live(sales: Table) -> None:
     place = Path(sales.path)
     name = take(place, "FR")
-    found = [file_check.Unlike(name, 9, None), file_check.Unlike("p=FR/other.parquet", 9, None)]
+    found = [Unlike(name, 9, None), Unlike("p=FR/other.parquet", 9, None)]
     subject = subject_of(sales.pk)
-    check = file_check.of_look(subject.version, subject.table.created_at, 4, 4, found)
+    check = file_check.of_look(subject.version, timezone.now(), 4, 4, found)
     Table.objects.filter(pk=sales.pk).update(file_check=check)
     preview, _ = before(sales)
     assert preview["sample"] == [name]

@@ -1,4 +1,4 @@
-"""A repair on real Delta: one commit takes out exactly what was approved, other engines read the rest, and nothing else is ever taken out."""
+"""A repair on real Delta: one commit takes out what was approved and nothing else, and other engines read the rest."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from jobs.models import Job
 from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview
 from jobs.worker.execution import Execution, work
+from tables.deltalog.read.data_files import Unlike
 from tables.record import file_check
 from tables.sync import file_checks
 from tables.sync import table as syncing
@@ -41,7 +42,7 @@ def shown(answer):
 
 
 def checked(table, *names):
-    found = [file_check.Unlike(name, 9, None) for name in names]
+    found = [Unlike(name, 9, None) for name in names]
     file_checks.keep(table.pk, None, file_check.of_look(table.version, timezone.now(), 2, 2, found))
 
 
