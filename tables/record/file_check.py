@@ -1,8 +1,8 @@
 """What storage was found to hold of a table's live files, as its entry keeps it until a later look says otherwise.
 
-`{version, at, files, asked, missing, missing_vectors, other_size, named: [{path, logged, stored, vector}]}`: of `files` live files `asked` were
-looked at (`files` None: by a job, those that it was to read); `missing` are data files and `missing_vectors` files of deletion vectors
-that have no regular file, `other_size` have another size than the log says, NAMED at most by name.
+`{version, at, files, asked, missing, missing_vectors, other_size, named: [{path, logged, stored, vector}]}`: of `files` live files `asked`
+were looked at (`files` None: by a job, those that it was to read); `missing` are data files and `missing_vectors` files of deletion
+vectors that have no regular file, `other_size` have another size than the log says, NAMED at most by name.
 """
 
 from __future__ import annotations
