@@ -28,7 +28,7 @@ REPAIR: dict[str, Any] = {
 }  # fmt: skip
 REPAIR_REFUSED: dict[str, Any] = REPAIR | {
     "last": None, "preview": None, "needs": None,
-    "preview_problem": {"detail": "The table only takes new rows: delta.appendOnly is true. Set delta.appendOnly to false first, if rows may go after all."},
+    "preview_problem": {"detail": "The table only takes new rows: delta.appendOnly is true."},
 }  # fmt: skip
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "repair": ("jobs/repair/page.html", REPAIR),
