@@ -132,9 +132,7 @@ def test_another_size_is_told_with_both(viewer: Caller, sales: Table) -> None:
     logged = file.stat().st_size
     file.write_text(file.read_text() + "  ")
     answer = checked(viewer, sales)
-    assert answer["named"] == [
-        {"path": f"p=FR/{file.name}", "logged": logged, "stored": logged + 2, "vector": False}
-    ]
+    assert answer["named"] == [{"path": f"p=FR/{file.name}", "logged": logged, "stored": logged + 2, "vector": False}]
     assert f"{logged + 2:,} bytes, and the log says {logged:,}" in health_of(viewer, sales)["file_sizes_differ"]["text"]
 
 
