@@ -92,10 +92,10 @@ class StoredFiles:
     seen: datetime
     missing: int = 0
     first_missing: str = ""
-    missing_vectors: int = 0
-    first_missing_vector: str = ""
     other_size: int = 0
     first_other_size: str = ""
+    missing_vectors: int = 0
+    first_missing_vector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
