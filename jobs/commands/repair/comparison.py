@@ -17,7 +17,7 @@ def compare(preview: Preview, result: Result) -> Iterator[Line]:
         value = preview.get(name)
         actual = result.details.get(name)
         expected = Expected(value) if value is not None else Expected(why=NO_COUNT)
-        missing = NO_COUNT if name == "rows" and value is None else NOT_READ
+        missing = NO_COUNT if "files" in result.details else NOT_READ
         yield line(name, label, unit, expected, actual, moved=False, missing=missing)
 
 

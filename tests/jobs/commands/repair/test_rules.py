@@ -76,7 +76,15 @@ def test_the_result_stands_beside_the_prediction():
 
 
 def test_rows_that_the_log_does_not_tell_are_compared_with_nothing():
-    lines = {line.name: line for line in compare(PREVIEW | {"rows": None}, Result(8, "FSCK", details={"files": 2}))}
-    assert (lines["rows"].verdict, lines["bytes"].verdict) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
-    assert lines["rows"].why == "The log doesn’t record how many rows some of the files held."
-    assert lines["bytes"].why == "The commit’s own actions couldn’t be read."
+    result = Result(8, "FSCK", details={"files": 2, "bytes": 900, "rows": None})
+    rows = {line.name: line for line in compare(PREVIEW | {"rows": None}, result)}["rows"]
+    assert (rows.verdict, rows.why) == (
+        Verdict.UNKNOWN, "The log doesn’t record how many rows some of the files held.",
+    )  # fmt: skip
+
+
+def test_a_commit_that_could_not_be_read_is_compared_with_nothing():
+    lines = list(compare(PREVIEW, Result(8, "FSCK", details={"text": "…"})))
+    assert {(line.verdict, line.why) for line in lines} == {
+        (Verdict.UNKNOWN, "The commit’s own actions couldn’t be read.")
+    }
