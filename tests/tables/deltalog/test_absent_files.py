@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from tables.deltalog.read.object_storage import ObjectStorage
 from tables.deltalog.read.storage import LocalStorage, Storage, StorageError
 from tables.deltalog.replay import absent_files
 from tables.deltalog.replay.absent_files import LookTooLong, digest_of, lacking, look
+from tests import clock
 
 FILES = ("a.parquet", "p=1/b.parquet", "p=1/c d.parquet", "p=2/e.parquet")
 
@@ -188,7 +188,7 @@ def test_a_root_that_goes_while_it_is_looked_at_makes_nothing_missing(
 def test_a_time_that_runs_out_tells_how_far_it_came(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(absent_files, "AT_ONCE", 1)
     ticks = iter([0.0, 0.0, 0.0])
-    monkeypatch.setattr(time, "monotonic", lambda: next(ticks, 61.0))
+    clock.replace(monkeypatch, absent_files.__name__, monotonic=lambda: next(ticks, 61.0))
     with pytest.raises(LookTooLong) as late:
         seen(table, ("a.parquet", None), ("p=1/b.parquet", None), ("p=2/e.parquet", None))
     assert (late.value.asked, late.value.of) == (2, 3)

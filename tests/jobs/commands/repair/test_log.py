@@ -1,7 +1,6 @@
 """A repair's preview: the files that storage lacks, their rows by the log, what is left, and what is known before storage is asked."""
 
 import json
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from tables.deltalog.read.storage import LocalStorage
 from tables.deltalog.replay.absent_files import digest_of
 from tables.models import Table
 from tables.record import file_check
-from tests import factories
+from tests import clock, factories
 from tests.factories import lakes
 from tests.jobs import small_delta
 from tests.jobs.commands.repair.asked import VECTOR, files_of, hide, take
@@ -195,7 +194,7 @@ def test_what_lies_there_and_is_no_file_is_refused_by_name(sales: Table, kind: s
 def test_a_time_that_runs_out_is_refused_with_how_far_it_came(sales: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0.0, 0.0, 10_000.0])
     monkeypatch.setattr("tables.deltalog.replay.absent_files.AT_ONCE", 1)
-    monkeypatch.setattr(time, "monotonic", lambda: next(ticks, 10_000.0))
+    clock.replace(monkeypatch, "tables.deltalog.replay.absent_files", monotonic=lambda: next(ticks, 10_000.0))
     subject = subject_of(sales.pk)
     with pytest.raises(CommandRefused) as refused:
         asked(subject)
