@@ -57,7 +57,7 @@ def run_repair(
     with keeping(directory.check):
         head = started(session, directory, checked)
         transaction = _begun(session, directory, preview)
-    if commit := _committed_before(session, command.path, transaction.snapshot(), head):
+    if commit := _committed_before(session, command.path, transaction.snapshot()):
         return _result(command.path, commit)
     report.stage("asking storage")
     missing = _approved(command.path, _named(session, transaction.snapshot()), preview, report)
@@ -87,11 +87,12 @@ def _begun(session: SparkSession, directory: Directory, preview: Mapping[str, An
     return transaction
 
 
-def _committed_before(session: SparkSession, path: str, snapshot: Any, head: int) -> Commit | None:
+def _committed_before(session: SparkSession, path: str, snapshot: Any) -> Commit | None:
     """The commit of an earlier attempt, whose transaction the table then has."""
     if not snapshot.transactions().contains(session.conf.get(TXN_APP_ID)):
         return None
-    return next((commit for commit in commits_before(path, head) if is_own(session, commit)), None)
+    older = commits_before(path, int(snapshot.version()))
+    return next((commit for commit in older if is_own(session, commit)), None)
 
 
 def _named(session: SparkSession, snapshot: Any) -> list[Named]:
@@ -107,8 +108,8 @@ def _approved(path: str, files: Sequence[Named], preview: Mapping[str, Any], rep
     report.log(f"Storage lacks {len(found.missing):,} of {found.asked:,} files.")
     if found.digest != preview["missing_sha256"]:
         live = {canonical(name) for name, _ in files}
-        gone = set(found.missing)
-        back = [name for name in preview["sample"] if name not in gone and canonical(name) in live]
+        gone = {canonical(name) for name in found.missing}
+        back = [name for name in preview["sample"] if canonical(name) in live - gone]
         raise CommandRefused(Refusal("stale", _why(back, found, preview), place=_place(path, back), remedy=AGAIN))
     return found.missing
 

@@ -268,3 +268,18 @@ def test_a_repaired_table_goes_on(spark: Any, tmp_path: Path, repair: Any) -> No
     spark.sql(f"OPTIMIZE delta.`{path}`")
     assert predicted(path)[1]["files"] == 0
     assert by_spark(spark, path) == by_delta_rs(path)
+
+
+def test_a_shallow_clone_loses_its_own_files_alone(spark: Any, tmp_path: Path, repair: Any) -> None:
+    """Those of its source aren't looked at, though they are gone as well."""
+    source = make(spark, tmp_path / "source", files=1)
+    path = tmp_path / "t"
+    spark.sql(f"CREATE TABLE delta.`{path}` SHALLOW CLONE delta.`{source}`")
+    spark.sql(f"INSERT INTO delta.`{path}` VALUES (100, 'own', 1)")
+    [own] = [name for name in live(path) if name.startswith("p=")]
+    lose(path, own)
+    shutil.rmtree(source / "p=0")
+    preview, result = repair(path)
+    assert (preview["files"], preview["outside"], preview["sample"]) == (1, 2, [own])
+    assert result.details["named"] == [own]
+    assert len(live(path)) == 2
