@@ -87,7 +87,7 @@ class Offer:
     button of its own (`is_button`), and once more `beside` what it changes, the name of a tab. `of_plain`: for a plain directory of
     parquet files, else for a Delta table. `changes`: that table, and not only another one. `mends`: the findings of a table's health
     that it mends, each with the condition of the layout that its form is filled in with, or ""; `mends_not`: those that one would try it
-    for, and why in vain.
+    for, and why in vain. `repeats`: a schedule may ask for it, so such a finding offers one.
     """
 
     kind: str
@@ -100,6 +100,7 @@ class Offer:
     changes: bool = True
     mends: Mapping[str, str] = field(default_factory=dict)
     mends_not: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = True
 
 
 @dataclass(frozen=True, slots=True)

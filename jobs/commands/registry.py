@@ -41,6 +41,11 @@ from jobs.commands.reorg import rules as reorg_rules
 from jobs.commands.reorg import wording as reorg_wording
 from jobs.commands.reorg.handling import ReorgHandling
 from jobs.commands.reorg.rules import Reorg
+from jobs.commands.repair import comparison as repair_comparison
+from jobs.commands.repair import rules as repair_rules
+from jobs.commands.repair import wording as repair_wording
+from jobs.commands.repair.handling import RepairHandling
+from jobs.commands.repair.rules import Repair
 from jobs.commands.restore import comparison as restore_comparison
 from jobs.commands.restore import rules as restore_rules
 from jobs.commands.restore import wording as restore_wording
@@ -194,6 +199,14 @@ ROWS: dict[str, Row] = {
             web="jobs.web.commands.drop_feature",
             refuses=drop_feature_rules.REFUSED,
             compare=drop_feature_comparison.compare,
+        ),
+        Row(
+            Repair,
+            repair_wording,
+            RepairHandling(),
+            web="jobs.web.commands.repair",
+            refuses=repair_rules.REFUSED,
+            compare=repair_comparison.compare,
         ),
         Row(
             Clone,

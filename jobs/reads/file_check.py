@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from jobs.targets.subject import Subject, subject_of
 from tables.catalog.rights import person_of
 from tables.deltalog.read.data_files import Unlike, below, unlike
 from tables.deltalog.replay.log import NoTable, open_log, storage_at
-from tables.deltalog.replay.needed_files import live_names
+from tables.deltalog.replay.needed_files import live_names, vector_names
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table
 from tables.record import file_check
@@ -115,7 +115,7 @@ class _Asked:
 
 
 def check(read: Read) -> dict[str, Any]:
-    """Answers a check: `{version, files, asked, outside, missing, other_size, named: [{path, logged, stored}]}`.
+    """Answers a check: `{version, files, asked, outside, missing, missing_vectors, other_size, named: [{path, logged, stored, vector}]}`.
 
     Files outside the table's directory are never touched: `outside` counts them. Raises Problem 409, 410 `version_gone`, 422.
     """
@@ -149,13 +149,20 @@ def _checked(read: Read, subject: Subject, snapshot: Snapshot) -> dict[str, Any]
     names = live_names(files)
     inside = [(path, size) for path, size in names if below(location, path) is not None]
     chosen = sorted((inside[place] for place in spread(len(inside), most_at(location))), key=itemgetter(0))
-    asked = _ask_storage(read, location, chosen, len(inside))
+    asked = _marked(
+        _ask_storage(read, location, chosen, len(inside)), {below(location, path) for path in vector_names(files)}
+    )
     result = file_check.of_look(snapshot.version, at, len(names), asked.count, asked.found)
     if snapshot.version == subject.version:
         file_checks.keep(subject.table.pk, subject.table.table_id, result)
     else:
         _tell_older(subject, snapshot.version, asked, len(inside))
     return {**result, "outside": len(names) - len(inside), "named": result["named"][:LISTED]}
+
+
+def _marked(asked: _Asked, vectors: Collection[str | None]) -> _Asked:
+    """With those marked that are files of deletion vectors."""
+    return replace(asked, found=[replace(each, vector=each.path in vectors) for each in asked.found])
 
 
 def _tell_older(subject: Subject, version: int, asked: _Asked, inside: int) -> None:

@@ -24,7 +24,7 @@ SIZE_REMEDY = (
     "Find out who replaced the file, or which writer noted a wrong size. Put the file back, or have that writer write its rows again,"
     " then request this again."
 )
-GONE_REMEDY = "Restore the table to a version that doesn’t need the file, or delete its rows by a condition on partition columns alone."
+GONE_REMEDY = "Put the file back. If it is gone for good, restore a version that doesn’t need it, or take it out of the table (repair)."
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from jobs.commands.delete import spark as delete
 from jobs.commands.drop_feature import spark as drop_feature
 from jobs.commands.optimize import spark as optimize
 from jobs.commands.reorg import spark as reorg
+from jobs.commands.repair import spark as repair
 from jobs.commands.restore import spark as restore
 from jobs.commands.set_properties import spark as set_properties
 from jobs.commands.stream_round.spark import run as stream_round
@@ -36,6 +37,7 @@ RUNNERS: dict[str, Runner] = {
     "drop_feature": drop_feature.RUNNER,
     "optimize": optimize.RUNNER,
     "reorg": reorg.RUNNER,
+    "repair": repair.RUNNER,
     "restore": restore.RUNNER,
     "set_properties": set_properties.RUNNER,
     "stream_round": stream_round.RUNNER,

@@ -112,14 +112,16 @@ def _stored_files(table: Table) -> health.StoredFiles | None:
     check = table.file_check
     if check is None or not file_check.has_findings(check):
         return None
-    gone = [each["path"] for each in check["named"] if each["stored"] is None]
+    gone = [each for each in check["named"] if each["stored"] is None]
     others = [each for each in check["named"] if each["stored"] is not None]
     sizes = [f"{each['path']}: {each['stored']:,} bytes, and the log says {each['logged']:,}" for each in others]
     return health.StoredFiles(
         version=check["version"],
         seen=datetime.fromisoformat(check["at"]),
         missing=check["missing"],
-        first_missing=next(iter(gone), ""),
+        first_missing=next((each["path"] for each in gone if not each.get("vector")), ""),
+        missing_vectors=check.get("missing_vectors", 0),
+        first_missing_vector=next((each["path"] for each in gone if each.get("vector")), ""),
         other_size=check["other_size"],
         first_other_size=next(iter(sizes), ""),
     )

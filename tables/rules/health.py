@@ -43,6 +43,7 @@ class Code(models.TextChoices):
     CORRUPT_LOG = "corrupt_log", "Corrupt log"
     STOPS_SPARK = "stops_spark", "Spark can’t open it"
     FILES_MISSING = "files_missing", "Files missing"
+    VECTORS_MISSING = "vectors_missing", "Deletion vectors missing"
     FILE_SIZES = "file_sizes_differ", "Files of another size"
     LAST_CHECKPOINT = "last_checkpoint", "Bad _last_checkpoint"
     NEEDS_FEATURE = "needs_feature", "Can’t be read by Levee"
@@ -94,6 +95,8 @@ class StoredFiles:
     first_missing: str = ""
     other_size: int = 0
     first_other_size: str = ""
+    missing_vectors: int = 0
+    first_missing_vector: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +303,12 @@ def _stored(facts: Facts) -> Iterator[Finding]:
             f" {'it' if stored.missing == 1 else 'them'} fail."
         )
         yield Finding(Code.FILES_MISSING, Severity.ERROR, stored.missing, 0, text, _PUT_BACK)
+    if stored.missing_vectors:
+        text = (
+            f"Storage has no regular file for {_vectors_of(stored.missing_vectors)}{_such_as(stored.first_missing_vector)} ({when})."
+            " Queries of the data files that they belong to fail, though the rows are there."
+        )
+        yield Finding(Code.VECTORS_MISSING, Severity.ERROR, stored.missing_vectors, 0, text, _VECTOR_BACK)
     if stored.other_size:
         differs = "isn’t as large as the log says" if stored.other_size == 1 else "aren’t as large as the log says"
         text = (
@@ -311,7 +320,11 @@ def _stored(facts: Facts) -> Iterator[Finding]:
 _SHORT = "Spark reads a file only as far as the log’s size: it may leave rows out without an error."
 _PUT_BACK = (
     "Put the files back, from a backup or the store’s own versions, then check the files again. If they are gone for good, restore a"
-    " version that doesn’t need them, or delete their rows by a condition on partition columns alone."
+    " version that doesn’t need them, or take them out of the table with their rows (repair)."
+)
+_VECTOR_BACK = (
+    "Put the files back, from a backup or the store’s own versions, then check the files again. A repair doesn’t help: it takes data files"
+    " out. If they are gone for good, restore a version from before the rows were deleted, then delete these again."
 )
 _REPLACED = (
     "Find out who replaced the file, or which writer noted a wrong size; put it back, then check the files again."
@@ -320,6 +333,10 @@ _REPLACED = (
 
 def _files(count: int) -> str:
     return "one live file" if count == 1 else f"{count:,} live files"
+
+
+def _vectors_of(count: int) -> str:
+    return "one file of deletion vectors" if count == 1 else f"{count:,} files of deletion vectors"
 
 
 def _such_as(text: str) -> str:

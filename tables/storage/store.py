@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeVar
 
 from tables.storage.local import directories as places
 from tables.storage.local.directories import Held
 
 CHUNK = 1 << 20
+T = TypeVar("T")
+NO_FILE = "{path} is there, but is no regular file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,12 @@ class Storage(Chunks, Protocol):
 
     def each(self, paths: Iterable[str]) -> Iterator[Entry | None]:
         """`entry` of many files, in their order: quick for those of one folder that follow each other."""
+
+    def lacks(self, paths: Iterable[str]) -> Iterator[bool]:
+        """Whether nothing lies at each path, in their order, as `each` goes about it: True only where storage says so.
+
+        Raises StorageError wherever it doesn't tell (no permission, a fault, no answer), and for what lies there and is no regular file.
+        """
 
     def open(self, path: str) -> BinaryIO:
         """The file for random reads, which raise StorageError or OSError, as this does."""
@@ -114,6 +122,11 @@ class LocalStorage:
             held = _looked_into(folder, partial(Held, f"{self.root}/{folder}", listed=False))
             yield from (_named(held, path.rpartition("/")[2]) for path in inside)
 
+    def lacks(self, paths: Iterable[str]) -> Iterator[bool]:
+        for folder, inside in groupby(paths, _folder):
+            held = _there(folder, partial(Held, f"{self.root}/{folder}", listed=False))
+            yield from (held is None or _lacks(held, path) for path in inside)
+
     def _descriptor(self, path: str) -> int:
         folder, _, name = path.rpartition("/")
         try:
@@ -158,6 +171,28 @@ def _looked_into(folder: str, enter: Callable[[], Held]) -> Held | None:
         return None
 
 
+def _there(folder: str, enter: Callable[[], Held]) -> Held | None:
+    """The folder, None where the system says that there is none. Raises StorageError for any other reason not to enter it."""
+    try:
+        return enter()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"{folder} can't be looked at: {error.strerror}") from error
+
+
+def _lacks(folder: Held, path: str) -> bool:
+    try:
+        status = os.stat(path.rpartition("/")[2], dir_fd=folder.descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise StorageError(f"{path} can't be looked at: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise StorageError(NO_FILE.format(path=path))
+    return False
+
+
 def _named(folder: Held | None, name: str) -> Entry | None:
     if folder is None:
         return None
@@ -182,5 +217,10 @@ def _entry(name: str, status: os.stat_result) -> Entry | None:
 
 def asked_at_once(storage: Storage, paths: Iterable[str]) -> Iterator[Entry | None]:
     """`entry` of each path, in order, as many at once as the storage is worth asking. Raises StorageError."""
+    yield from told_at_once(storage, storage.entry, paths)
+
+
+def told_at_once(storage: Storage, ask: Callable[[str], T], paths: Iterable[str]) -> Iterator[T]:
+    """The same of another question to the storage about each path."""
     with ThreadPoolExecutor(storage.ahead) as pool:
-        yield from pool.map(storage.entry, paths)
+        yield from pool.map(ask, paths)

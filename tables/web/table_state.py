@@ -26,7 +26,7 @@ def state_of(table: Table) -> StateLook:
         return StateLook("bad", "circle-x", "corrupt log")
     if health.Code.STOPS_SPARK.value in table.health_codes:
         return StateLook("bad", "circle-x", "Spark can’t open it")
-    for code in (health.Code.FILES_MISSING, health.Code.FILE_SIZES):
+    for code in (health.Code.FILES_MISSING, health.Code.VECTORS_MISSING, health.Code.FILE_SIZES):
         if code.value in table.health_codes:
             return StateLook("bad", "circle-x", code.label.lower())
     codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]

@@ -105,6 +105,11 @@ COMMANDS = (
         ("test_deleted_rows_are_purged_partition_by_partition_until_nothing_is_left",),
     ),
     Held(
+        "a repair takes out the files that were approved as missing, and no others",
+        "tests/jobs/commands/repair/test_spark.py",
+        ("test_the_missing_files_leave_with_their_rows_and_all_engines_read_the_rest",),
+    ),
+    Held(
         "properties, features and schema come out as predicted, commit by commit, and what Delta refuses never starts",
         "tests/jobs/commands/set_properties/test_spark.py",
         (

@@ -27,6 +27,7 @@ FILLED_IN = {
     "drop_feature": {"path"},
     "optimize": {"path", "tree"},
     "reorg": {"path", "tree"},
+    "repair": {"path"},
     "restore": {"path", "undoes", "accepted_commits"},
     "set_properties": {"path"},
     "vacuum": {"path"},

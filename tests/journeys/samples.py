@@ -26,6 +26,7 @@ from tests.journeys import (
     samples_properties,
     samples_questions,
     samples_reference,
+    samples_repair,
     samples_review,
     samples_schedules,
     samples_schema,
@@ -612,6 +613,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     **samples_schedules.PAGES,
     **samples_schema.PAGES,
     **samples_tables.PAGES,
+    **samples_repair.PAGES,
     **samples_vacuum.PAGES,
     "jobs": (
         "jobs/jobs/list.html",

@@ -34,6 +34,7 @@ class UnlikeFileSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
     logged = serializers.IntegerField()
     stored = serializers.IntegerField(allow_null=True)
+    vector = serializers.BooleanField(help_text="Whether it is a file of deletion vectors, and no data file.")
 
 
 class FileCheckSerializer(serializers.Serializer[Any]):
@@ -44,7 +45,8 @@ class FileCheckSerializer(serializers.Serializer[Any]):
     files = serializers.IntegerField(help_text="Data files and deletion vector files that the version needs.")
     asked = serializers.IntegerField()
     outside = serializers.IntegerField(help_text="Files outside the table’s directory: never touched.")
-    missing = serializers.IntegerField()
+    missing = serializers.IntegerField(help_text="Data files without a regular file.")
+    missing_vectors = serializers.IntegerField(help_text="Files of deletion vectors without one.")
     other_size = serializers.IntegerField()
     named = UnlikeFileSerializer(many=True)
 

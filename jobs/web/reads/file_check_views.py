@@ -92,7 +92,7 @@ def _context(person: Person, table: Table) -> dict[str, Any]:
         "progress": read.progress if read is not None and read.is_open else None,
         "error": _error(read),
         "last": last and {**last, "at": datetime.fromisoformat(last["at"]), "named": last["named"][:SHOWN]},
-        "more": max(0, (last["missing"] + last["other_size"]) - SHOWN) if last else 0,
+        "more": max(0, (last["missing"] + last.get("missing_vectors", 0) + last["other_size"]) - SHOWN) if last else 0,
         "most": most_at(table.path),
         "seconds": int(file_check.SECONDS),
         "poll_url": reverse("jobs:file_check_now", args=[table.pk]),

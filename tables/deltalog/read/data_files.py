@@ -16,11 +16,15 @@ from tables.storage.store import Storage
 
 @dataclass(frozen=True, slots=True)
 class Unlike:
-    """A data file that isn't what the log says: `path` decoded, below the table; sizes in bytes, `stored` None if it is no regular file."""
+    """A file that isn't what the log says: `path` decoded, below the table; sizes in bytes, `stored` None if it is no regular file.
+
+    `vector`: it isn't a data file but the file of deletion vectors.
+    """
 
     path: str
     logged: int
     stored: int | None
+    vector: bool = False
 
 
 def unlike(storage: Storage, location: str, files: Iterable[tuple[str, int | None]]) -> Iterator[Unlike]:

@@ -25,9 +25,13 @@ def live_names(files: pa.Table) -> list[tuple[str, int | None]]:
     named: list[tuple[str, int | None]] = list(
         zip(files.column("path").to_pylist(), files.column("size").to_pylist(), strict=True)
     )
+    return [*named, *((path, None) for path in vector_names(files))]
+
+
+def vector_names(files: pa.Table) -> list[str]:
+    """The paths of their deletion vector files alone."""
     with_vector = files.filter(pc.is_valid(files.column("deletion_vector"))).column("deletion_vector").to_pylist()
-    vectors = {path for each in with_vector if (path := vector_path(each["storage"], each["path_or_inline"]))}
-    return [*named, *((path, None) for path in sorted(vectors))]
+    return sorted({path for each in with_vector if (path := vector_path(each["storage"], each["path_or_inline"]))})
 
 
 def vector_path(storage: str | None, stored: str | None) -> str | None:

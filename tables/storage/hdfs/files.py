@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 from tables.storage.hdfs import name_nodes
 from tables.storage.hdfs.client import File, Refused
 from tables.storage.hdfs.name_nodes import as_storage_error
-from tables.storage.store import CHUNK, Entry, StorageError, asked_at_once
+from tables.storage.store import CHUNK, NO_FILE, Entry, StorageError, asked_at_once, told_at_once
 
 
 class HdfsStorage:
@@ -51,6 +51,19 @@ class HdfsStorage:
 
     def each(self, paths: Iterable[str]) -> Iterator[Entry | None]:
         return asked_at_once(self, paths)
+
+    def lacks(self, paths: Iterable[str]) -> Iterator[bool]:
+        return told_at_once(self, self._lacks, paths)
+
+    def _lacks(self, path: str) -> bool:
+        try:
+            with as_storage_error(f"{path} can't be asked for"):
+                row = self._node.status(self._place(path))
+        except FileNotFoundError:
+            return True
+        if row.isdir:
+            raise StorageError(NO_FILE.format(path=path))
+        return False
 
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         with as_storage_error("the file can't be read"):

@@ -75,6 +75,9 @@ class ObjectStorage:
     def each(self, paths: Iterable[str]) -> Iterator[Entry | None]:
         return asked_at_once(self, paths)
 
+    def lacks(self, paths: Iterable[str]) -> Iterator[bool]:
+        return (entry is None for entry in asked_at_once(self, paths))  # there are only objects, and keys without one
+
     def chunks(self, path: str, size: int) -> Iterator[bytes]:
         try:
             with turning_panics:

@@ -77,7 +77,9 @@ def _filled_in(act: Act, predicate: str | None, schedule: Act | None) -> dict[st
         "text": act.offer.text,
         "url": f"{act.url}?{urlencode({'predicate': predicate})}" if predicate else act.url,
         # Without the condition: the partitions of today aren't those of another night.
-        "schedule": f"{schedule.url}&{urlencode({'command': act.offer.kind})}" if schedule else "",
+        "schedule": f"{schedule.url}&{urlencode({'command': act.offer.kind})}"
+        if schedule and act.offer.repeats
+        else "",
     }
 
 

@@ -173,6 +173,7 @@ PAGE_ACTS = {
     "/tables/<uuid:table_id>/optimize/": {"do": "request", **WHY},
     "/tables/<uuid:table_id>/vacuum/": {"do": "request", **WHY},
     "/tables/<uuid:table_id>/reorg/": {"do": "request", **WHY},
+    "/tables/<uuid:table_id>/repair/": {"do": "request", **WHY},
     "/tables/<uuid:table_id>/drop-feature/": {"do": "request", "feature": "checkConstraints", **WHY},
     "/tables/<uuid:table_id>/properties/": {"do": "request", "added": "team = me", **WHY},
     "/tables/<uuid:table_id>/restore/": {"version": "0", "accept": "1-1", "name": "sales", **WHY},

@@ -20,6 +20,7 @@ def asked_by(olga, *line: str) -> Job:
         (["vacuum"], {"retention_hours": None, "lite": False}),
         (["vacuum", "--retention-hours", "720", "--lite"], {"retention_hours": 720, "lite": True}),
         (["reorg"], {"predicate": None}),
+        (["repair"], {}),
         (["optimize", "--zorder-by", "id"], {"zorder_by": ["id"], "full": False}),
         (["set-properties", "--set", "team=a=b", "--set", "note="], {"set": {"team": "a=b", "note": ""}, "unset": []}),
     ],

@@ -95,6 +95,7 @@ SIMPLE: dict[str, dict[str, Any]] = {
     "restore": {"version": 0},
     "optimize": {},
     "reorg": {},
+    "repair": {},
     "vacuum": {},
     "set_properties": {"set": {"team": "me"}, "unset": []},
     "alter_schema": {"changes": [{"table_comment": "x"}]},
@@ -122,6 +123,7 @@ def _compat(number: int) -> str:
 
 SPECIAL = [
     Case("delete", "appendOnly", "DELTA_CANNOT_MODIFY_APPEND_ONLY", SIMPLE["delete"], {"delta.appendOnly": "true"}),
+    Case("repair", "appendOnly", "DELTA_CANNOT_MODIFY_APPEND_ONLY", SIMPLE["repair"], {"delta.appendOnly": "true"}),
     Case("optimize", "clustering", "DELTA_CLUSTERING_WITH_ZORDER_BY", {"zorder_by": ["id"]}, domains=[CLUSTERED]),
     Case("optimize", "clustering", "DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", {"predicate": "id = 1"}, domains=[CLUSTERED]),
     Case("reorg", "clustering", "DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", {"predicate": "id = 1"}, domains=[CLUSTERED]),

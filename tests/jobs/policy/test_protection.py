@@ -284,7 +284,7 @@ def test_a_table_s_page_says_so_and_offers_only_what_is_left(olga, sales):
 
 
 @pytest.mark.parametrize(
-    "act", ["delete", "optimize", "vacuum", "properties", "restore", "schema/change", "reorg", "drop-feature"]
+    "act", ["delete", "optimize", "vacuum", "properties", "restore", "schema/change", "reorg", "drop-feature", "repair"]
 )
 def test_a_form_says_so_before_anything_is_typed(act, olga, sales):
     address = f"/tables/{sales.pk}/{act}/"

@@ -90,7 +90,7 @@ def test_files_as_the_log_says_are_said_to_be_so(viewer: Caller, sales: Table) -
     assert "No check yet" in page_of(viewer, sales)
     answer = checked(viewer, sales)
     assert {**answer, "at": ""} == {
-        "version": 1, "at": "", "files": 3, "asked": 3, "outside": 0, "missing": 0, "other_size": 0, "named": [],
+        "version": 1, "at": "", "files": 3, "asked": 3, "outside": 0, "missing": 0, "missing_vectors": 0, "other_size": 0, "named": [],
     }  # fmt: skip
     assert not {"files_missing", "file_sizes_differ"} & set(health_of(viewer, sales))
     assert "3 of 3 files looked at" in page_of(viewer, sales)
@@ -132,15 +132,31 @@ def test_another_size_is_told_with_both(viewer: Caller, sales: Table) -> None:
     logged = file.stat().st_size
     file.write_text(file.read_text() + "  ")
     answer = checked(viewer, sales)
-    assert answer["named"] == [{"path": f"p=FR/{file.name}", "logged": logged, "stored": logged + 2}]
+    assert answer["named"] == [{"path": f"p=FR/{file.name}", "logged": logged, "stored": logged + 2, "vector": False}]
     assert f"{logged + 2:,} bytes, and the log says {logged:,}" in health_of(viewer, sales)["file_sizes_differ"]["text"]
 
 
 def test_a_deletion_vectors_file_is_asked_for_once_and_one_in_the_log_is_not(viewer: Caller, sales: Table) -> None:
     adds = _with_vectors(sales)
     answer = checked(viewer, sales)
-    assert (answer["files"], answer["missing"]) == (len(adds) + 1, 1)
-    assert answer["named"][0]["path"] == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    assert (answer["files"], answer["missing"], answer["missing_vectors"]) == (len(adds) + 1, 0, 1)
+    [named] = answer["named"]
+    assert (named["path"], named["vector"]) == ("ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin", True)
+
+
+def test_a_missing_vector_is_a_finding_of_its_own_that_ends_with_it(viewer: Caller, sales: Table) -> None:
+    _with_vectors(sales)
+    checked(viewer, sales)
+    health = health_of(viewer, sales)
+    assert "files_missing" not in health
+    assert (health["vectors_missing"]["value"], health["vectors_missing"]["severity"]) == (1, "error")
+    assert "A repair doesn’t help" in health["vectors_missing"]["advice"]
+    assert "1 of deletion vectors missing" in page_of(viewer, sales)
+    place = Path(sales.path) / "ab" / "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    place.parent.mkdir()
+    place.write_bytes(b"x")
+    assert checked(viewer, sales)["missing_vectors"] == 0
+    assert "vectors_missing" not in health_of(viewer, sales)
 
 
 def _with_vectors(table: Table) -> list[dict[str, Any]]:

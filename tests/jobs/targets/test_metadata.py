@@ -38,6 +38,7 @@ ALLOWED: dict[str, dict[str, Any]] = {
     "an optimize": {"command": "optimize"},
     "a sorted one": {"command": "optimize", "zorder_by": ["id"]},
     "a reorg": {"command": "reorg"},
+    "a repair": {"command": "repair"},
     "a vacuum": {"command": "vacuum"},
     "the way out": {"command": "set_properties", "set": {"delta.columnMapping.mode": "name"}, "unset": []},
 }  # fmt: skip

@@ -78,7 +78,7 @@ HARMS = [
 
 
 @pytest.mark.parametrize(("harm", "condition", "said"), HARMS)
-@pytest.mark.parametrize("command", ["delete", "restore", "optimize", "vacuum", "alter_schema"])
+@pytest.mark.parametrize("command", ["delete", "restore", "optimize", "vacuum", "repair", "alter_schema"])
 def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: Any, condition: str, said: str) -> None:
     name = harm(sales)
     asked = {"command": command, "table": str(sales.pk), "reason": "r", **CHANGES[command]}

@@ -33,6 +33,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "restore": {"version": 0},
     "optimize": {},
     "reorg": {},
+    "repair": {},
     "vacuum": {},
     "set_properties": {"set": {"team": "me"}, "unset": []},
     "drop_feature": {"feature": "somethingNew"},

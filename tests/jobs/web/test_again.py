@@ -15,6 +15,7 @@ from jobs.commands.drop_feature.rules import DropFeature
 from jobs.commands.optimize.rules import Optimize
 from jobs.commands.registry import ROWS
 from jobs.commands.reorg.rules import Reorg
+from jobs.commands.repair.rules import Repair
 from jobs.commands.restore.rules import Restore
 from jobs.commands.set_properties.rules import SetProperties
 from jobs.commands.vacuum.rules import Vacuum
@@ -51,6 +52,7 @@ ASKED: dict[str, tuple[Any, dict[str, Any]]] = {
     "restore": (lambda t: Restore(t, 0), {"version": "0"}),
     "optimize": (lambda t: Optimize(t, predicate="p = 'FR'", zorder_by=["id"]), {"predicate": "p = 'FR'", "zorder_by": "id"}),
     "reorg": (lambda t: Reorg(t, predicate="p = 'FR'"), {"predicate": "p = 'FR'"}),
+    "repair": (lambda t: Repair(t), {}),
     "vacuum": (lambda t: Vacuum(t, retention_hours=72, lite=True), {"retention_hours": "72", "lite": "on"}),
     "set_properties": (
         lambda t: SetProperties(t, set={"delta.appendOnly": "true"}, unset=[]),

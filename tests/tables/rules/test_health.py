@@ -85,7 +85,7 @@ def test_every_finding_says_what_to_do() -> None:
         broken_entries=("a", "b"),
         stopping=(("a.crc", "its schema differs"), ("b.checkpoint.parquet", "it is damaged")),
         pointer="it is not JSON",
-        stored=StoredFiles(7, NOW, 2, "a.parquet", 1, "b.parquet: 5 bytes, and the log says 6"),
+        stored=StoredFiles(7, NOW, 2, "a.parquet", 1, "b.parquet: 5 bytes, and the log says 6", 1, "c.bin"),
         outside_files=3,
         recreated_at=NOW,
         rewritten=(5, "2026-11-19", ("v5 DELETE",)),
