@@ -1,8 +1,8 @@
-"""What a stored definition of a stream does with damaged lines."""
+"""What a stored definition of a stream does with damaged lines, and what a round tells of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -14,9 +14,9 @@ register = template.Library()
 
 
 @register.filter
-def leaves_out_lines(definition: Mapping[str, Any]) -> bool:
-    """Whether the stream leaves damaged lines out."""
-    return damaged_lines.leaves_out(Definition.from_json(definition).source)
+def tell_damaged_lines(batches: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of a round's batches counted the damaged lines that it left out. Rounds from before don't tell."""
+    return any(batch.get("damaged_lines") is not None for batch in batches)
 
 
 @register.filter

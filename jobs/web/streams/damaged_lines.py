@@ -27,10 +27,9 @@ def total_text(newest: Sequence[StreamBatch]) -> str:
         return ""
     uncounted = len(ran) - len(counted)
     those = "The last micro-batch" if len(newest) == 1 else f"The last {len(newest):,} micro-batches"
-    text = f"{those} left out {lines_text(sum(counted), at_least=uncounted > 0)}"
-    if not uncounted:
-        return f"{text}."
-    return f"{text}: {uncounted:,} {'batch doesn’t' if uncounted == 1 else 'batches don’t'} tell."
+    total = sum(counted)
+    text = f"{those} left out {lines_text(total, at_least=uncounted > 0 and total > 0)}"
+    return f"{text} ({uncounted:,} of them didn’t count)." if uncounted else f"{text}."
 
 
 def lines_text(number: int, *, at_least: bool = False) -> str:
