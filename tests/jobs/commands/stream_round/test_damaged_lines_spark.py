@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from jobs.commands.stream_round.rules import COMPLETE, Definition, Steps
+from jobs.commands.stream_round.rules import COMPLETE, Steps
 from jobs.commands.stream_round.spark import damaged_lines, query
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.stored import to_json
@@ -20,7 +20,7 @@ from tests.jobs.commands.stream_round.landing import FIELDS, ONE_BY_ONE, Stream,
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
-DROPS = {"mode": "DROPMALFORMED"}
+DROPS: dict[str, Any] = {"mode": "DROPMALFORMED"}
 # Two files, a batch each: sound lines, and lines damaged in each way that a parser knows.
 FILES = {
     "json": (
@@ -45,7 +45,7 @@ def put(stream: Stream, form: str) -> None:
         stream.put(text)
 
 
-def by_spark_itself(spark: Any, definition: Definition) -> list[str]:
+def by_spark_itself(spark: Any, definition: Any) -> list[str]:
     """The rows that Spark's own DROPMALFORMED gives for the definition's files and steps."""
     source = definition.source
     schema = StructType.fromJson(source.schema)
