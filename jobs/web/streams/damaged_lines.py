@@ -1,12 +1,23 @@
-"""The damaged lines that a stream left out, on its page: of its newest batches, and of a batch that had no other line."""
+"""The damaged lines that a stream leaves out, on pages: what its definition does with them, and what its batches tell of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from jobs.commands.stream_round.damaged_lines import leaves_out
+from jobs.commands.stream_round.damaged_lines import leaves_out, why_uncounted
 from jobs.commands.stream_round.rules import Definition
 from jobs.models import Stream, StreamBatch
+
+
+def why_uncounted_by(definition: Mapping[str, Any]) -> str:
+    """Why a stored definition doesn't count them, in a sentence; empty if it does."""
+    return why_uncounted(Definition.from_json(definition))
+
+
+def tell_damaged_lines(batches: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of a round's batches, as its job keeps them, counted them. Rounds from before don't tell."""
+    return any(batch.get("damaged_lines") is not None for batch in batches)
 
 
 def is_told(stream: Stream, batches: Iterable[StreamBatch]) -> bool:
