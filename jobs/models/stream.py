@@ -157,6 +157,7 @@ class StreamBatch(models.Model):
     at = models.DateTimeField()
     skipped = models.BooleanField(default=False)
     input_rows = models.BigIntegerField(null=True)
+    damaged_lines = models.BigIntegerField(null=True)  # left out; where they were counted, `input_rows` has them too
     rows_out = models.BigIntegerField(null=True)
     files_added = models.BigIntegerField(null=True)
     files_removed = models.BigIntegerField(null=True)

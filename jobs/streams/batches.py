@@ -61,6 +61,7 @@ def _batch(stream: Stream, job: Job, batch_id: int, told: Mapping[str, Any], com
         at=at or job.finished_at or timezone.now(),
         skipped=bool(told.get("skipped")),
         input_rows=told.get("input_rows"),
+        damaged_lines=told.get("damaged_lines"),
         rows_out=_number(metrics.get("numOutputRows"), told.get("rows_out")),
         files_added=_number(metrics.get("numAddedFiles"), told.get("files_added")),
         files_removed=_number(metrics.get("numRemovedFiles"), told.get("files_removed")),

@@ -33,7 +33,7 @@ FILE = "Replace it with a valid file of the same name, then start the stream aga
 LINE = (
     "Mend the line, or put another file in its place under the same name (an empty one will do), then start the stream again."
     " Or name in the source’s options what a damaged line does: mode=PERMISSIVE (a row of NULLs, or its"
-    " text in a column _corrupt_record STRING of the schema) or mode=DROPMALFORMED (left out, and counted nowhere)."
+    " text in a column _corrupt_record STRING of the schema) or mode=DROPMALFORMED (left out, and counted)."
 )
 SCHEMA = (
     "Columns of the source were renamed, dropped or given another type, and a stream can’t read across that: Levee’s streams don’t set"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -30,7 +30,6 @@ from tables.deltalog.replay.absent_files import Absent, LookTooLong, Named, dige
 from tables.deltalog.replay.needed_files import vector_path
 from tables.storage.store import StorageError
 
-NO_PREVIEW = "a repair has no preview by Spark: storage tells which files are missing"
 DELTA = "org.apache.spark.sql.delta"
 AT_ONCE = 5_000  # paths that one filter holds
 RUN_SECONDS = 2 * LOOK_SECONDS  # for what a preview could ask for in one
@@ -38,11 +37,6 @@ AGAIN = "Request it again: what is missing now is reviewed anew."
 OTHER = "Other files are missing now than those that were approved: {now:,} by this look, {then:,} in the preview."
 BACK = "Storage holds {path}{more} again, which the approved repair takes out."
 ANOTHER = "The table at this path isn’t the one that was previewed."
-
-
-def preview_repair(session: SparkSession, command: Repair, version: int | None, report: Report) -> NoReturn:
-    """Raises TypeError: nobody asks for one."""
-    raise TypeError(NO_PREVIEW)
 
 
 def run_repair(
@@ -213,4 +207,4 @@ def _result(path: str, commit: Commit) -> Result:
     return recorded(commit, details, removed.rows)
 
 
-RUNNER = Runner(preview_repair, run_repair)
+RUNNER = Runner(run_repair)

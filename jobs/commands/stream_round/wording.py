@@ -30,10 +30,19 @@ def outcome(result: Result) -> list[Figure]:
     return [
         Figure("Micro-batches", len(batches)),
         Figure("Rows read", _sum(batches, "input_rows"), "Spark's numInputRows"),
+        *_damaged(batches),
         Figure("Rows written", _sum(batches, "rows_out"), "numOutputRows of the commits"),
         Figure("Files added", _sum(batches, "files_added"), "numAddedFiles"),
         Figure("Files removed", _sum(batches, "files_removed"), "numRemovedFiles"),
     ]
+
+
+def _damaged(batches: list[dict[str, int | None]]) -> list[Figure]:
+    """The damaged lines that were left out, once a batch has counted them."""
+    if all(batch.get("damaged_lines") is None for batch in batches):
+        return []
+    why = "A batch didn’t count them."
+    return [Figure("Damaged lines left out", _sum(batches, "damaged_lines"), "of the rows read", why_unknown=why)]
 
 
 def _sum(batches: list[dict[str, int | None]], name: str) -> int | None:

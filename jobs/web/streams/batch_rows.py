@@ -55,14 +55,16 @@ def last_good_batch(stream: Stream) -> StreamBatch | None:
     return StreamBatch.objects.filter(stream=stream, version__isnull=False).order_by("-id").defer("durations").first()
 
 
-def batch_rows(stream: Stream, batches: Sequence[StreamBatch]) -> list[BatchRow]:
+def batch_rows(stream: Stream, batches: Sequence[StreamBatch], *, tells_damaged: bool = False) -> list[BatchRow]:
+    """The rows of a page. `tells_damaged`: with a cell of the damaged lines that were left out, after that of the rows in."""
     links = _Links(stream, batches)
-    return [_batch_row(batch, stream.interval_seconds, links) for batch in batches]
+    return [_batch_row(batch, stream.interval_seconds, links, tells_damaged) for batch in batches]
 
 
-def _batch_row(batch: StreamBatch, interval_seconds: int | None, links: _Links) -> BatchRow:
+def _batch_row(batch: StreamBatch, interval_seconds: int | None, links: _Links, tells_damaged: bool) -> BatchRow:
     late = is_late(batch.took_ms, interval_seconds)
-    return BatchRow(f"{batch.batch_id:,}", late, _cells(batch, links), _phases(batch.durations), _facts(batch, links))
+    cells = _cells(batch, links, tells_damaged)
+    return BatchRow(f"{batch.batch_id:,}", late, cells, _phases(batch.durations), _facts(batch, links))
 
 
 class _Links:
@@ -88,6 +90,7 @@ class _Links:
 NO_VERSION = unknown("No commit of this batch is known", word="none")
 UNKNOWN = unknown("Neither Spark nor the commit tells")
 NOT_REPORTED = unknown("Neither Spark nor the commit tells", word="not reported")
+NOT_COUNTED = unknown("Levee didn’t count the damaged lines of this batch")
 UNKNOWN_TIME = unknown(LOST)
 NO_ID = unknown()
 
@@ -104,10 +107,12 @@ FACTS = "".join(
 ROUND = '<dt>Round</dt><dd><a href="{}">job {}</a></dd>'
 
 
-def _cells(batch: StreamBatch, links: _Links) -> str:
+def _cells(batch: StreamBatch, links: _Links, tells_damaged: bool) -> str:
     wrote = () if batch.skipped else _wrote(batch)
-    pattern = READ + (SKIPPED if batch.skipped else WROTE)
-    read = (day_and_clock(batch.at), seconds_text(batch.took_ms) or UNKNOWN_TIME, _count(batch.input_rows))
+    pattern = READ + (CELL if tells_damaged else "") + (SKIPPED if batch.skipped else WROTE)
+    read = [day_and_clock(batch.at), seconds_text(batch.took_ms) or UNKNOWN_TIME, _count(batch.input_rows)]
+    if tells_damaged:
+        read.append(_count(batch.damaged_lines, NOT_COUNTED))
     if batch.version is None:
         return format_html(pattern + CELL, *read, *wrote, NO_VERSION)
     return format_html(pattern + VERSION, *read, *wrote, links.commit(batch.version), f"{batch.version:,}")

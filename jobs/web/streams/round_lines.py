@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import JSONObject
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -15,9 +16,10 @@ from console.accounts.roles import Permission
 from console.templatetags.levee import ago, status
 from jobs.commands.stream_round.rules import Definition
 from jobs.domain.states import ENDED, SENTENCE, State
-from jobs.models import Stream, StreamRound
+from jobs.models import Stream, StreamBatch, StreamRound
 from jobs.streams import queries, rounds
 from jobs.streams.sinks import sink_of
+from jobs.web.streams.damaged_lines import lines_text
 
 ROUNDS = 20
 
@@ -31,21 +33,37 @@ class RoundLine:
 
 
 def round_lines(stream: Stream) -> list[RoundLine]:
-    """The newest rounds with their jobs. One query, of what a line shows of the jobs and the sink's name."""
+    """The newest rounds with their jobs. One query, of what a line shows of the jobs, the sink's name and the damaged lines left out."""
     found = StreamRound.objects.filter(stream=stream).select_related("job").order_by("-id")
     shown = ("stream", "number", "reset", "opened_at", "job__state", "job__version")
-    newest = found.only(*shown).annotate(sink=F("job__result__details__sink"))[:ROUNDS]
+    newest = found.only(*shown).annotate(sink=F("job__result__details__sink"), damaged=Subquery(_damaged()))[:ROUNDS]
     return [RoundLine(each, _line(each)) for each in newest]
 
 
-LINE = '{} <span class="lv-second"><a href="{}">{}</a>{}, {}</span>'
+def _damaged() -> QuerySet[StreamBatch, Any]:
+    """Of a round: the sum over the batches that counted their damaged lines, and how many of its batches didn't."""
+    batches = StreamBatch.objects.filter(job=OuterRef("job"), skipped=False).order_by().values("job")
+    uncounted = Count("pk", filter=Q(damaged_lines=None))
+    return batches.annotate(told=JSONObject(lines=Sum("damaged_lines"), uncounted=uncounted)).values("told")
+
+
+LINE = '{} <span class="lv-second"><a href="{}">{}</a>{}, {}{}</span>'
 
 
 def _line(found: StreamRound) -> str:
     name = "reset" if found.reset else f"round {found.number:,}"
     version = "" if found.job.version is None else f", version {found.job.version:,}"
     address = reverse("jobs:detail", args=[found.job_id])
-    return format_html(LINE, status(found.job.state), address, name, version, ago(found.opened_at))
+    damaged = _damaged_text(found.damaged)  # type: ignore[attr-defined]  # annotated
+    return format_html(LINE, status(found.job.state), address, name, version, ago(found.opened_at), damaged)
+
+
+def _damaged_text(told: Mapping[str, int | None] | None) -> str:
+    """Empty where no batch counted its damaged lines, or none had any."""
+    lines = (told or {}).get("lines")
+    if not told or not lines:
+        return ""
+    return f", {lines_text(lines, at_least=bool(told['uncounted']))} left out"
 
 
 def described_sink(stream: Stream, lines: Sequence[RoundLine]) -> str:

@@ -118,6 +118,10 @@ class BatchSerializer(serializers.Serializer[StreamBatch]):
     at = serializers.DateTimeField()
     skipped = serializers.BooleanField(help_text="Delta had the batch already and wrote nothing.")
     num_input_rows = serializers.IntegerField(source="input_rows", allow_null=True)
+    damaged_lines = serializers.IntegerField(
+        allow_null=True,
+        help_text="Lines left out as damaged (mode=DROPMALFORMED), which num_input_rows includes; null: not counted.",
+    )
     num_output_rows = serializers.IntegerField(source="rows_out", allow_null=True)
     num_added_files = serializers.IntegerField(source="files_added", allow_null=True)
     num_removed_files = serializers.IntegerField(source="files_removed", allow_null=True)

@@ -32,7 +32,7 @@ from jobs.streams.schema_ahead import ahead_of
 from jobs.streams.sources import uuid_of
 from jobs.targets.restored_streams import undone_batches
 from jobs.web.kinds import STREAMS
-from jobs.web.streams import batch_rows, listing, rates, removal, round_lines, states
+from jobs.web.streams import batch_rows, damaged_lines, listing, rates, removal, round_lines, states
 from jobs.web.streams.batch_times import is_behind
 from jobs.web.streams.charts import DRAWN, drawing
 from jobs.web.streams.form_views import SAID_ON_THE_PAGE, require_may_run
@@ -114,6 +114,7 @@ def _head(request: HttpRequest, found: Stream, newest: list[StreamBatch]) -> dic
         "was_started": states.was_started(found),
         "lag": lag_of(found),
         "ahead": ahead_of([found]).get(found.pk),
+        "all_damaged": damaged_lines.all_damaged(found, newest),
         "undone": undone_batches(found) if found.definition["output_mode"] == APPEND else None,
         "actions": round_lines.actions_of(person, found, opened),
         "opened": opened,
@@ -142,10 +143,13 @@ def _body(request: HttpRequest, found: Stream, batches: Page[StreamBatch], newes
     """What stands below the head: batches and rail."""
     lines = round_lines.round_lines(found)
     definition = Definition.from_json(found.definition)
+    tells_damaged = damaged_lines.is_told(found, batches.rows)
     return {
         "drawing": drawing(found, newest),
         "lags": lag_drawing(found),
-        "batches": batch_rows.batch_rows(found, batches.rows),
+        "batches": batch_rows.batch_rows(found, batches.rows, tells_damaged=tells_damaged),
+        "tells_damaged": tells_damaged,
+        "damaged_text": damaged_lines.total_text(newest) if tells_damaged else "",
         "page": _pages(request, found, batches),
         "rates": rates.rates_of(found, newest[0] if newest else None),
         "last": newest[0] if newest else None,

@@ -60,7 +60,7 @@ class SmallStream(SmallEngine):
             operationParameters=parameters, operationMetrics=metrics, userMetadata=mark,
         )  # fmt: skip
         return {
-            "batch_id": number, "version": version, "at": "2026-11-22T10:00:00+00:00", "input_rows": len(rows),
+            "batch_id": number, "version": version, "at": "2026-11-22T10:00:00+00:00", "input_rows": len(rows), "damaged_lines": number,
             "duration_ms": {"triggerExecution": 1500, "addBatch": 900}, "input_rate": 2.0, "processed_rate": 3.0, "skipped": False,
         }  # fmt: skip
 

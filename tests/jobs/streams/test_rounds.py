@@ -52,6 +52,7 @@ def test_a_round_is_booked_with_its_batches_as_the_log_tells_them(actor, stream)
     newest, first = StreamBatch.objects.filter(stream=stream)
     assert (first.batch_id, first.version, first.input_rows, first.rows_out) == (0, 1, 1, 1)
     assert (newest.version, newest.rows_out, newest.took_ms, newest.durations["addBatch"]) == (2, 2, 1500, 900)
+    assert (first.damaged_lines, newest.damaged_lines) == (0, 1)
     now = fresh(stream)
     assert now.state == "running"
     assert now.target_table_id == now.table.table_id
@@ -70,6 +71,7 @@ def test_batches_of_a_worker_that_died_after_its_commits_are_told_by_the_log_alo
     assert fresh(stream).next_round_at <= timezone.now()  # it was cut short: the next one goes on at once
     batches = StreamBatch.objects.filter(stream=stream).order_by("batch_id")
     assert [(b.batch_id, b.version, b.rows_out, b.took_ms) for b in batches] == [(0, 1, 1, None), (1, 2, 1, None)]
+    assert [b.damaged_lines for b in batches] == [None, None]  # which is unknown, not none
 
 
 def test_every_commit_of_a_round_is_its_jobs(actor, stream):

@@ -8,6 +8,7 @@ from typing import Any
 
 from console.base.text.counted import counted
 from jobs.commands.stream_round.spark.checks import Ground
+from jobs.commands.stream_round.spark.damaged_lines import damaged_of
 from jobs.engine.commits.history import Commit, commits_after, commits_before
 
 Progress = Mapping[str, Any]  # Spark's StreamingQueryProgress, read from its JSON
@@ -23,11 +24,14 @@ class Batches:
     last: Commit | None
 
     def text(self) -> str:
-        """3 batches: 3,000 rows in, 3 commits."""
+        """3 batches: 3,000 rows in, 3 commits. 12 damaged lines were left out."""
         rows = sum(batch["input_rows"] for batch in self.described)
         skipped = sum(batch["skipped"] for batch in self.described)
         made = counted(self.commits, "commit") if self.commits else "no commit"
         text = f"{counted(len(self.described), 'batch', 'batches')}: {counted(rows, 'row')} in, {made}."
+        damaged = sum(batch["damaged_lines"] or 0 for batch in self.described)
+        if damaged:
+            text += f" {counted(damaged, 'damaged line was', 'damaged lines were')} left out."
         if skipped:
             text += f" Delta skipped {counted(skipped, 'batch', 'batches')} that the table holds already."
         return text
@@ -94,6 +98,7 @@ def _described(event: Progress, own: Commit | None, skipped: Mapping[int, Commit
         "version": commit.version if commit else None,
         "at": event["timestamp"],
         "input_rows": event["numInputRows"],
+        "damaged_lines": damaged_of(event),
         "rows_out": _number(metrics, "numOutputRows"),
         "files_added": _number(metrics, "numAddedFiles"),
         "files_removed": _number(metrics, "numRemovedFiles"),

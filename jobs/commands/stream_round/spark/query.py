@@ -12,14 +12,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.types import StructType
 
-from jobs.commands.stream_round.rules import Definition, FileSource, Steps, TableSource
+from jobs.commands.stream_round.rules import Definition, Steps, TableSource
 from jobs.commands.stream_round.spark.batches import Progress
+from jobs.commands.stream_round.spark.damaged_lines import file_rows
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.predicates.typenames import parse_type
-from jobs.engine.named_files import file_stream, table_stream
+from jobs.engine.named_files import table_stream
 from jobs.engine.predicates import column_of
 from jobs.engine.quoting import quoted
 
@@ -31,15 +31,14 @@ RENAME = "Change the stream's steps to the columns that its source has now."
 
 def frame_of(session: SparkSession, definition: Definition) -> DataFrame:
     """The stream's rows: its source, then its steps. Reads nothing yet. Raises CommandRefused `no_such_column`."""
-    return _stepped(session, _read(session, definition.source), definition.steps)
+    return _stepped(session, _read(session, definition), definition.steps)
 
 
-def _read(session: SparkSession, source: FileSource | TableSource) -> DataFrame:
+def _read(session: SparkSession, definition: Definition) -> DataFrame:
+    source = definition.source
     if isinstance(source, TableSource):
         return table_stream(session, source.path, _table_options(source))
-    return file_stream(
-        session, source.path, source.format, StructType.fromJson(dict(source.schema)), source.read_options
-    )
+    return file_rows(session, definition, source)
 
 
 def _table_options(source: TableSource) -> dict[str, str]:

@@ -3,8 +3,6 @@
 import json
 import os
 import threading
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +11,7 @@ import pytest
 from deltalake import DeltaTable as Witness
 from deltalake import write_deltalake
 
-from jobs.commands.stream_round.rules import COMPLETE, Definition, FileSource, Steps, StreamRound, TableSource
+from jobs.commands.stream_round.rules import COMPLETE, Steps, StreamRound, TableSource
 from jobs.domain.engine import UNCHECKED, Marks
 from jobs.domain.errors import CommandRefused, EngineCancelled, EngineFailed
 from jobs.domain.predicates.schema import Field, Schema
@@ -23,74 +21,10 @@ from jobs.predicates.reading import parse
 from jobs.streams.failures import FILE, LINE, what_to_do
 from jobs.streams.readable_schemas import stopping_changes
 from tables.deltalog.rules.schema import parse_schema
+from tests.jobs.commands.stream_round.landing import FIELDS, ONE_BY_ONE, Stream, table_id
 from tests.jobs.engine.lake import Recorder, actions, commits
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
-
-FIELDS = {"id": "long", "name": "string"}
-ONE_BY_ONE = {"maxFilesPerTrigger": "1"}
-
-
-class Stream:
-    """A stream below a directory: its files, its table and its checkpoint."""
-
-    def __init__(self, top: Path) -> None:
-        self.source, self.target, self.checkpoint = top / "source", top / "table", top / "checkpoint"
-        self.source.mkdir()
-        self.target.mkdir()
-        self.written = 0
-
-    def write(self, *numbers: int, **more: object) -> None:
-        """A JSON file of rows with these ids."""
-        rows = [json.dumps({"id": number, "name": f"r{number}", **more}) for number in numbers]
-        self.put("\n".join(rows) + "\n")
-
-    def put(self, text: str) -> None:
-        self.written += 1
-        (self.source / f"{self.written:03}").write_text(text)
-
-    def files(self, source_format: str = "json", fields: Mapping[str, str] = FIELDS, **options: str) -> FileSource:
-        return FileSource(str(self.source), source_format, struct(fields), options)
-
-    def definition(self, source: FileSource | TableSource | None = None, **given: Any) -> Definition:
-        return Definition(source or self.files(), str(self.target), str(self.checkpoint), **given)
-
-    def rows(self) -> list[dict]:
-        """The table's rows as delta-rs reads them."""
-        return sorted(Witness(str(self.target)).to_pyarrow_table().to_pylist(), key=str)
-
-    def ids(self) -> list[int]:
-        return sorted(row["id"] for row in self.rows())
-
-    def query_id(self) -> str:
-        return str(json.loads((self.checkpoint / "metadata").read_text())["id"])
-
-
-def struct(fields: Mapping[str, str]) -> dict:
-    return {
-        "type": "struct",
-        "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields.items()],
-    }
-
-
-def table_id(path: Path) -> str:
-    return str(Witness(str(path)).metadata().id)
-
-
-@pytest.fixture
-def stream(tmp_path):
-    return Stream(tmp_path)
-
-
-@pytest.fixture
-def run(engine, marks, report):
-    """Runs a round of a definition; answers the result."""
-
-    def do(definition, marks=marks, **given):
-        command = StreamRound("s", "orders", definition.as_json(), **given)
-        return engine.run(command, {}, UNCHECKED, marks, report)
-
-    return do
 
 
 @pytest.fixture
@@ -233,25 +167,6 @@ def test_a_definition_may_say_what_a_damaged_line_does(stream, run, mode, rows):
     stream.put('{"id": 1}\n{"id": \n')
     run(stream.definition(stream.files("json", mode=mode)))
     assert [row["id"] for row in stream.rows()] == rows
-
-
-@pytest.mark.parametrize(("form", "text"), [("json", '{"id": 1}\n{"id": \n'), ("csv", "1,a\nnine,b\n")])
-def test_lines_that_are_left_out_are_counted_nowhere_and_permissive_keeps_their_text(stream, run, form, text):
-    """What the stream's page says of DROPMALFORMED, and what to use instead: Spark tells the rows that its parser let through alone."""
-    stream.put(text)
-    left_out = run(stream.definition(stream.files(form, mode="DROPMALFORMED")))
-    assert [batch["input_rows"] for batch in left_out.details["batches"]] == [1]
-    other = Stream.__new__(Stream)
-    other.source, other.target, other.checkpoint = (
-        stream.source,
-        stream.target.parent / "kept",
-        stream.target.parent / "other",
-    )
-    other.target.mkdir()
-    fields = FIELDS | {"_corrupt_record": "string"}
-    kept = run(other.definition(FileSource(str(stream.source), form, struct(fields), {"mode": "PERMISSIVE"})))
-    assert [batch["input_rows"] for batch in kept.details["batches"]] == [2]
-    assert sorted(str(row["_corrupt_record"]) for row in other.rows()) == sorted(["None", text.splitlines()[1]])
 
 
 def test_a_damaged_parquet_file_fails_the_round_and_commits_nothing_of_its_batch(stream, run):

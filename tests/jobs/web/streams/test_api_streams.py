@@ -331,13 +331,20 @@ def test_batches_are_paged_newest_first(olga, body):
     stream = Stream.objects.get(pk=made(olga, body)["id"])
     StreamBatch.objects.bulk_create(
         StreamBatch(
-            stream=stream, query_id="q", batch_id=n, output_mode="append", at="2026-11-22T10:00:00Z", input_rows=n
+            stream=stream,
+            query_id="q",
+            batch_id=n,
+            output_mode="append",
+            at="2026-11-22T10:00:00Z",
+            input_rows=n,
+            damaged_lines=n - 3 if n > 3 else None,
         )
         for n in range(5)
     )
     first = olga.get(f"/streams/{stream.pk}/batches", limit=2).json()
     assert [row["batch_id"] for row in first["results"]] == [4, 3]
     assert first["results"][0]["num_output_rows"] is None
+    assert [row["damaged_lines"] for row in first["results"]] == [1, None]
     second = olga.get(first["next"]).json()
     assert [row["batch_id"] for row in second["results"]] == [2, 1]
     assert olga.get(f"/streams/{stream.pk}").json()["last_batch"]["num_input_rows"] == 4

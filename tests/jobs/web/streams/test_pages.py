@@ -666,6 +666,12 @@ def test_the_job_of_a_round_lists_its_batches(operator, clicks):
     current = opened(clicks, "succeeded", booked=True, finished_at=timezone.now(), version=9, result=result)
     text = text_of(operator.get(f"/jobs/{current.job_id}/"))
     assert "4 1,234 unknown 2 0 10 B 9" in text
+    assert "Damaged lines" not in text.partition("Micro-batches")[2]  # a round from before doesn’t tell
+    result["details"]["batches"] = [{**told, "damaged_lines": 34}, {**told, "batch_id": 5, "damaged_lines": None}]
+    Job.objects.filter(pk=current.job_id).update(result=result)
+    text = text_of(operator.get(f"/jobs/{current.job_id}/"))
+    assert "4 1,234 34 unknown 2 0 10 B 9" in text
+    assert "5 1,234 unknown unknown 2 0 10 B 9" in text
 
 
 def test_the_job_of_a_round_says_what_its_stream_does(operator, clicks):
@@ -902,18 +908,101 @@ def test_what_is_no_delta_table_has_no_streams():
 # --- lines that are left out, targets that aren't there yet, changes, streams never started ---------------------------
 
 
+def dropping(mode: str = "DROPMALFORMED", *, steps: Steps | None = None, **options: str) -> Stream:
+    """A stream that leaves damaged lines out."""
+    source = FileSource("/lake/landing/x", "json", SCHEMA, {"mode": mode, **options})
+    stream = made(state="running")
+    definition = Definition(source, "/t", "/c", steps=steps or Steps()).as_json()
+    Stream.objects.filter(pk=stream.pk).update(definition=definition)
+    return Stream.objects.get(pk=stream.pk)
+
+
 @pytest.mark.parametrize("mode", ["DROPMALFORMED", "dropmalformed"])
-def test_lines_that_are_left_out_are_said_to_be_counted_nowhere_with_what_counts_them(viewer, mode):
-    source = FileSource("/lake/landing/x", "json", SCHEMA, {"mode": mode})
-    stream = made()
-    Stream.objects.filter(pk=stream.pk).update(
-        definition=stream.definition | {"source": Definition(source, "/t", "/c").as_json()["source"]}
-    )
+def test_lines_that_are_left_out_are_counted_by_batch_and_of_the_last_ones_together(viewer, mode):
+    stream = dropping(mode)
+    batch(stream, 1, damaged_lines=1_200)
+    batch(stream, 2, damaged_lines=0)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "Rows in Damaged lines left out Rows out" in text
+    assert "1,001 1,200 901" in text
+    assert "1,002 0 902" in text
+    assert "The last 2 micro-batches left out 1,200 damaged lines." in text
+    assert "Rows in include the damaged lines where these were counted" in text
+    assert "are left out, and each batch counts them" in text
+    assert "_corrupt_record STRING" in text
+
+
+def test_of_a_batch_that_did_not_count_the_damaged_lines_are_unknown_and_not_none(viewer):
+    stream = dropping()
     batch(stream, 1)
     text = text_of(viewer.get(f"/streams/{stream.pk}/"))
-    assert "are left out and counted nowhere" in text
-    assert "_corrupt_record STRING" in text
-    assert "Rows in don’t include the damaged lines" in text
+    assert "1,001 unknown 901" in text
+    assert "left out no damaged lines" not in text
+    batch(stream, 2, damaged_lines=0)
+    batch(stream, 3, skipped=True, rows_out=None)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "The last 3 micro-batches left out no damaged lines (1 of them didn’t count)." in text
+    batch(stream, 4, damaged_lines=1)
+    assert "left out at least 1 damaged line (1 of them didn’t count)." in text_of(viewer.get(f"/streams/{stream.pk}/"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "why"),
+    [
+        (Steps(count_as="n"), {}, "The stream writes no column of the lines"),
+        (Steps(), {"multiLine": "true"}, "With multiLine, Spark reads each file as one value"),
+    ],
+)
+def test_where_they_are_not_counted_the_page_says_why(viewer, steps, options, why):
+    stream = dropping(steps=steps, **options)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert f"are left out and not counted. {why}" in text
+    assert "each batch counts them" not in text
+
+
+def test_a_round_says_how_many_lines_its_batches_left_out(viewer):
+    stream = dropping()
+    result = {"version": 9, "operation": "STREAMING UPDATE", "details": {}}
+    ended = {"booked": True, "finished_at": timezone.now(), "version": 9, "result": result}
+    first, second, third = (opened(stream, "succeeded", number=number, **ended) for number in (1, 2, 3))
+    batch(stream, 1, damaged_lines=2, job=first.job)
+    batch(stream, 2, damaged_lines=3, job=first.job)
+    batch(stream, 3, damaged_lines=4, job=second.job)
+    batch(stream, 4, job=second.job)
+    batch(stream, 5, job=third.job)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "round 1 , version 9, now , 5 damaged lines left out" in text
+    assert "round 2 , version 9, now , at least 4 damaged lines left out" in text
+    assert "round 3 , version 9, now Succeeded" in text
+
+
+def test_a_batch_of_damaged_lines_alone_is_a_warning_until_another_comes(viewer):
+    stream = dropping()
+    batch(stream, 7, input_rows=40, damaged_lines=40, rows_out=0)
+    batch(stream, 8, skipped=True, rows_out=None)
+    for address in (f"/streams/{stream.pk}/", f"/streams/{stream.pk}/live/"):
+        assert "Every line of batch 7 was damaged (40), so it wrote none of them." in text_of(viewer.get(address))
+    batch(stream, 9, input_rows=40, damaged_lines=39)
+    assert "Every line of batch" not in text_of(viewer.get(f"/streams/{stream.pk}/"))
+
+
+@pytest.mark.parametrize("told", [{"input_rows": 0, "damaged_lines": 0}, {"damaged_lines": None}])
+def test_a_batch_without_lines_is_no_warning(viewer, told):
+    stream = dropping()
+    batch(stream, 1, **told)
+    assert "Every line of batch" not in text_of(viewer.get(f"/streams/{stream.pk}/"))
+
+
+def test_what_a_stream_left_out_stays_on_its_page_once_it_leaves_out_no_more(viewer):
+    stream = made()
+    batch(stream, 1, input_rows=7, damaged_lines=7)
+    text = text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "Damaged lines left out" in text
+    assert "Every line of batch" not in text  # the next round fails on such a line
+
+
+def test_a_stream_without_a_watermark_leaves_out_no_late_row_and_says_so(viewer):
+    assert "Late rows none is left out: the stream has no watermark" in text_of(viewer.get(f"/streams/{made().pk}/"))
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
@@ -922,7 +1011,7 @@ def test_other_modes_lose_none(viewer, mode):
     source = stream.definition["source"] | {"options": {"mode": mode}}
     Stream.objects.filter(pk=stream.pk).update(definition=stream.definition | {"source": source})
     batch(stream, 1)
-    assert "left out" not in text_of(viewer.get(f"/streams/{stream.pk}/"))
+    assert "amaged lines left out" not in text_of(viewer.get(f"/streams/{stream.pk}/"))
 
 
 def test_a_target_that_is_not_there_yet_is_no_parquet_directory(operator, clicks):
