@@ -41,7 +41,7 @@ def test_a_room_of_templates_holds_22_at_most_and_none_lies_between_rooms():
 
 
 # Their tests are those of what uses them: rows of the acts on them, requests of the commands and their pages, tags of the pages.
-WITHOUT = {"jobs/models", "jobs/requests", "tables/models", "tables/templatetags"}
+WITHOUT = {"jobs/models", "jobs/requests", "jobs/templatetags", "tables/models", "tables/templatetags"}
 
 # Folders of tests that are about no one room.
 OF_NO_ROOM = {"tests/jobs/corpus", "tests/jobs/foreign"}

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("jobs", "0024_protections")]
+    dependencies: ClassVar = [("jobs", "0025_repair")]
     operations: ClassVar = [
         migrations.AddField(model_name="streambatch", name="damaged_lines", field=models.BigIntegerField(null=True)),
     ]
