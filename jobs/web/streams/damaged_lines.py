@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from console.base.text.counted import counted
 from jobs.commands.stream_round.damaged_lines import leaves_out, why_uncounted
 from jobs.commands.stream_round.rules import Definition
 from jobs.models import Stream, StreamBatch
@@ -33,20 +34,21 @@ def leaves_out_now(stream: Stream) -> bool:
 def total_text(newest: Sequence[StreamBatch]) -> str:
     """The last 48 micro-batches left out 12 damaged lines. Empty while none of them counted its lines."""
     ran = [batch for batch in newest if not batch.skipped]
-    counted = [batch.damaged_lines for batch in ran if batch.damaged_lines is not None]
-    if not counted:
+    numbers = [batch.damaged_lines for batch in ran if batch.damaged_lines is not None]
+    if not numbers:
         return ""
-    uncounted = len(ran) - len(counted)
+    uncounted = len(ran) - len(numbers)
     those = "The last micro-batch" if len(newest) == 1 else f"The last {len(newest):,} micro-batches"
-    total = sum(counted)
+    total = sum(numbers)
     text = f"{those} left out {lines_text(total, at_least=uncounted > 0 and total > 0)}"
     return f"{text} ({uncounted:,} of them didn’t count)." if uncounted else f"{text}."
 
 
 def lines_text(number: int, *, at_least: bool = False) -> str:
     """12 damaged lines."""
-    counted = f"at least {number:,}" if at_least else f"{number:,}" if number else "no"
-    return f"{counted} damaged line{'' if number == 1 else 's'}"
+    if not number:
+        return "no damaged lines"
+    return f"{'at least ' if at_least else ''}{counted(number, 'damaged line')}"
 
 
 def all_damaged(stream: Stream, newest: Sequence[StreamBatch]) -> StreamBatch | None:
