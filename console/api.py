@@ -13,7 +13,7 @@ from console.base.openapi import KeptDocument
 from console.pages.reference.api import Index
 
 
-class Schema(SpectacularAPIView):
+class OpenApiDocument(SpectacularAPIView):
     """The OpenAPI document, in JSON, or in YAML when that is accepted first."""
 
     requires: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
@@ -28,5 +28,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("tables.web.api.urls")),
     path("", include("console.pages.people.api_urls")),
     path("", include("console.pages.audit.api_urls")),
-    path("schema/", Schema.as_view(), name="api_schema"),
+    path("schema/", OpenApiDocument.as_view(), name="api_schema"),
 ]

@@ -24,7 +24,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class NamedJob:
     """A job that a commit names and that the asker may see. `made_it`: this commit is the one that the job made."""
 
     id: uuid.UUID
@@ -49,7 +49,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class JobRun:
     """What a job did to a table. `began_at` is when it last ran; `version` its commit; `undoes` the job that it undid, with its commit."""
 
     id: uuid.UUID
@@ -67,7 +67,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamLine:
     """A stream of Levee's own, in one line: from where to where, and what it does now. `query_id` is empty before its first round."""
 
     url: str
@@ -104,7 +104,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Protection:
+class ProtectionText:
     """A rule that keeps a table from a kind of act, or from all that change it (`kind` None): `text` says so, `url` is the rule's page."""
 
     text: str
@@ -128,7 +128,7 @@ class Uses:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ReaderEngine:
     """An engine by version, and whether it can read and write a table: `writes` is None where its source doesn't say.
 
     `why` names what it lacks; `source` is where that stands, looked up in `seen`.
@@ -143,10 +143,10 @@ class Engine:
     seen: str
 
 
-class Jobs(Protocol):
+class JobsPort(Protocol):
     """The answers of the application with the jobs; each takes a constant number of queries."""
 
-    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, NamedJob]:
         """By version of one table's commits. A job that the person may not see, or that never was, is left out."""
 
     def asked_by(self, name: str) -> Q:
@@ -155,25 +155,25 @@ class Jobs(Protocol):
     def open_on(self, person: Person, table: Table) -> Sequence[Request]:
         """Requests and runs of a table that haven't ended, newest first."""
 
-    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[Act]:
+    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[JobRun]:
         """The newest jobs of a table, oldest first."""
 
-    def streams_of(self, person: Person, table: Table) -> Sequence[Stream]:
+    def streams_of(self, person: Person, table: Table) -> Sequence[StreamLine]:
         """The streams that write into the table or read it, by name."""
 
     def streams_at(self, person: Person, paths: Sequence[str]) -> Mapping[str, str]:
         """As the function of this name."""
 
-    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[Protection]]:
+    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[ProtectionText]]:
         """As the function of this name."""
 
-    def streams_named(self, person: Person, text: str) -> Sequence[Stream]:
+    def streams_named(self, person: Person, text: str) -> Sequence[StreamLine]:
         """The streams whose name, source or target holds the text, by name."""
 
     def offers(self) -> Sequence[Offer]:
         """As the function of this name. Asks the database nothing."""
 
-    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[Engine]:
+    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ReaderEngine]:
         """As the function of this name. Asks the database nothing."""
 
     def under_way(self, table: Table) -> bool:
@@ -189,10 +189,10 @@ class Jobs(Protocol):
         """As the function of this name."""
 
 
-_known: list[Jobs] = []
+_known: list[JobsPort] = []
 
 
-def answers(jobs: Jobs) -> None:
+def answers(jobs: JobsPort) -> None:
     """Registers the jobs to ask."""
     _known[:] = [jobs]
 
@@ -207,13 +207,13 @@ def uses_of(root: Root) -> Uses:
     return _known[0].uses_of(root)
 
 
-def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, Job]:
+def jobs_of(person: Person, commits: Sequence[Commit]) -> Mapping[int, NamedJob]:
     """The jobs that commits of one table name, by version, as far as the person may see them."""
     named = [commit for commit in commits if commit.job is not None]
     return _known[0].of_commits(person, named) if named else {}
 
 
-def engines_of(protocol: Mapping[str, Any] | None) -> Sequence[Engine]:
+def engines_of(protocol: Mapping[str, Any] | None) -> Sequence[ReaderEngine]:
     """The well-known readers and writers, with what a protocol, as the catalog stores it, keeps each from; none without a protocol."""
     return _known[0].engines_of(protocol) if protocol else []
 
@@ -228,12 +228,12 @@ def open_on(person: Person, table: Table) -> Sequence[Request]:
     return _known[0].open_on(person, table)
 
 
-def acts_on(person: Person, table: Table, most: int) -> Sequence[Act]:
+def acts_on(person: Person, table: Table, most: int) -> Sequence[JobRun]:
     """The newest jobs of a table as far as the person may see them, oldest first; past rounds of streams aside."""
     return _known[0].acts_on(person, table, most)
 
 
-def streams_of(person: Person, table: Table) -> Sequence[Stream]:
+def streams_of(person: Person, table: Table) -> Sequence[StreamLine]:
     """What flows into the table and out of it by Levee's streams, as far as the person may see them."""
     return _known[0].streams_of(person, table)
 
@@ -243,12 +243,12 @@ def streams_at(person: Person, paths: Sequence[str]) -> Mapping[str, str]:
     return _known[0].streams_at(person, paths) if paths else {}
 
 
-def protected(person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[Protection]]:
+def protected(person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[ProtectionText]]:
     """By path, the rules that keep jobs of this person's from changing what is there; paths without one are left out."""
     return _known[0].protected(person, paths) if paths else {}
 
 
-def streams_named(person: Person, text: str) -> Sequence[Stream]:
+def streams_named(person: Person, text: str) -> Sequence[StreamLine]:
     """The streams that a search finds, as far as the person may see them."""
     return _known[0].streams_named(person, text) if text.strip() else []
 

@@ -10,7 +10,7 @@ from functools import cache
 from django.db import connection
 from django.db.models import QuerySet
 
-from console.accounts.authority import Scope, covering, root_of
+from console.accounts.authority import GrantScope, covering, root_of
 from console.accounts.models import Appointment, Person
 from console.accounts.roles import Role
 from console.base.machine import machine_command
@@ -28,7 +28,7 @@ order by line.role, p.name
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class AppointmentLink:
     """One appointment in words: who did what for whom."""
 
     by: str
@@ -41,7 +41,7 @@ class Link:
         return f"{self.by} gave {self.person} the role {self.role}"
 
 
-Chain = tuple[Link, ...]
+Chain = tuple[AppointmentLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Doubt:
         return machine_command(f"person vouch {self.vouch_for}")
 
 
-def may_judge(judge: Person, author: Person, role: Role, scope: Scope) -> bool:
+def may_judge(judge: Person, author: Person, role: Role, scope: GrantScope) -> bool:
     """Whether the judge may decide the author's requests on the scope, answered by the database."""
     with connection.cursor() as cursor:
         sql = "select accounts_may_judge(%s, %s, %s, %s, %s)"
@@ -74,7 +74,7 @@ def may_judge(judge: Person, author: Person, role: Role, scope: Scope) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope: Scope) -> frozenset[uuid.UUID]:
+def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope: GrantScope) -> frozenset[uuid.UUID]:
     """Those of the people who may decide the author's requests on the scope, answered by the database at once."""
     with connection.cursor() as cursor:
         sql = "select id from unnest(%s::uuid[]) id where accounts_may_judge(id, %s, %s, %s, %s)"
@@ -82,7 +82,7 @@ def who_may_judge(judges: Iterable[uuid.UUID], author: Person, role: Role, scope
         return frozenset(pk for (pk,) in cursor.fetchall())
 
 
-def whom_may_judge(judge: Person, authors: Iterable[uuid.UUID], role: Role, scope: Scope) -> frozenset[uuid.UUID]:
+def whom_may_judge(judge: Person, authors: Iterable[uuid.UUID], role: Role, scope: GrantScope) -> frozenset[uuid.UUID]:
     """Those of the people whose requests on the scope the judge may decide, answered by the database at once."""
     with connection.cursor() as cursor:
         sql = "select id from unnest(%s::uuid[]) id where accounts_may_judge(%s, id, %s, %s, %s)"
@@ -90,7 +90,7 @@ def whom_may_judge(judge: Person, authors: Iterable[uuid.UUID], role: Role, scop
         return frozenset(pk for (pk,) in cursor.fetchall())
 
 
-def doubt_about(judge: Person, author: Person, role: Role, scope: Scope) -> Doubt | None:
+def doubt_about(judge: Person, author: Person, role: Role, scope: GrantScope) -> Doubt | None:
     """Why the judge's decision doesn't count; None if it does, or if they don't hold the role at all."""
     if judge.pk == author.pk or may_judge(judge, author, role, scope):
         return None
@@ -103,14 +103,14 @@ class Doubts:
     def __init__(self, judge: Person) -> None:
         self.judge = judge
         self.chains: Callable[[Person], dict[uuid.UUID, Chain]] = cache(chains_to)
-        self._known: dict[tuple[uuid.UUID, Role, Scope], Doubt | None] = {}
+        self._known: dict[tuple[uuid.UUID, Role, GrantScope], Doubt | None] = {}
 
     def in_common(self, other: Person) -> str:
         """The appointments that one person above both has made, from the top down, as a sentence; empty if there is no such person."""
         doubt = _common(self, other)
         return doubt.why if doubt else ""
 
-    def about(self, author: Person, role: Role, scope: Scope) -> Doubt | None:
+    def about(self, author: Person, role: Role, scope: GrantScope) -> Doubt | None:
         """The doubt about an author whom the judge may not judge; None if the judge doesn't hold the role at all."""
         case = (author.pk, role, scope)
         if case not in self._known:
@@ -129,7 +129,7 @@ def _common(doubts: Doubts, author: Person) -> Doubt | None:
     return Doubt((*theirs[top], *ours[top]), (ours[top][-1] if ours[top] else theirs[top][-1]).person)
 
 
-def _by_role(doubts: Doubts, author: Person, role: Role, scope: Scope) -> Doubt | None:
+def _by_role(doubts: Doubts, author: Person, role: Role, scope: GrantScope) -> Doubt | None:
     """The doubt from the role's giver: a person of the author's line, or one who shares that line."""
     judge, theirs = doubts.judge, doubts.chains(author)
     held = judge.grants.filter(covering(scope), role=role.value).values("id")
@@ -137,7 +137,7 @@ def _by_role(doubts: Doubts, author: Person, role: Role, scope: Scope) -> Doubt 
         giver = given.by
         if giver is not None and (tops := theirs.keys() & doubts.chains(giver).keys()):
             above = min((theirs[top] for top in tops), key=len)
-            return Doubt((*above, Link(giver.name, judge.name, role.value)), judge.name)
+            return Doubt((*above, AppointmentLink(giver.name, judge.name, role.value)), judge.name)
     return None
 
 
@@ -157,7 +157,7 @@ def chains_to(person: Person) -> dict[uuid.UUID, Chain]:
     for via in below:  # grows while it is walked: breadth first
         for pk, under, role, _ in rows:
             if under == via and pk not in chains:
-                chains[pk] = (Link(names[pk], names[via], role), *chains[via])
+                chains[pk] = (AppointmentLink(names[pk], names[via], role), *chains[via])
                 below.append(pk)
     return chains
 

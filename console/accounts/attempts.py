@@ -26,7 +26,7 @@ WINDOW = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PasswordSource:
     """The origin of a password: at most `most` wrong ones for one name in the window, `most_in_all` for all names (None: no limit).
 
     Other things that are tried are counted the same way: `what` they are.
@@ -38,17 +38,17 @@ class Source:
     what: str = "wrong passwords"
 
 
-def source_of_sign_in(request: HttpRequest, name: str) -> Source:
+def source_of_sign_in(request: HttpRequest, name: str) -> PasswordSource:
     """The person's own device, else the network it comes from."""
     device = known_device(request, name)
     if device is not None:
-        return Source(f"device:{device}", most=10)
-    return Source(f"address:{network_of(request_address.get())}", most=5, most_in_all=30)
+        return PasswordSource(f"device:{device}", most=10)
+    return PasswordSource(f"address:{network_of(request_address.get())}", most=5, most_in_all=30)
 
 
-def source_of_session(actor: Actor) -> Source:
+def source_of_session(actor: Actor) -> PasswordSource:
     """A session that asks for the password again: an intruder in it can guess here and nowhere else."""
-    return Source(f"session:{actor.session}", most=5)
+    return PasswordSource(f"session:{actor.session}", most=5)
 
 
 def network_of(address: str) -> str:
@@ -60,7 +60,7 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)
 
 
-def admit(name: str, source: Source) -> PasswordAttempt:
+def admit(name: str, source: PasswordSource) -> PasswordAttempt:
     """Notes an attempt before its password is looked at. Raises Problem 429 `too_many_attempts` when there were too many.
 
     Noted first and counted afterwards, so that attempts at the same moment see each other and never exceed the limit.
@@ -80,7 +80,7 @@ def succeeded(attempt: PasswordAttempt) -> None:
     PasswordAttempt.objects.filter(name=attempt.name, source=attempt.source).delete()
 
 
-def _closed_until(attempt: PasswordAttempt, source: Source) -> datetime | None:
+def _closed_until(attempt: PasswordAttempt, source: PasswordSource) -> datetime | None:
     others = PasswordAttempt.objects.filter(source=source.key).exclude(pk=attempt.pk).order_by("-at")
     closed = [_end(others.filter(name=attempt.name), source.most)]
     if source.most_in_all is not None:
@@ -94,7 +94,7 @@ def _end(others: QuerySet[PasswordAttempt], most: int) -> datetime | None:
     return newest[-1] + WINDOW if len(newest) == most else None
 
 
-def _too_many(source: Source, until: datetime) -> Problem:
+def _too_many(source: PasswordSource, until: datetime) -> Problem:
     seconds = max(1, round((until - timezone.now()).total_seconds()))
     minutes = -(-seconds // 60)
     wait = counted(minutes, "minute")

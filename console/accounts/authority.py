@@ -14,7 +14,7 @@ from console.base.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class GrantScope:
     """The scope of a grant; at most one of the two ids is set, neither means everything."""
 
     root_id: uuid.UUID | None = None
@@ -27,10 +27,10 @@ class Scope:
         return Grant.Scope.TABLE if self.table_id else Grant.Scope.EVERYTHING
 
 
-EVERYTHING = Scope()
+EVERYTHING = GrantScope()
 
 
-def root_of(scope: Scope) -> uuid.UUID | None:
+def root_of(scope: GrantScope) -> uuid.UUID | None:
     """The root of the scope, or of its table; None for everything, and for a table that isn't there.
 
     The catalog stands above this room: the relation of grants leads to its tables.
@@ -42,7 +42,7 @@ def root_of(scope: Scope) -> uuid.UUID | None:
     return root_id
 
 
-def covering(scope: Scope) -> Q:
+def covering(scope: GrantScope) -> Q:
     """Grants on the scope or above it."""
     root_id = root_of(scope)
     on_root = Q(root_id=root_id) if root_id else Q(pk__in=())
@@ -50,13 +50,13 @@ def covering(scope: Scope) -> Q:
     return Q(scope=Grant.Scope.EVERYTHING) | on_root | on_table
 
 
-def holders_on(role: Role, scope: Scope) -> QuerySet[Person]:
+def holders_on(role: Role, scope: GrantScope) -> QuerySet[Person]:
     """The people with open accounts who have the role on the whole scope: on it, or above it."""
     held = Grant.objects.filter(covering(scope), role=role.value)
     return Person.objects.filter(pk__in=held.values("person"), is_active=True)
 
 
-def holds_on(person: Person, permission: Permission, scope: Scope) -> bool:
+def holds_on(person: Person, permission: Permission, scope: GrantScope) -> bool:
     """Whether the person has the permission on the whole scope: on it, or above it."""
     own = person.scopes(permission)
     if own.everything:
@@ -64,7 +64,7 @@ def holds_on(person: Person, permission: Permission, scope: Scope) -> bool:
     return scope.table_id in own.tables or root_of(scope) in own.roots
 
 
-def require_admin_of(actor: Actor, scope: Scope) -> None:
+def require_admin_of(actor: Actor, scope: GrantScope) -> None:
     """Raises Problem 403 `forbidden` unless the actor is Levee itself or may give roles on the scope."""
     if actor.person is not None and not holds_on(actor.person, Permission.PEOPLE_MANAGE, scope):
         raise Problem(403, "forbidden", "Only an admin of a role's scope can give or remove it.")

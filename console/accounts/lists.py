@@ -51,7 +51,7 @@ class ListKind:
 
 
 @dataclass(frozen=True)
-class Listing:
+class KeptList:
     """A list as its person has it, for its query and its page."""
 
     kind: ListKind
@@ -80,11 +80,11 @@ class Listing:
         return next((order for order in (asked.get("order"), self.order) if order in known), usual)
 
 
-def listing_of(person: Person, kind: ListKind, asked: QueryDict) -> Listing:
+def listing_of(person: Person, kind: ListKind, asked: QueryDict) -> KeptList:
     """The list as this person has it, asked for by this query. Two queries."""
     own = ListPreference.objects.filter(person=person, list=kind.name).first()
     every = frozenset(name for name, _ in kind.columns)
-    return Listing(
+    return KeptList(
         kind=kind,
         columns=every if own is None or own.columns is None else every & set(own.columns),
         order=own.order if own and own.order in dict(kind.orders) else "",

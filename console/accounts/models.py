@@ -46,7 +46,7 @@ class Scopes:
 NOWHERE = Scopes(everything=False, roots=frozenset(), tables=frozenset())
 
 
-class People(BaseUserManager["Person"]):
+class PersonManager(BaseUserManager["Person"]):
     def get_by_natural_key(self, name: str | None) -> Person:
         return self.get(name__iexact=name)
 
@@ -78,7 +78,7 @@ class Person(AbstractBaseUser):
     created_at = models.DateTimeField(db_default=Now())
     created_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
 
-    objects: ClassVar[People] = People()
+    objects: ClassVar[PersonManager] = PersonManager()
 
     USERNAME_FIELD = "name"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

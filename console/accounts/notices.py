@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.http import Http404
 
 from console.accounts.appointments import Doubts
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Notice, Person
 from console.accounts.roles import Permission, TokenScope
 from console.audit.actions import Action, ObjectKind
@@ -27,7 +27,7 @@ from console.base.errors import Problem
 SHOWN_TO = (Permission.PEOPLE_MANAGE, Permission.AUDIT_READ)
 
 
-def tell(actor: Actor, event: Event, text: str, *, about: Person | None = None, scope: Scope = EVERYTHING) -> None:
+def tell(actor: Actor, event: Event, text: str, *, about: Person | None = None, scope: GrantScope = EVERYTHING) -> None:
     """Notifies the others of an act. Part of the act's transaction, after its event."""
     Notice.objects.create(
         event=event.pk, text=text, by=actor.person, about=about, root_id=scope.root_id, table_id=scope.table_id

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from console.accounts import attempts
 from console.accounts.authentication import new_secret
-from console.accounts.authority import EVERYTHING, Scope, require_admin_of, require_admin_of_everything
+from console.accounts.authority import EVERYTHING, GrantScope, require_admin_of, require_admin_of_everything
 from console.accounts.models import FirstLink, Grant, Person, Token, as_json
 from console.accounts.notices import tell
 from console.accounts.roles import Role, TokenScope
@@ -166,7 +166,7 @@ def _end_sessions(person: Person) -> None:
     person.refresh_from_db(fields=["access_epoch"])
 
 
-def grant(actor: Actor, person: Person, role: Role, scope: Scope) -> Grant:
+def grant(actor: Actor, person: Person, role: Role, scope: GrantScope) -> Grant:
     """Grants a role on a scope; the same grant twice is one. Ends the person's sessions. Raises Problem 403 `forbidden`."""
     wanted = {"person": person, "role": role, "scope": scope.kind, "root_id": scope.root_id, "table_id": scope.table_id}
     with refusals_on_record(actor, Action.GRANT_ADD, ObjectKind.PERSON, person.id, person.name), transaction.atomic():
@@ -192,7 +192,7 @@ def remove_grant(actor: Actor, held: Grant) -> None:
         refusals_on_record(actor, Action.GRANT_REMOVE, ObjectKind.PERSON, person.id, person.name),
         transaction.atomic(),
     ):
-        require_admin_of(actor, Scope(root_id=held.root_id, table_id=held.table_id))
+        require_admin_of(actor, GrantScope(root_id=held.root_id, table_id=held.table_id))
         _keep_an_admin(without_grant=held)
         if Grant.objects.filter(pk=held.pk).exists():
             record(actor, Action.GRANT_REMOVE, ObjectKind.PERSON, person.id, person.name, before=as_json(held))

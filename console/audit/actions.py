@@ -79,7 +79,7 @@ class Action(models.TextChoices):
     INSTANCE_RESTORE = "instance.restore"
 
 
-class Outcome(models.TextChoices):
+class EventOutcome(models.TextChoices):
     ALLOWED = "allowed"
     REFUSED = "refused"
     FAILED = "failed"

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.audit.integrity import heads
-from console.audit.queries import Filter, sees_origins, visible_to
+from console.audit.queries import EventFilter, sees_origins, visible_to
 from console.base.text.spreadsheets import inert
 
 AT_ONCE = 2_000  # rows that are held in memory
@@ -47,7 +47,7 @@ JSON_FIELDS = (
 )  # fmt: skip
 
 
-def export(person: Person, wanted: Filter, kind: str) -> Iterator[str]:
+def export(person: Person, wanted: EventFilter, kind: str) -> Iterator[str]:
     """The file's text in pieces, oldest event first; `kind` is jsonl or csv. Leaves out events recorded meanwhile."""
     until = min(filter(None, (wanted.until, timezone.now())))
     spelt = _spelt(origins=sees_origins(person))
@@ -74,7 +74,7 @@ def _text(spelt: str) -> RawSQL:
     return RawSQL(f"({spelt})::text", [], models.TextField())  # nosec B611  # noqa: S611 (constants of this module)
 
 
-def _rows(person: Person, wanted: Filter, made: Sequence[RawSQL]) -> Iterator[list[tuple[Any, ...]]]:
+def _rows(person: Person, wanted: EventFilter, made: Sequence[RawSQL]) -> Iterator[list[tuple[Any, ...]]]:
     """The rows in pieces, from one cursor in one transaction; each row begins with its sequence, which brings the link's table in."""
     events = wanted.apply(visible_to(person)).order_by("at", "id")
     lines = events.values_list("seal__sequence", *made)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from console.accounts.models import Person
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record, refused_in
 from console.base.errors import Problem
@@ -36,5 +36,5 @@ def _record(request: HttpRequest) -> None:
     with suppress(Problem):
         record(
             Actor.of(request), Action.ADDRESS_CALL, ObjectKind.ADDRESS, request.path[:500], f"{request.method} {request.path}"[:500],
-            outcome=Outcome.REFUSED, reason="forbidden: none of the roles or scopes allows this address.",
+            outcome=EventOutcome.REFUSED, reason="forbidden: none of the roles or scopes allows this address.",
         )  # fmt: skip

@@ -10,7 +10,7 @@ import uuid
 from django.db import models
 from django.db.models.functions import Now
 
-from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.actions import Action, ActorKind, EventOutcome, ObjectKind
 
 
 class Event(models.Model):
@@ -28,7 +28,7 @@ class Event(models.Model):
     object_kind = models.CharField(max_length=10, choices=ObjectKind.choices)
     object_id = models.TextField()
     object_name = models.TextField()
-    outcome = models.CharField(max_length=7, choices=Outcome.choices)
+    outcome = models.CharField(max_length=7, choices=EventOutcome.choices)
     reason = models.TextField(blank=True, default="")
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)

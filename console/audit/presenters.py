@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.models import Event, Seal
 from console.templatetags.formatting.looks import LevelLook
 from console.templatetags.formatting.texts import as_json
@@ -107,9 +107,9 @@ TRIED: Mapping[str, str] = {  # what was refused, where it is refused often; the
     Action.JOB_WITHDRAW: "tried to withdraw the request",
 }
 LOOKS: Mapping[str, LevelLook] = {
-    Outcome.ALLOWED: LevelLook("ok", "circle-check", "allowed"),
-    Outcome.REFUSED: LevelLook("bad", "ban", "refused"),
-    Outcome.FAILED: LevelLook("bad", "circle-x", "failed"),
+    EventOutcome.ALLOWED: LevelLook("ok", "circle-check", "allowed"),
+    EventOutcome.REFUSED: LevelLook("bad", "ban", "refused"),
+    EventOutcome.FAILED: LevelLook("bad", "circle-x", "failed"),
 }
 UNEXPLAINED = LevelLook("wait", "alert-triangle", "no approved job")
 CONTRADICTS = LevelLook("bad", "alert-triangle", "not as predicted")
@@ -117,7 +117,7 @@ _CODE = re.compile(r"([a-z_]{3,40}): ")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EventLine:
     """One event as a row or a step of a story."""
 
     event: Event
@@ -132,17 +132,17 @@ class Line:
     is_flagged: bool
 
 
-def lines(events: Iterable[Event], jobs: Mapping[str, str] = MappingProxyType({})) -> list[Line]:
+def lines(events: Iterable[Event], jobs: Mapping[str, str] = MappingProxyType({})) -> list[EventLine]:
     """The events as lines, in their order. `jobs` are titles of jobs by id: an event has the name that it was recorded with."""
     return [line(event, jobs) for event in events]
 
 
-def line(event: Event, jobs: Mapping[str, str] = MappingProxyType({})) -> Line:
+def line(event: Event, jobs: Mapping[str, str] = MappingProxyType({})) -> EventLine:
     """One event as a line."""
     link: Seal | None = getattr(event, "seal", None)
     unexplained = event.action == Action.COMMIT_UNEXPLAINED
-    code = _CODE.match(event.reason) if event.outcome != Outcome.ALLOWED else None
-    return Line(
+    code = _CODE.match(event.reason) if event.outcome != EventOutcome.ALLOWED else None
+    return EventLine(
         event,
         link.sequence if link else None,
         f"{link.hash[:4]}…{link.hash[-4:]}" if link else "",
@@ -169,7 +169,7 @@ def _phrase(event: Event) -> str:
     phrase = PHRASES.get(event.action, event.action)
     if event.action == Action.COMMIT_UNEXPLAINED and _contradicts(event):
         return "found a commit unlike its prediction"
-    return TRIED.get(event.action, f"was refused: {phrase}") if event.outcome == Outcome.REFUSED else phrase
+    return TRIED.get(event.action, f"was refused: {phrase}") if event.outcome == EventOutcome.REFUSED else phrase
 
 
 def _object_text(event: Event, jobs: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from console.audit.actions import ObjectKind
 from console.audit.models import Event, Seal
 from console.audit.ports import tables_called, tables_within
 from console.audit.searching import NEWEST, with_words, word_page
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from console.base.text.short_ids import begins_an_id, ids_from
 
 FEW_TABLES = 500  # so many can be named one by one, which lets the database reckon with their events
@@ -50,7 +50,7 @@ def event_for(person: Person, event_id: uuid.UUID) -> Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class EventFilter:
     """How events are narrowed; empty texts narrow nothing.
 
     `actor` is a name or a person's id; `object` is `kind:id`, an id, or a name; of a table it finds all that
@@ -87,7 +87,7 @@ class Filter:
         return events.filter(_when(self) & _who(self.actor) & _what(self))
 
 
-def _when(wanted: Filter) -> Q:
+def _when(wanted: EventFilter) -> Q:
     since = Q(at__gte=wanted.since) if wanted.since else Q()
     return since & Q(at__lt=wanted.until) if wanted.until else since
 
@@ -99,7 +99,7 @@ def _who(text: str) -> Q:
     return Q(actor_id=known) if known else Q(actor_name=text)
 
 
-def _what(wanted: Filter) -> Q:
+def _what(wanted: EventFilter) -> Q:
     condition = Q(action=wanted.action) if wanted.action else Q()
     if wanted.outcome:
         condition &= Q(outcome=wanted.outcome)
@@ -150,7 +150,7 @@ def uuid_of(text: str) -> uuid.UUID | None:
 
 
 def event_page(
-    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+    person: Person, wanted: EventFilter, limit: int, cursor: str = "", order: tuple[OrderKey, OrderKey] = NEWEST
 ) -> Page[Event]:
     """Events, newest first unless told, each with its link. Two queries: the links are looked up of the page alone.
 

@@ -13,11 +13,11 @@ from console.audit.actor import Actor
 from console.audit.export import newest_head
 from console.audit.integrity.verification import last_word
 from console.audit.models import Seal, Verification
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from console.audit.services import record
 
 
-def record_reading(actor: Actor, wanted: Filter) -> None:
+def record_reading(actor: Actor, wanted: EventFilter) -> None:
     """Records who read what of the audit. Raises Problem 503: Levee shows nothing that it can't record."""
     record(actor, Action.AUDIT_READ, ObjectKind.AUDIT, "", "the audit", after=wanted.given())
 

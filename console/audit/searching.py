@@ -15,12 +15,12 @@ from typing import Any
 from django.db.models import BooleanField, DateTimeField, ExpressionWrapper, F, Func, Q, QuerySet, Value
 
 from console.audit.models import Event
-from console.base.pagination import Key, Page, beyond, page
+from console.base.pagination import OrderKey, Page, beyond, page
 
-NEWEST = (Key("at", descending=True), Key("id", descending=True))
-OLDEST = (Key("at"), Key("id"))
+NEWEST = (OrderKey("at", descending=True), OrderKey("id", descending=True))
+OLDEST = (OrderKey("at"), OrderKey("id"))
 # The same order, spelt so that no index has it: else the database walks back in time past everything without the words.
-_SORTED = (Key("when", descending=True), Key("id", descending=True))
+_SORTED = (OrderKey("when", descending=True), OrderKey("id", descending=True))
 FIRST_WINDOW = 2_000  # events
 GROWTH = (1, 10, 100, 1_000)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
-from console.audit.queries import Filter
+from console.audit.actions import Action, ActorKind, EventOutcome, ObjectKind
+from console.audit.queries import EventFilter
 from console.base.rest import ListQuery
 from console.base.text.short_ids import BEGINNING
 
@@ -19,7 +19,7 @@ class AuditFilter(serializers.Serializer[Any]):
     actor = serializers.CharField(required=False, max_length=64, help_text="A name, or a person's id.")
     action = serializers.ChoiceField(Action.values, required=False)
     object = serializers.CharField(required=False, max_length=4000, help_text="`kind:id`, an id, or a name.")
-    outcome = serializers.ChoiceField(Outcome.values, required=False)
+    outcome = serializers.ChoiceField(EventOutcome.values, required=False)
     since = serializers.DateTimeField(required=False)
     until = serializers.DateTimeField(required=False)
     table = serializers.CharField(
@@ -45,12 +45,12 @@ class VerifyQuery(serializers.Serializer[Any]):
     )
 
 
-NARROWED = tuple(field.name for field in fields(Filter))
+NARROWED = tuple(field.name for field in fields(EventFilter))
 
 
-def filter_of(given: dict[str, Any]) -> Filter:
+def filter_of(given: dict[str, Any]) -> EventFilter:
     """The checked values as a filter."""
-    return Filter(**{name: given[name] for name in NARROWED if name in given})
+    return EventFilter(**{name: given[name] for name in NARROWED if name in given})
 
 
 class ObjectOut(serializers.Serializer[Any]):
@@ -70,7 +70,7 @@ class EventOut(serializers.Serializer[Any]):
     actor_id = serializers.UUIDField(allow_null=True)
     action = serializers.ChoiceField(Action.values)
     object = ObjectOut()
-    outcome = serializers.ChoiceField(Outcome.values)
+    outcome = serializers.ChoiceField(EventOutcome.values)
     reason = serializers.CharField()
     before = serializers.JSONField(allow_null=True)
     after = serializers.JSONField(allow_null=True)

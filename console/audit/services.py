@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.audit.redaction import redacted
@@ -32,7 +32,7 @@ def record(
     object_id: object,
     object_name: str,
     *,
-    outcome: Outcome = Outcome.ALLOWED,
+    outcome: EventOutcome = EventOutcome.ALLOWED,
     reason: str = "",
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
@@ -104,7 +104,7 @@ def record_each(
             object_kind=object_kind,
             object_id=str(object_id),
             object_name=name,
-            outcome=Outcome.ALLOWED,
+            outcome=EventOutcome.ALLOWED,
             after=redacted(after),
         )
         for object_id, name, after in objects
@@ -143,7 +143,7 @@ def refuse(
         object_kind,
         object_id,
         object_name,
-        outcome=Outcome.REFUSED,
+        outcome=EventOutcome.REFUSED,
         reason=f"{problem.code}: {problem.detail}",
     )
     raise problem

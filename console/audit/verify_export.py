@@ -47,7 +47,7 @@ def link_hash(sequence: int, previous: str, event: object, event_hash: str) -> s
     return hashlib.sha256(f"{sequence}:{previous}:{event}:{event_hash}".encode()).hexdigest()
 
 
-class Number(str):
+class WrittenNumber(str):
     """A number of the file as it is written there: 1.10 is not 1.1."""
 
 
@@ -55,7 +55,7 @@ def jsonb(value: Any) -> str:
     """The value as PostgreSQL's jsonb writes it: keys by length, then by their bytes, one blank after each colon and comma."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, Number):
+    if isinstance(value, WrittenNumber):
         return str(value)
     if isinstance(value, str):
         return quote(value)
@@ -68,7 +68,7 @@ def jsonb(value: Any) -> str:
 def read_line(line: str) -> Any:
     """A line of the file, with its numbers as they are written. Raises ValueError."""
     try:
-        return json.loads(line, parse_int=Number, parse_float=Number)
+        return json.loads(line, parse_int=WrittenNumber, parse_float=WrittenNumber)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -90,7 +90,7 @@ def _time(exported: str) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ExportFinding:
     """Something that differs, and from which sequence on; None where no sequence tells."""
 
     kind: str
@@ -115,7 +115,7 @@ class Export:
     _waiting: dict[int, tuple[str, str]] = field(default_factory=dict)
     _before: tuple[str, str] = ("", "")
 
-    def take(self, number: int, line: str) -> Iterator[Finding]:
+    def take(self, number: int, line: str) -> Iterator[ExportFinding]:
         """What is wrong with line `number`."""
         try:
             event = read_line(line)
@@ -124,35 +124,35 @@ class Export:
             computed, place = hash_of(event), (event["at"], event["id"])
             sequence = None if event["sequence"] is None else int(event["sequence"])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            yield Finding("unreadable", None, f"Line {number} isn't an event: {error}.")
+            yield ExportFinding("unreadable", None, f"Line {number} isn't an event: {error}.")
             return
         self.events += 1
         if place < self._before:
-            yield Finding("moved", sequence, f"Line {number} is older than the line before it: lines were moved.")
+            yield ExportFinding("moved", sequence, f"Line {number} is older than the line before it: lines were moved.")
         self._before = place
         yield from _content(sequence, event, computed)
         yield from self._keep(sequence, event)
 
-    def _keep(self, sequence: int | None, event: Mapping[str, Any]) -> Iterator[Finding]:
+    def _keep(self, sequence: int | None, event: Mapping[str, Any]) -> Iterator[ExportFinding]:
         if sequence is None:
             self.unsealed += 1
         elif sequence <= self.last or sequence in self._waiting:
-            yield Finding("repeated", sequence, f"#{sequence} appears twice in the file.")
+            yield ExportFinding("repeated", sequence, f"#{sequence} appears twice in the file.")
         else:
             self._waiting[sequence] = (event["previous"], event["link"])
             while self.last + 1 in self._waiting:
                 yield from self._follow(self.last + 1)
 
-    def _follow(self, sequence: int) -> Iterator[Finding]:
+    def _follow(self, sequence: int) -> Iterator[ExportFinding]:
         previous, link = self._waiting.pop(sequence)
         if self._link is not None and previous != self._link:
-            yield Finding("link_broken", sequence, f"#{sequence} doesn't follow the link before it.")
+            yield ExportFinding("link_broken", sequence, f"#{sequence} doesn't follow the link before it.")
         head = self.heads.get(sequence)
         if head is not None and head["hash"] != link:
-            yield Finding("head_differs", sequence, f"#{sequence} isn't what was signed: it was written anew.")
+            yield ExportFinding("head_differs", sequence, f"#{sequence} isn't what was signed: it was written anew.")
         self.last, self._link = sequence, link
 
-    def end(self) -> Iterator[Finding]:
+    def end(self) -> Iterator[ExportFinding]:
         """What only the whole file shows."""
         for sequence in sorted(self._waiting):
             if sequence != self.last + 1:
@@ -161,30 +161,30 @@ class Export:
         if not self.part:
             yield from self._tail()
 
-    def _gap(self, sequence: int) -> Iterator[Finding]:
+    def _gap(self, sequence: int) -> Iterator[ExportFinding]:
         if not self.part:
             text = f"#{self.last + 1} to #{sequence - 1} are missing: the file goes on with #{sequence}."
-            yield Finding("gap", self.last + 1, text)
+            yield ExportFinding("gap", self.last + 1, text)
         self._link = None
 
-    def _tail(self) -> Iterator[Finding]:
+    def _tail(self) -> Iterator[ExportFinding]:
         if not self.heads:
             text = "The file doesn't end with a signed head, so lines missing at its end would go unnoticed."
-            yield Finding("head_missing", None, text)
+            yield ExportFinding("head_missing", None, text)
         elif max(self.heads) > self.last:
             text = f"The file ends at #{self.last}, but #{max(self.heads)} was signed: what came after is gone."
-            yield Finding("tail_cut", self.last + 1, text)
+            yield ExportFinding("tail_cut", self.last + 1, text)
 
 
-def _content(sequence: int | None, event: Mapping[str, Any], computed: str) -> Iterator[Finding]:
+def _content(sequence: int | None, event: Mapping[str, Any], computed: str) -> Iterator[ExportFinding]:
     where = "An event not sealed yet" if sequence is None else f"#{sequence}"
     if computed != event["hash"]:
         text = f"{where} ({event['id']}) isn't what was recorded"
         hidden = event["actor_kind"] == "token" and event.get("token_id") is None
         more = ": the person who exported it may not see where acts came from" if hidden else ""
-        yield Finding("event_changed", sequence, f"{text}{more}.")
+        yield ExportFinding("event_changed", sequence, f"{text}{more}.")
     elif sequence is not None and event["link"] != link_hash(sequence, event["previous"], event["id"], event["hash"]):
-        yield Finding("seal_changed", sequence, f"{where} and its event don't belong together.")
+        yield ExportFinding("seal_changed", sequence, f"{where} and its event don't belong together.")
 
 
 def heads_of(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
@@ -201,13 +201,13 @@ def heads_of(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
 
 def signed_heads(
     heads: Iterable[Mapping[str, Any]], key: str | None
-) -> tuple[dict[int, Mapping[str, Any]], list[Finding]]:
+) -> tuple[dict[int, Mapping[str, Any]], list[ExportFinding]]:
     """Heads with a right signature (by `key` when it is told) by sequence, and what is wrong with the others.
 
     Heads that the line of a restored backup took back don't count, if the line is signed as well.
     """
     good: dict[int, Mapping[str, Any]] = {}
-    wrong: list[Finding] = []
+    wrong: list[ExportFinding] = []
     for head in heads:
         if "restored_to" in head:
             good = {sequence: each for sequence, each in good.items() if not _took_back(head, sequence, each, key)}
@@ -221,7 +221,9 @@ def signed_heads(
         if right:
             good[sequence] = head
         else:
-            wrong.append(Finding("head_forged", sequence or None, f"The head #{sequence} isn't signed by the key."))
+            wrong.append(
+                ExportFinding("head_forged", sequence or None, f"The head #{sequence} isn't signed by the key.")
+            )
     return good, wrong
 
 
@@ -311,7 +313,7 @@ def _same(one: Point, two: Point) -> bool:
     return not ((one[0] * two[2] - two[0] * one[2]) % _P or (one[1] * two[2] - two[1] * one[2]) % _P)
 
 
-def verify(path: str, key: str | None, others: str | None, *, part: bool) -> tuple[Export, list[Finding]]:
+def verify(path: str, key: str | None, others: str | None, *, part: bool) -> tuple[Export, list[ExportFinding]]:
     """The export as it was read, and everything that differs; `others` is a file of more heads. Raises OSError."""
     heads: list[Mapping[str, Any]] = []
     for file in filter(None, (path, others)):

@@ -27,7 +27,7 @@ FULL_TEXTS = (
 DISK_FULL = "53100"  # PostgreSQL
 
 
-class Room(StrEnum):
+class DiskRoom(StrEnum):
     """How much is left."""
 
     ENOUGH = "ready"
@@ -46,11 +46,11 @@ class Disk:
     records: bool  # whether requests and their audit are written here
 
     @property
-    def room(self) -> Room:
+    def room(self) -> DiskRoom:
         few_files = self.free_files is not None and self.free_files < FEW_FILES
         if self.free_bytes < FULL_BYTES or few_files:
-            return Room.FULL
-        return Room.LOW if self.free_bytes < LOW_BYTES else Room.ENOUGH
+            return DiskRoom.FULL
+        return DiskRoom.LOW if self.free_bytes < LOW_BYTES else DiskRoom.ENOUGH
 
     @property
     def left(self) -> str:
@@ -67,13 +67,13 @@ def disks(env: Env) -> list[Disk]:
 
 def fullest(candidates: list[Disk]) -> Disk | None:
     """The one to speak of first: where requests are recorded comes before the others, then what has the least room."""
-    order = [Room.FULL, Room.LOW, Room.ENOUGH]
+    order = [DiskRoom.FULL, DiskRoom.LOW, DiskRoom.ENOUGH]
     return min(candidates, key=lambda disk: (order.index(disk.room), not disk.records, disk.free_bytes), default=None)
 
 
 def full_disk(env: Env) -> Disk | None:
     """The disk that has no room to record requests; None while there is room."""
-    return next((disk for disk in disks(env) if disk.records and disk.room is Room.FULL), None)
+    return next((disk for disk in disks(env) if disk.records and disk.room is DiskRoom.FULL), None)
 
 
 def says_full(error: BaseException) -> bool:

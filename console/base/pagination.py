@@ -23,7 +23,7 @@ NOT_STORED = re.compile(r"[\x00\ud800-\udfff]")  # what no text in the database 
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class OrderKey:
     """One part of an order: a field or annotation of the rows. The last part of an order must tell any two rows apart."""
 
     field: str
@@ -45,12 +45,12 @@ class Page(Generic[M]):
     previous: str | None
 
 
-def page(rows: QuerySet[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
+def page(rows: QuerySet[M], order: Sequence[OrderKey], limit: int, cursor: str = "") -> Page[M]:
     """The page at `cursor`, at most `limit` rows. One query. Raises Problem 400 `invalid_cursor` for a cursor of other rows."""
     return cut(list(beyond(rows, order, cursor, limit)), order, limit, cursor)
 
 
-def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> QuerySet[M]:
+def beyond(rows: QuerySet[M], order: Sequence[OrderKey], cursor: str, limit: int) -> QuerySet[M]:
     """The rows from which the page at a cursor is made, one more than fit: for queries that put a page together from parts."""
     backwards, position = _decode(cursor, len(order)) if cursor else (False, None)
     if position is not None:
@@ -58,7 +58,7 @@ def beyond(rows: QuerySet[M], order: Sequence[Key], cursor: str, limit: int) -> 
     return rows.order_by(*(key.ordering(backwards) for key in order))[: limit + 1]
 
 
-def cut(rows: list[M], order: Sequence[Key], limit: int, cursor: str = "") -> Page[M]:
+def cut(rows: list[M], order: Sequence[OrderKey], limit: int, cursor: str = "") -> Page[M]:
     """The page of the rows that `beyond` gave, in their order: one more than fit tells that the list goes on."""
     backwards = goes_back(cursor, order)
     more, rows = len(rows) > limit, rows[:limit]
@@ -71,7 +71,7 @@ def cut(rows: list[M], order: Sequence[Key], limit: int, cursor: str = "") -> Pa
     )
 
 
-def goes_back(cursor: str, order: Sequence[Key]) -> bool:
+def goes_back(cursor: str, order: Sequence[OrderKey]) -> bool:
     """Whether the cursor leads to the page before a row. Raises Problem 400 `invalid_cursor`."""
     return bool(cursor) and _decode(cursor, len(order))[0]
 
@@ -114,14 +114,14 @@ def limit_of(text: str | None, usual: int = 50) -> int:
     return int(text)
 
 
-def _beyond(rows: QuerySet[M], order: Sequence[Key], position: Sequence[Any], backwards: bool) -> QuerySet[M]:
+def _beyond(rows: QuerySet[M], order: Sequence[OrderKey], position: Sequence[Any], backwards: bool) -> QuerySet[M]:
     try:
         return rows.filter(_after(order, position, backwards))
     except (ValueError, TypeError, ValidationError):  # a value that the field can't hold
         raise _not_ours() from None
 
 
-def _after(order: Sequence[Key], position: Sequence[Any], backwards: bool) -> Q:
+def _after(order: Sequence[OrderKey], position: Sequence[Any], backwards: bool) -> Q:
     """Rows beyond the position: `a > x OR a = x AND b > y …`, with `a >= x` before it so that an index can begin there."""
     condition, equal = Q(), Q()
     for key, value in zip(order, position, strict=True):
@@ -131,7 +131,7 @@ def _after(order: Sequence[Key], position: Sequence[Any], backwards: bool) -> Q:
     return Q(**{f"{first.field}__{first.beyond(backwards)}e": position[0]}) & condition
 
 
-def _encode(order: Sequence[Key], row: Model, backwards: bool) -> str:
+def _encode(order: Sequence[OrderKey], row: Model, backwards: bool) -> str:
     values = [_text(getattr(row, key.field)) for key in order]
     return base64.urlsafe_b64encode(json.dumps([int(backwards), *values]).encode()).decode().rstrip("=")
 

@@ -15,7 +15,7 @@ _OWN = frozenset({SURE, "csrfmiddlewaretoken"})
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class QuestionText:
     """What the person writes to the act: the field's name, label and hint."""
 
     name: str
@@ -37,7 +37,7 @@ class Question:
     back: str
     back_text: str
     button: str = ""  # `act` if it is empty
-    text: Text | None = None
+    text: QuestionText | None = None
     takes_password: bool = False
     fields: Mapping[str, str] = field(default_factory=dict)
 

@@ -52,7 +52,7 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} isn’t a JSON number")
 
 
-class Text(serializers.CharField):
+class LiteralText(serializers.CharField):
     """A JSON string, taken literally: nothing is trimmed, a number is no text."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -21,7 +21,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MigrationDifference:
     """Migrations by `app.name`: those of the code that the database lacks, and the database's that the code doesn't know."""
 
     missing: tuple[str, ...] = ()
@@ -34,20 +34,20 @@ class Difference:
         return {event: text.format(names=_named(names)) for event, (text, names) in pairs.items() if names}
 
 
-def difference() -> Difference:
+def difference() -> MigrationDifference:
     """Asks the database. Raises DatabaseError if it doesn't answer."""
     known = _of_code()
     ours = {app for app, _ in known}
     applied = {key for key in MigrationRecorder(connection).applied_migrations() if key[0] in ours}
-    return Difference(_sorted(known - applied), _sorted(applied - known))
+    return MigrationDifference(_sorted(known - applied), _sorted(applied - known))
 
 
-def report(process: str) -> Difference:
+def report(process: str) -> MigrationDifference:
     """Logs how they differ, once when a process starts. An unreachable database is others' to report."""
     try:
         found = difference()
     except (DatabaseError, InterfaceError):
-        return Difference()
+        return MigrationDifference()
     for event, text in found.texts.items():
         log.warning(event, process=process, text=text)
     return found

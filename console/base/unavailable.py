@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.urls import ResolverMatch
 
 from console.base import errors
-from console.base.disks import Disk, Room, disks, full_disk, fullest, says_full
+from console.base.disks import Disk, DiskRoom, disks, full_disk, fullest, says_full
 from console.base.errors import Problem, problem_response
 from console.base.logs import log
 
@@ -79,7 +79,7 @@ def no_room(known: str) -> Problem:
     disk = fullest(disks(settings.ENV))
     words = (
         f"{disk.words[0].upper()}{disk.words[1:]} is full ({disk.left})"
-        if disk and disk.room is Room.FULL
+        if disk and disk.room is DiskRoom.FULL
         else "A disk is full"
     )
     text = f"{words}: there is no space left to answer this request. {known} Free some space."

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 
-class Places:
+class WaitingPlaces:
     """So many requests wait at once, and so many of one person's."""
 
     def __init__(self, most: int, each: int) -> None:
@@ -41,6 +41,6 @@ class Places:
 
 # Of the THREADS that a web process has (console.supervisor.command_lines), of which one sender gets MOST_EACH (console.server.turns);
 # what these leave is for everything else.
-ANSWERS = Places(most=10, each=4)  # of jobs and reads, which `?wait=` and pages wait for
-SYNCS = Places(most=5, each=3)  # of a table's log, which an added table is answered with
-REBUILDS = Places(most=3, each=3)  # of an older version's layout, one at a time: the others wait for their turn
+ANSWERS = WaitingPlaces(most=10, each=4)  # of jobs and reads, which `?wait=` and pages wait for
+SYNCS = WaitingPlaces(most=5, each=3)  # of a table's log, which an added table is answered with
+REBUILDS = WaitingPlaces(most=3, each=3)  # of an older version's layout, one at a time: the others wait for their turn

@@ -17,7 +17,7 @@ _AREAS = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Aust
 _shown: ContextVar[str] = ContextVar("zone", default=UTC_NAME)
 
 
-class Unreadable(ValueError):
+class UnreadableZone(ValueError):
     """This machine has no such zone, or its file is damaged."""
 
 
@@ -40,7 +40,7 @@ def read(name: str) -> tzinfo:
         _read_whole(name)
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError, ValueError, struct.error) as error:
-        raise Unreadable(f"the time zone {name} can’t be read") from error
+        raise UnreadableZone(f"the time zone {name} can’t be read") from error
 
 
 def _read_whole(name: str) -> None:
@@ -67,7 +67,7 @@ def show_in(name: str) -> None:
 def _is_readable(name: str) -> bool:
     try:
         read(name)
-    except Unreadable:
+    except UnreadableZone:
         return False
     return True
 

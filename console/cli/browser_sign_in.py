@@ -10,7 +10,7 @@ from typing import Any
 
 from console.cli.client import Api
 from console.cli.exits import CliError, Exit
-from console.cli.profiles import Server, is_token
+from console.cli.profiles import ServerProfile, is_token
 from console.cli.session import Session
 from console.cli.words import plain
 
@@ -20,7 +20,7 @@ DENIED = "The sign-in was denied in the browser. Nothing was stored."
 EXPIRED = "Nobody confirmed the code in time. Ask for another one: levee sign-in {url}."
 
 
-def token_by_browser(session: Session, server: Server, scopes: Sequence[str], opens: bool) -> str:
+def token_by_browser(session: Session, server: ServerProfile, scopes: Sequence[str], opens: bool) -> str:
     """A token of the person who confirms the code. Raises CliError when they deny it, or nobody does."""
     api = Api(server, session.note)
     begun = api.post("/sign-ins", {"machine": machine_name(), **({"scopes": list(scopes)} if scopes else {})})

@@ -13,7 +13,7 @@ import httpx
 
 from console.cli.exits import CliError, Exit
 from console.cli.problems import answer_of, error_of
-from console.cli.profiles import API, Server
+from console.cli.profiles import API, ServerProfile
 from console.cli.words import plain
 
 CONNECT_S, READ_S = 10.0, 60.0
@@ -58,7 +58,7 @@ class _Pauses:
 class Api:
     """The API of one server. `note` receives what a person should know meanwhile; `patient` outlasts a restart of the server."""
 
-    server: Server
+    server: ServerProfile
     note: Callable[[str], None]
     patient: bool = False
     _http: httpx.Client | None = field(default=None, init=False)

@@ -18,7 +18,7 @@ CATALOG, DATABASE = "spark_catalog", "default"  # where a name without them lies
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class NamedDirectory:
     """A directory to convert. Of one that was named by its name in the catalog: that name, and what the catalog declares there.
 
     `declared` is `{schema, partition_columns}`; None if the catalog declares nothing, or the directory was named by its path.
@@ -58,14 +58,14 @@ def table_row(api: Api, text: str) -> dict[str, Any]:
     return found[0]
 
 
-def directory(api: Api, text: str) -> Directory:
+def directory(api: Api, text: str) -> NamedDirectory:
     """The directory at a path, known or not, or that of a known table. Raises CliError NOT_FOUND."""
     if is_path(text):
-        return Directory(text)
+        return NamedDirectory(text)
     row = table_row(api, text)
     if row["catalog_name"] is None:
-        return Directory(row["path"])
-    return Directory(row["path"], row["catalog_name"], api.get(f"/tables/{row['id']}")["catalog_entry"])
+        return NamedDirectory(row["path"])
+    return NamedDirectory(row["path"], row["catalog_name"], api.get(f"/tables/{row['id']}")["catalog_entry"])
 
 
 def find_tables(api: Api, text: str) -> list[dict[str, Any]]:

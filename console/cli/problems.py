@@ -20,7 +20,7 @@ _ADVICE = {
 }
 
 
-class Refused(CliError):
+class RefusedByServer(CliError):
     """The server answered with a problem; `problem` is its JSON."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
@@ -41,7 +41,7 @@ def error_of(response: httpx.Response) -> CliError:
     problem = _problem(response)
     if problem is None:
         return _strange(response, exit_of(response.status_code))
-    return Refused(response.status_code, problem)
+    return RefusedByServer(response.status_code, problem)
 
 
 def answer_of(response: httpx.Response) -> Any:

@@ -21,7 +21,7 @@ API = "/api/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerProfile:
     """Where, and as whom. `url` ends without a stroke; below it lies /api/v1. `own`: the token was made by a sign-in, for this program."""
 
     name: str
@@ -43,10 +43,10 @@ class Server:
 class Profiles:
     """What the file holds: servers by name, and the one that commands use unless told."""
 
-    servers: Mapping[str, Server]
+    servers: Mapping[str, ServerProfile]
     current: str | None = None
 
-    def with_server(self, server: Server) -> Profiles:
+    def with_server(self, server: ServerProfile) -> Profiles:
         return Profiles({**self.servers, server.name: server}, server.name)
 
     def without(self, name: str) -> Profiles:
@@ -56,7 +56,7 @@ class Profiles:
     def using(self, name: str) -> Profiles:
         return replace(self, current=self.named(name).name)
 
-    def named(self, name: str) -> Server:
+    def named(self, name: str) -> ServerProfile:
         """Raises CliError for a name that isn't there."""
         if name not in self.servers:
             known = ", ".join(self.servers) or "none"
@@ -82,8 +82,8 @@ def load() -> Profiles:
         raise CliError(Exit.NOT_ALLOWED, f"{path()} can't be read ({error}). Remove it and sign in again.") from None
 
 
-def _server(name: str, one: Mapping[str, Any]) -> Server:
-    return Server(name, str(one["url"]), str(one["token"]), one.get("own") is True)
+def _server(name: str, one: Mapping[str, Any]) -> ServerProfile:
+    return ServerProfile(name, str(one["url"]), str(one["token"]), one.get("own") is True)
 
 
 def save(profiles: Profiles) -> None:
@@ -111,7 +111,7 @@ def _replace(file: Path, text: str) -> None:
         raise
 
 
-def chosen(name: str | None) -> Server:
+def chosen(name: str | None) -> ServerProfile:
     """The server of a command: by `--server`, else of the environment, else the current one. Raises CliError."""
     if name:
         return _usable(load().named(name))
@@ -125,13 +125,13 @@ def chosen(name: str | None) -> Server:
     return _usable(profiles.named(wanted))
 
 
-def _of_environment(url: str | None, token: str | None) -> Server:
+def _of_environment(url: str | None, token: str | None) -> ServerProfile:
     """A token never goes to a server that it wasn't given for."""
     if not url:
         raise CliError(Exit.NOT_ALLOWED, "LEVEE_TOKEN is set without LEVEE_URL. Set the server's address as well.")
     address = address_of(url)
     if token:
-        return _usable(Server(name_of(address), address, token.strip()))
+        return _usable(ServerProfile(name_of(address), address, token.strip()))
     for server in load().servers.values():
         if server.url == address:
             return _usable(server)
@@ -161,7 +161,7 @@ def is_token(text: str) -> bool:
     return bool(text) and text.isascii() and text.isprintable()
 
 
-def _usable(server: Server) -> Server:
+def _usable(server: ServerProfile) -> ServerProfile:
     address_of(server.url)
     if not is_token(server.token):
         text = f"The token for {server.url} holds a line break or another character that no token has. Copy it again."

@@ -32,7 +32,7 @@ def _before_click() -> Iterator[None]:
         raise _ReaderLeft from None
 
 
-class Program(click.Group):
+class CommandLine(click.Group):
     """Ends with the exit codes of docs/cli.md; a trouble is one line on standard error."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -93,7 +93,7 @@ def _tell_version(context: click.Context, _option: click.Parameter, is_asked: bo
         context.exit()
 
 
-@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=CommandLine, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,

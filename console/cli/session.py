@@ -19,7 +19,7 @@ from rich.text import Text
 
 from console.cli import profiles
 from console.cli.client import Api
-from console.cli.profiles import Server
+from console.cli.profiles import ServerProfile
 from console.cli.words import plain
 
 FILE_WIDTH = 160  # columns where nothing says how wide the output is
@@ -36,7 +36,7 @@ class Session:
     server_name: str | None = None
 
     @cached_property
-    def server(self) -> Server:
+    def server(self) -> ServerProfile:
         """Raises CliError if you aren't signed in."""
         return profiles.chosen(self.server_name)
 
@@ -72,7 +72,7 @@ class Session:
         else:
             self.show(job, for_people)
 
-    def show_list(self, page: Mapping[str, Any], columns: Sequence[Column]) -> None:
+    def show_list(self, page: Mapping[str, Any], columns: Sequence[ListColumn]) -> None:
         """A list; says on standard error when there is more."""
         self.show(page, lambda: listing(columns, page["results"]))
         if page["next"]:
@@ -82,7 +82,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ListColumn:
     """A column of a list: its heading, its text of a row, and whether it holds numbers, or names that must stay whole."""
 
     heading: str
@@ -120,10 +120,10 @@ def _is_unicode(stream: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TextListing:
     """Rows with headings; where they would not fit without cuts, the rows' facts one below the other."""
 
-    columns: Sequence[Column]
+    columns: Sequence[ListColumn]
     rows: Sequence[Sequence[str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -142,7 +142,7 @@ class Listing:
             width if column.is_unbroken else min(width, FOLDED_WIDTH) for column, width in kept
         )
 
-    def _by_column(self) -> Iterator[tuple[Column, Sequence[str]]]:
+    def _by_column(self) -> Iterator[tuple[ListColumn, Sequence[str]]]:
         return zip(self.columns, zip(*self.rows, strict=True), strict=True)
 
     def _table(self) -> Table:
@@ -155,10 +155,10 @@ class Listing:
         return table
 
 
-def listing(columns: Iterable[Column], rows: Iterable[Any]) -> Listing:
+def listing(columns: Iterable[ListColumn], rows: Iterable[Any]) -> TextListing:
     """The columns of the rows, as a person reads them."""
     shown = list(columns)
-    return Listing(shown, [[plain(column.text(row)) for column in shown] for row in rows])
+    return TextListing(shown, [[plain(column.text(row)) for column in shown] for row in rows])
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Table:

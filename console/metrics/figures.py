@@ -33,7 +33,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FigureSource:
     """One query and the metrics that it gives: for each row's labels one number for each family, None for none."""
 
     query: Callable[[], Rows]
@@ -42,17 +42,17 @@ class Source:
 
 
 SOURCES = (
-    Source(
+    FigureSource(
         jobs.open_jobs,
         ("kind", "state"),
         (Family("levee_jobs_open", "Jobs that haven't ended."),),
     ),
-    Source(
+    FigureSource(
         jobs.ended_jobs,
         ("kind", "state"),
         (Family("levee_jobs_ended", "Jobs that ended.", counts=True),),
     ),
-    Source(
+    FigureSource(
         jobs.attempts,
         ("worker", "attempt"),
         (
@@ -60,7 +60,7 @@ SOURCES = (
             Family("levee_engine_seconds", "Seconds that previews and runs took.", counts=True),
         ),
     ),
-    Source(
+    FigureSource(
         jobs.queues,
         ("queue",),
         (
@@ -69,17 +69,17 @@ SOURCES = (
             Family("levee_queue_oldest_seconds", "How long the oldest one has waited; 0 if none waits."),
         ),
     ),
-    Source(
+    FigureSource(
         jobs.workers,
         ("kind", "state"),
         (Family("levee_workers", "Workers by reported state; lost: silent for three heartbeats."),),
     ),
-    Source(
+    FigureSource(
         jobs.rounds,
         ("round",),
         (Family("levee_dispatcher_round_failures", "How often the dispatcher's round has failed in a row."),),
     ),
-    Source(
+    FigureSource(
         jobs.streams,
         ("state",),
         (
@@ -88,7 +88,7 @@ SOURCES = (
             Family("levee_stream_oldest_seconds", "How long the one that has waited longest has waited."),
         ),
     ),
-    Source(
+    FigureSource(
         sync_lag.due,
         (),
         (
@@ -96,7 +96,7 @@ SOURCES = (
             Family("levee_tables_oldest_due_seconds", "How long the one due longest has been due; 0 if none is."),
         ),
     ),
-    Source(
+    FigureSource(
         head_age.of_newest,
         (),
         (
@@ -110,7 +110,7 @@ REDIS_UP = Family("levee_redis_up", "1 if Redis answers.")
 REFUSED_WAKE_UPS = Family("levee_wake_ups_refused", "Messages in the queues that were no wake-ups.", counts=True)
 
 
-class Figures:
+class FiguresCollector:
     """The collector of everything but requests."""
 
     def collect(self) -> Iterator[Metric]:
@@ -125,7 +125,7 @@ class Figures:
         yield _metric(REFUSED_WAKE_UPS, (), {(): refused})
 
 
-def from_database() -> list[tuple[Source, Rows]] | None:
+def from_database() -> list[tuple[FigureSource, Rows]] | None:
     """What each source gives; None if the database doesn't answer in time."""
     try:
         with transaction.atomic():

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from console.accounts.authentication import TokenAuthentication
 from console.accounts.permissions import Declared, person_of
 from console.accounts.roles import Permission
-from console.metrics.figures import Figures
+from console.metrics.figures import FiguresCollector
 from console.metrics.requests import REGISTRY
 from console.metrics.slots import shared_directory
 
@@ -84,5 +84,5 @@ def exposition() -> bytes:
         registry.register(REGISTRY)
     else:
         MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
-    registry.register(Figures())
+    registry.register(FiguresCollector())
     return generate_latest(registry)

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Open, requires
-from console.base.disks import Room, disks, full_disk, fullest
+from console.base.disks import DiskRoom, disks, full_disk, fullest
 from console.base.version import VERSION
 from jobs.lifecycle.worker_states import DOWN, HUNG, READY, Parts, is_hung, recorded_parts, state_of, worker_states
 from jobs.models import DispatcherRound, Worker
@@ -79,7 +79,7 @@ def failing_rounds() -> list[str]:
 def _disk_state() -> dict[str, Any]:
     disk = fullest(disks(settings.ENV))
     if disk is None:
-        return {"state": Room.ENOUGH.value}
+        return {"state": DiskRoom.ENOUGH.value}
     return {"state": disk.room.value, "place": disk.place, "free_bytes": disk.free_bytes}
 
 

@@ -22,7 +22,7 @@ _HEALTH = re.compile(rb"GET (?:/[^ ?]{1,255})?/health/(?:live|ready)[ ?]")  # be
 _EXPECTS = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n", re.IGNORECASE)
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that isn't read on: the status line says why."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -79,12 +79,12 @@ class Arriving:
             self.data, begin = self.data.lstrip(b"\r\n"), 0
         end = self.data.find(b"\r\n\r\n", begin)
         if (len(self.data) if end < 0 else end) > MOST_HEAD:
-            raise Refused(431, "Request Header Fields Too Large")
+            raise RefusedRequest(431, "Request Header Fields Too Large")
         if end < 0:
             return
         self.head = end + 4
         if _CODED.search(self.data, 0, self.head):
-            raise Refused(411, "Length Required")
+            raise RefusedRequest(411, "Length Required")
         length = _LENGTH.search(self.data, 0, self.head)
         self.body = int(length[1]) if length else 0
         self.expects_word = bool(_EXPECTS.search(self.data, 0, self.head))

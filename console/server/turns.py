@@ -13,7 +13,7 @@ MOST_EACH = 6  # of the THREADS of a web process; console.base.waiting says how 
 MOST_KNOWN = 10_000  # credentials whose person is remembered
 
 
-class Turns(Generic[Item]):
+class RequestTurns(Generic[Item]):
     """Requests at work and in line, by sender. Not for several threads."""
 
     def __init__(self, most: int) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from console.server.connections import CONTINUE, SEND_SECONDS, Arriving, Outgoing, Refused
-from console.server.turns import MOST_EACH, SENDERS, Turns
+from console.server.connections import CONTINUE, SEND_SECONDS, Arriving, Outgoing, RefusedRequest
+from console.server.turns import MOST_EACH, SENDERS, RequestTurns
 
 REQUEST_SECONDS = 20.0  # for head and body together
 LEAVE_SECONDS = 2.0  # for the other side to close, once it has its answer
@@ -62,7 +62,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
         super().__init__(*args, **kwargs)
         self.waiting: dict[Connection, None] = {}  # in the order of their coming
         self.health_pool = ThreadPoolExecutor(HEALTH_THREADS)
-        self.turns: Turns[Connection] = Turns(MOST_EACH)
+        self.turns: RequestTurns[Connection] = RequestTurns(MOST_EACH)
         self._swept = 0.0
         self._latest: float | None = None  # of every deadline, once the worker stops
 
@@ -129,8 +129,8 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
                 arriving.expects_word = False
                 connection.sock.sendall(CONTINUE)
             if not arriving.is_whole and len(arriving.data) > READ and self._is_full():
-                raise Refused(503, "Service Unavailable")
-        except Refused as refused:
+                raise RefusedRequest(503, "Service Unavailable")
+        except RefusedRequest as refused:
             self._refuse(connection, refused)
         else:
             if arriving.is_whole:
@@ -139,7 +139,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
     def _is_full(self) -> bool:
         return sum(connection.held for connection in self.waiting) > MOST_HELD
 
-    def _refuse(self, connection: Connection, refused: Refused) -> None:
+    def _refuse(self, connection: Connection, refused: RefusedRequest) -> None:
         self._unwait(connection)
         connection.sock.sendall(REFUSAL.format(status=refused.status, reason=refused.reason).encode())
         self._go_on(connection)
@@ -232,7 +232,7 @@ class PatientWorker(ThreadWorker):  # type: ignore[misc]  # the package is untyp
         self._swept = now
         for connection in [each for each in self.waiting if force or each.deadline <= now]:
             if connection.arriving.data and not force and not connection.sock.retained:
-                self._refuse(connection, Refused(408, "Request Timeout"))
+                self._refuse(connection, RefusedRequest(408, "Request Timeout"))
             else:
                 self._end(connection)
 

@@ -14,7 +14,7 @@ from console.setup.archive import Archive
 from console.setup.frontend import Build, HelpPages, NodeModules, StaticFiles
 from console.setup.jars import HadoopJars, Jars
 from console.setup.launchers import Launchers
-from console.setup.parts import Part, bring_up_to_date
+from console.setup.parts import SetupPart, bring_up_to_date
 from console.setup.places import HERE, Places
 from console.setup.postgres import Postgres
 from console.setup.redis import Redis
@@ -38,7 +38,7 @@ RUNNING = ("web", "spark")
 TESTING = ("web", "cli", "spark", "dev")
 
 
-def parts_for(purpose: str, places: Places) -> list[Part]:
+def parts_for(purpose: str, places: Places) -> list[SetupPart]:
     """The parts in an order in which each stands after what it needs."""
     locks = {
         "run": ("web", "cli", "spark"),
@@ -47,7 +47,7 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
         "web-packages": ("web",),
         "pages": ("web",),
     }
-    python: list[Part] = [Environment(places), Packages(places, locks.get(purpose, TESTING))]
+    python: list[SetupPart] = [Environment(places), Packages(places, locks.get(purpose, TESTING))]
     if purpose == "web-packages":
         return python
     if purpose in ("check", "cli"):
@@ -57,8 +57,8 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
     if purpose == "spark-packages":
         return [Java(places), *python, Jars(places)]
     testing = purpose in ("test", "test-all")
-    browser: list[Part] = [Chromium(places)] if testing else []
-    programs: list[Part] = [
+    browser: list[SetupPart] = [Chromium(places)] if testing else []
+    programs: list[SetupPart] = [
         Java(places),
         *browser,
         *python,
@@ -67,7 +67,7 @@ def parts_for(purpose: str, places: Places) -> list[Part]:
         Redis(places),
         Postgres(places),
     ]
-    made: list[Part] = [Jars(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
+    made: list[SetupPart] = [Jars(places), NodeModules(places), Build(places), HelpPages(places), StaticFiles(places)]
     if testing:
         made.append(HadoopJars(places))
     if purpose == "test-all":

@@ -12,7 +12,7 @@ from console.setup.troubles import CannotInstall, CommandFailed
 Say = Callable[[str], None]
 
 
-class Part(Protocol):
+class SetupPart(Protocol):
     """One thing that must be there. `needs` names the parts that must be there first."""
 
     @property
@@ -30,7 +30,7 @@ class Part(Protocol):
         ...
 
 
-def bring_up_to_date(parts: Sequence[Part], say: Say) -> list[str]:
+def bring_up_to_date(parts: Sequence[SetupPart], say: Say) -> list[str]:
     """Install what isn't ready, each part as soon as its needs are met; the names of the parts that failed.
 
     A trouble is said when it is met, not after minutes of other parts' work. What waited for a failed part is left out.
@@ -46,7 +46,7 @@ def bring_up_to_date(parts: Sequence[Part], say: Say) -> list[str]:
     return failed
 
 
-def _bring(part: Part, waits: list[Future[bool]], say: Say, failed: list[str]) -> bool:
+def _bring(part: SetupPart, waits: list[Future[bool]], say: Say, failed: list[str]) -> bool:
     """True when the part is there; False when it failed or when something it needs did."""
     if part.ready():  # what is there need not wait for what would have installed it
         return True
@@ -55,7 +55,7 @@ def _bring(part: Part, waits: list[Future[bool]], say: Say, failed: list[str]) -
     return part.ready() or _install(part, say, failed)
 
 
-def _install(part: Part, say: Say, failed: list[str]) -> bool:
+def _install(part: SetupPart, say: Say, failed: list[str]) -> bool:
     say(f"{part.name} …")
     begin = time.monotonic()
     try:

@@ -51,7 +51,7 @@ CORES_MAX = {"interactive": "4", "spark": "2", "spark-2": "2", "streams": "2"}
 
 
 @dataclass(frozen=True)
-class Part:
+class ClusterPart:
     """A process here, and the service of the same name in docker-compose.yml: `manage.py serve` and these words, in both.
 
     `alive` is what its health check asks for; `settings` are the names of the settings that both give it.
@@ -67,23 +67,23 @@ class Part:
 
 
 PARTS = (
-    Part("prepare", ("prepare",), (*OF_EVERY_PART, "LEVEE_DATABASE_ADMIN_URL")),
-    Part("web", ("web",)),
-    Part("light", ("light",)),
-    Part("dispatcher", ("dispatcher",)),
-    Part("spark-master", ("spark-master",), ("LEVEE_SPARK_SECRET",)),
-    Part("spark-worker-1", ("spark-worker", *OFFERED), ("LEVEE_SPARK_SECRET", "LEVEE_SPARK_MASTER")),
-    Part("spark-worker-2", ("spark-worker", *OFFERED), ("LEVEE_SPARK_SECRET", "LEVEE_SPARK_MASTER")),
-    Part("interactive", ("interactive",), (*OF_EVERY_PART, *OF_DRIVERS)),
-    Part("spark", ("spark",), (*OF_EVERY_PART, *OF_DRIVERS)),
-    Part("spark-2", ("spark", "--name", "spark-2"), (*OF_EVERY_PART, *OF_DRIVERS)),
-    Part("streams", ("streams",), (*OF_EVERY_PART, *OF_DRIVERS)),
+    ClusterPart("prepare", ("prepare",), (*OF_EVERY_PART, "LEVEE_DATABASE_ADMIN_URL")),
+    ClusterPart("web", ("web",)),
+    ClusterPart("light", ("light",)),
+    ClusterPart("dispatcher", ("dispatcher",)),
+    ClusterPart("spark-master", ("spark-master",), ("LEVEE_SPARK_SECRET",)),
+    ClusterPart("spark-worker-1", ("spark-worker", *OFFERED), ("LEVEE_SPARK_SECRET", "LEVEE_SPARK_MASTER")),
+    ClusterPart("spark-worker-2", ("spark-worker", *OFFERED), ("LEVEE_SPARK_SECRET", "LEVEE_SPARK_MASTER")),
+    ClusterPart("interactive", ("interactive",), (*OF_EVERY_PART, *OF_DRIVERS)),
+    ClusterPart("spark", ("spark",), (*OF_EVERY_PART, *OF_DRIVERS)),
+    ClusterPart("spark-2", ("spark", "--name", "spark-2"), (*OF_EVERY_PART, *OF_DRIVERS)),
+    ClusterPart("streams", ("streams",), (*OF_EVERY_PART, *OF_DRIVERS)),
 )
 SERVERS = ("postgres", "redis", STORE)  # not Levee's own programs
 
 
 @dataclass(frozen=True)
-class Places:
+class ClusterPlaces:
     """`cluster.json` of the home: the secrets, which stay, and the ports, which change when another program has taken one."""
 
     redis_password: str
@@ -129,7 +129,7 @@ class ClusterInstance(Instance):
         if importlib.util.find_spec("moto"):
             supervisor.add(object_store_program(places.object_store, environment_of(STORE, home, java_home)))
 
-    def _tell(self, places: Places) -> None:
+    def _tell(self, places: ClusterPlaces) -> None:
         """Where the parts are that a person may want to look at; the Spark workers start after this."""
         say(f"  Spark's master: {places.spark_master}, page http://127.0.0.1:{places.master_page}", sys.stdout)
         if importlib.util.find_spec("moto"):
@@ -150,17 +150,17 @@ def check(env: Env) -> None:
             raise StartRefused(f"{setting}: `cluster` starts its own; unset it, or use `manage.py up`")
 
 
-def open_places(home: Home) -> Places:
+def open_places(home: Home) -> ClusterPlaces:
     """The recorded places, made at the first start. A port that is taken is replaced: what runs here learns of it anew."""
     file = home.path / "cluster.json"
     recorded = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     values: dict[str, str | int] = {}
-    for field in fields(Places):
+    for field in fields(ClusterPlaces):
         if field.type == "str":
             values[field.name] = recorded.get(field.name) or secrets.token_hex(32)
         else:
             values[field.name] = _free_port(recorded.get(field.name), set(values.values()))
-    places = Places(**values)  # type: ignore[arg-type]  # by the fields' own types
+    places = ClusterPlaces(**values)  # type: ignore[arg-type]  # by the fields' own types
     new = file.with_name(f"{file.name}.new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
@@ -183,7 +183,7 @@ def _free_port(wanted: int | None, taken: set[str | int]) -> int:
     raise StartRefused("no port of 127.0.0.1 is free")
 
 
-def settings_of(home: Home, places: Places, port: int) -> dict[str, str]:
+def settings_of(home: Home, places: ClusterPlaces, port: int) -> dict[str, str]:
     """What docker-compose.yml and `.env` say, of this machine. PostgreSQL keeps to its socket, whose kernel knows who asks."""
     database = f"{postgres.DATABASE}?host={home.record.pg_socket_dir}"
     return {
@@ -200,7 +200,7 @@ def settings_of(home: Home, places: Places, port: int) -> dict[str, str]:
     }
 
 
-def redis_program(home: Home, places: Places) -> Program:
+def redis_program(home: Home, places: ClusterPlaces) -> Program:
     """Redis by TCP with a password, which is in a file for this user alone and in no list of processes."""
     data, conf = home.path / "redis", home.path / "redis.conf"
     data.mkdir(mode=0o700, exist_ok=True)
@@ -229,7 +229,7 @@ def redis_program(home: Home, places: Places) -> Program:
     )
 
 
-def part_programs(home: Home, java_home: Path, places: Places, env: Env) -> list[Program]:
+def part_programs(home: Home, java_home: Path, places: ClusterPlaces, env: Env) -> list[Program]:
     """All parts but `prepare`, in the order of their start. Each waits by itself for what it needs; on few cores one driver starts after
     the other, and all after the executors' hosts."""
     given = settings_of(home, places, env.port)
@@ -249,12 +249,12 @@ def part_programs(home: Home, java_home: Path, places: Places, env: Env) -> list
 
 
 def _program(
-    part: Part,
+    part: ClusterPart,
     command: list[str],
     environment: dict[str, str],
     probe: WorkerProbe,
     port: int,
-    places: Places,
+    places: ClusterPlaces,
     after: tuple[str, ...],
 ) -> Program:
     silence = part_silence()
@@ -283,13 +283,15 @@ def _program(
     )
 
 
-def page_of(part: Part, places: Places) -> int:
+def page_of(part: ClusterPart, places: ClusterPlaces) -> int:
     """The port of a daemon's page."""
     pages = {"spark-master": places.master_page, "spark-worker-1": places.worker_1_page}
     return pages.get(part.name, places.worker_2_page)
 
 
-def _command(part: Part, sample: bool = True, places: Places | None = None, home: Home | None = None) -> list[str]:
+def _command(
+    part: ClusterPart, sample: bool = True, places: ClusterPlaces | None = None, home: Home | None = None
+) -> list[str]:
     """`manage.py serve` with the part's words, then what differs from host to host."""
     words = [sys.executable, "manage.py", "serve", *part.words]
     if part.kind == "prepare" and not sample:
@@ -301,7 +303,7 @@ def _command(part: Part, sample: bool = True, places: Places | None = None, home
     return words
 
 
-def _environment(part: Part, home: Home, java_home: Path, given: dict[str, str]) -> dict[str, str]:
+def _environment(part: ClusterPart, home: Home, java_home: Path, given: dict[str, str]) -> dict[str, str]:
     """Ours without a setting of Levee's that isn't the part's own, and those that the table names."""
     ours = environment_of(part.name, home, java_home)
     known = {name: value for name, value in given.items() if name in part.settings}

@@ -21,7 +21,7 @@ from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, lock_home, open_home, refuse_half_restored
 from console.supervisor.journal import Journal, say
 from console.supervisor.leftovers import end_strays, sweep
-from console.supervisor.processes import Program, State, Supervisor, describe_exit
+from console.supervisor.processes import Program, ProgramState, Supervisor, describe_exit
 from console.supervisor.programs import WorkerProbe, environment_of, part_programs, server_programs, web_program
 from console.supervisor.servers import postgres, redis
 from console.supervisor.settings_check import bind_port, check_settings, check_spark
@@ -112,7 +112,9 @@ class Instance:
         children = [supervisor.children[program.name] for program in programs]
 
         def settled() -> bool:
-            return all(child.state is State.READY for child in children) or any(child.restarts for child in children)
+            return all(child.state is ProgramState.READY for child in children) or any(
+                child.restarts for child in children
+            )
 
         supervisor.run(lambda: self._stop_asked or settled())
         self._heed_stop()

@@ -34,7 +34,7 @@ JVM_GRACE_S = 2.5  # to write down that the attempt was given back
 SERVER_GRACE_S = 2.0  # each; the whole stop stays below 15 s
 
 
-class State(StrEnum):
+class ProgramState(StrEnum):
     """What a program does now."""
 
     UNWANTED = "unwanted"  # nothing has needed it yet: the health page leaves it out
@@ -98,7 +98,7 @@ class Child:
     """A program and its present process."""
 
     program: Program
-    state: State = State.WAITING
+    state: ProgramState = ProgramState.WAITING
     process: subprocess.Popen[bytes] | None = None
     identity: ProcessId | None = None
     restarts: int = 0
@@ -167,13 +167,13 @@ class Supervisor:
             self._stop_listening(child)
             if child.wish:
                 child.wish.close()
-            self._set(child, State.STOPPED)
+            self._set(child, ProgramState.STOPPED)
         self._notes.write(PIDS, {})
 
     def _is_wanted(self, child: Child) -> bool:
-        if child.wish and child.wish.is_granted and child.state is State.UNWANTED:
-            self._set(child, State.WAITING)
-        return child.state is not State.UNWANTED
+        if child.wish and child.wish.is_granted and child.state is ProgramState.UNWANTED:
+            self._set(child, ProgramState.WAITING)
+        return child.state is not ProgramState.UNWANTED
 
     def _is_due(self, child: Child) -> bool:
         return self._clock() >= child.next_start and all(self._lets_pass(name) for name in child.program.after)
@@ -195,7 +195,7 @@ class Supervisor:
         if program.niceness:
             give_way(child.process.pid, program.niceness)
         self._write_pids()
-        self._set(child, State.STARTING)
+        self._set(child, ProgramState.STARTING)
         self._journal.write("started", process=program.name, pid=child.process.pid)
 
     def _popen(self, program: Program) -> subprocess.Popen[bytes]:
@@ -218,12 +218,12 @@ class Supervisor:
         code = child.process.poll()
         if code is not None:
             self._died(child, describe_exit(code))
-        elif child.state is State.STARTING:
+        elif child.state is ProgramState.STARTING:
             self._look_for_answer(child)
         elif child.ear and child.ear.silence() > child.program.silence / 2:
             self._hear_nothing(child, child.ear.silence())
-        elif child.state is State.HUNG:
-            self._set(child, State.READY)
+        elif child.state is ProgramState.HUNG:
+            self._set(child, ProgramState.READY)
         elif child.delay > FIRST_DELAY_S and self._clock() - child.started >= STEADY_S:
             child.delay = FIRST_DELAY_S
 
@@ -231,7 +231,7 @@ class Supervisor:
         assert child.process is not None  # nosec B101  # noqa: S101 (the caller looked)
         if child.program.ready(child.process.pid):
             child.has_been_ready = True
-            self._set(child, State.READY)
+            self._set(child, ProgramState.READY)
             if child.program.sign:
                 every = child.program.silence / ASKS
                 child.ear = Ear(child.process.pid, child.program.sign, every, self._clock)
@@ -245,7 +245,7 @@ class Supervisor:
 
     def _hear_nothing(self, child: Child, silence: float) -> None:
         """At half of the limit the health page shows the silence; at the full limit the supervisor ends and replaces the program."""
-        self._set(child, State.HUNG)
+        self._set(child, ProgramState.HUNG)
         if silence > child.program.silence:
             self._kill(child)
             self._died(child, f"hung: no sign of life for {silence:.0f} s")
@@ -255,7 +255,7 @@ class Supervisor:
         lost_time = self._clock() - self._ticked > LOST_TIME_S
         self._ticked = self._clock()
         children = self.children.values()
-        server_away = any(child.program.server and child.state is not State.READY for child in children)
+        server_away = any(child.program.server and child.state is not ProgramState.READY for child in children)
         for child in children:
             if child.ear and (lost_time or (server_away and not child.program.server)):
                 child.ear.forgive()
@@ -271,7 +271,7 @@ class Supervisor:
         text = f"{name} ended ({reason}); it is started again in {child.delay:.0f} s. See {self._home.logs}/{name}.log"
         child.delay = min(child.delay * 2, LONGEST_DELAY_S)
         self._write_pids()
-        self._set(child, State.DOWN)
+        self._set(child, ProgramState.DOWN)
         (self._journal.warn if self.aloud else self._journal.write)("died", text=text, process=name, reason=reason)
 
     def _stop_listening(self, child: Child) -> None:
@@ -321,10 +321,10 @@ class Supervisor:
         if child.process and child.process.poll() is None:
             child.process.send_signal(child.program.stop_signal)
 
-    def _set(self, child: Child, state: State) -> None:
+    def _set(self, child: Child, state: ProgramState) -> None:
         if state is not child.state:
             child.state, child.since = state, time.time()
-        if state is State.STOPPED:
+        if state is ProgramState.STOPPED:
             child.process = None
         self._write_statuses()
 
@@ -346,7 +346,7 @@ def describe_exit(code: int) -> str:
 def _child(program: Program) -> Child:
     if program.wanted is None:
         return Child(program)
-    return Child(program, State.UNWANTED, wish=Wish(program.wanted, program.name))
+    return Child(program, ProgramState.UNWANTED, wish=Wish(program.wanted, program.name))
 
 
 def _is_gone(child: Child) -> bool:

@@ -36,7 +36,7 @@ def with_article(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind.replace('_', ' ')}"
 
 
-class Verdict(StrEnum):
+class DriftVerdict(StrEnum):
     """How far a table has moved since the version that a preview measured."""
 
     UNMOVED = "unmoved"
@@ -52,7 +52,7 @@ class Drift:
     `spark_decides`: the log alone can't tell; Spark may still find that the job may run.
     """
 
-    verdict: Verdict
+    verdict: DriftVerdict
     head_version: int | None
     why: str
     checked: Checked = UNCHECKED
@@ -63,7 +63,7 @@ class Drift:
 
     @property
     def moved(self) -> bool:
-        return self.verdict is Verdict.MOVED
+        return self.verdict is DriftVerdict.MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +198,15 @@ def rewrite_drift(job: Job, subject: Subject) -> Drift:
     """The drift of a command that writes files again and changes no row: newer commits don't make it stale, another table or shape does."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if subject.shape_sha256 != preview.get("shape_sha256"):
-        return Drift(Verdict.MOVED, head, MOVED_SHAPE)
+        return Drift(DriftVerdict.MOVED, head, MOVED_SHAPE)
     if head == job.base_version:
         return Drift(
-            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
+            DriftVerdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
         )
     text = f"The table has moved to version {head:,}. {job.command.capitalize()} changes no row, so it runs on that version."
-    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+    return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))
 
 
 def rewrite_look(job: Job) -> Drift:
@@ -214,22 +214,24 @@ def rewrite_look(job: Job) -> Drift:
     try:
         return rewrite_drift(job, subject_to_change(job.table_id))
     except CommandRefused as refused:
-        return Drift(Verdict.MOVED, None, str(refused))
+        return Drift(DriftVerdict.MOVED, None, str(refused))
 
 
 def definition_drift(job: Job, subject: Subject) -> Drift:
     """The drift of a command that changes a table's definition: new data doesn't make it stale, another definition does."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if definition_sha256(subject) != preview.get("definition_sha256"):
-        return Drift(Verdict.MOVED, head, "The table’s properties, schema or protocol have changed since the preview.")
+        return Drift(
+            DriftVerdict.MOVED, head, "The table’s properties, schema or protocol have changed since the preview."
+        )
     if head == job.base_version:
         return Drift(
-            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
+            DriftVerdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
         )
     text = f"The table has moved to version {head:,}, with the same properties, schema and protocol."
-    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+    return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))
 
 
 def definition_look(job: Job) -> Drift:
@@ -237,4 +239,4 @@ def definition_look(job: Job) -> Drift:
     try:
         return definition_drift(job, subject_to_change(job.table_id))
     except CommandRefused as refused:
-        return Drift(Verdict.MOVED, None, str(refused))
+        return Drift(DriftVerdict.MOVED, None, str(refused))

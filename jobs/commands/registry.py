@@ -12,7 +12,7 @@ from jobs.commands.alter_schema import rules as alter_schema_rules
 from jobs.commands.alter_schema import wording as alter_schema_wording
 from jobs.commands.alter_schema.handling import AlterSchemaHandling
 from jobs.commands.alter_schema.rules import AlterSchema
-from jobs.commands.base import Drift, Edited, Handling, Verdict, with_article
+from jobs.commands.base import Drift, DriftVerdict, Edited, Handling, with_article
 from jobs.commands.clone import comparison as clone_comparison
 from jobs.commands.clone import rules as clone_rules
 from jobs.commands.clone import wording as clone_wording
@@ -417,7 +417,7 @@ def contradicted(job: Job, result: Result) -> list[Line]:
     if result.drifted:
         return []
     moved = has_moved(job.preview or {}, result)
-    if moved and (job.drift or {}).get("verdict") not in (Verdict.SAME_FILES, Verdict.SAME_ROWS):
+    if moved and (job.drift or {}).get("verdict") not in (DriftVerdict.SAME_FILES, DriftVerdict.SAME_ROWS):
         return []
     return contradictions(compared(job, result), rows_alone=moved)
 

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.integrity import restores
 from console.audit.services import record
@@ -20,7 +20,7 @@ from console.base.logs import log
 from console.base.timeouts import timing
 from jobs.commands.registry import commits_several, contradicted
 from jobs.dispatcher.reconcile import WHO
-from jobs.dispatcher.turns import Turns
+from jobs.dispatcher.turns import RoundTurns
 from jobs.domain.comparison import in_words
 from jobs.domain.results import Result
 from jobs.domain.states import OPEN
@@ -49,7 +49,7 @@ class Explaining:
     """
 
     def __init__(self) -> None:
-        self._ready, self._open = Turns[Explanation](), Turns[Explanation]()
+        self._ready, self._open = RoundTurns[Explanation](), RoundTurns[Explanation]()
 
     def __call__(self) -> int:
         """One round. Returns how many commits it judged."""
@@ -207,7 +207,7 @@ def _say(explanation: Explanation, commit: Commit, judged: Judgement) -> None:
     done = words_of(explanation.effects) or "names a job of Levee's"
     record(
         Actor.system(WHO), Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, explanation.table_id, explanation.table.name,
-        outcome=Outcome.FAILED if judged.verdict in (Verdict.FORGED, Verdict.CONTRADICTS) else Outcome.ALLOWED,
+        outcome=EventOutcome.FAILED if judged.verdict in (Verdict.FORGED, Verdict.CONTRADICTS) else EventOutcome.ALLOWED,
         reason=f"Version {commit.version:,} {done}, by {who}. {judged.why}",
         after={"verdict": judged.verdict.value, "operation": commit.operation, "effects": explanation.effects},
         job=_job_of(commit), table_version=commit.version,

@@ -20,7 +20,7 @@ from console.base.logs import log
 from console.base.timeouts import timing
 from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.stores import Stores
-from jobs.dispatcher.turns import Turns
+from jobs.dispatcher.turns import RoundTurns
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.lifecycle import endings
@@ -35,7 +35,7 @@ _FIELDS = ("command", "location", "base_version", "finished_at", "digest", "tabl
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SearchedLog:
     """How far a round has searched a job's table. The commit's mark shows when another log has taken the table's place."""
 
     version: int
@@ -62,8 +62,8 @@ class Search:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[uuid.UUID, Seen] = {}
-        self._turns = Turns[Job]()
+        self._seen: dict[uuid.UUID, SearchedLog] = {}
+        self._turns = RoundTurns[Job]()
 
     def go_on(self, jobs: QuerySet[Job]) -> int:
         """One round. Returns how many commits it found."""
@@ -83,14 +83,14 @@ class Search:
         since = self._since(job)
         try:
             result, reached = endings.committed_after(job, since, COMMITS)
-        except endings.Unreadable as error:
+        except endings.LogUnreadable as error:
             log.warning("late_commit_unknown", job=str(job.pk), error=str(error))
             return False
         if result is not None:
             return _late_commit(job, result)
         if reached > since:
             mark = log_access.commit_mark(job.location, reached)
-            self._seen[job.pk] = Seen(reached, mark, timezone.now() + timedelta(seconds=timing().late_commit))
+            self._seen[job.pk] = SearchedLog(reached, mark, timezone.now() + timedelta(seconds=timing().late_commit))
         return False
 
     def _since(self, job: Job) -> int:

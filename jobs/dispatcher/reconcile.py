@@ -22,7 +22,7 @@ from jobs.commands.registry import clean_up, commits_several, queue_of, reread, 
 from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
 from jobs.dispatcher.stores import Stores
-from jobs.dispatcher.turns import Turns
+from jobs.dispatcher.turns import RoundTurns
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.lifecycle import endings, wakeups
@@ -37,7 +37,7 @@ WHO = "dispatcher"
 LOST = Q(lease_until=None) | Q(lease_until__lt=Now())
 AT_ONCE = 500  # jobs of a kind in a round
 _STORES = Stores()
-_turns = defaultdict[str, Turns[Job]](Turns)
+_turns = defaultdict[str, RoundTurns[Job]](RoundTurns)
 
 
 def reconcile(stores: Stores = _STORES) -> int:
@@ -104,7 +104,7 @@ def _decide(pk: uuid.UUID) -> bool:
         return False
     try:
         result = endings.all_committed(job) if commits_several(job) else endings.committed(job)
-    except endings.Unreadable as error:
+    except endings.LogUnreadable as error:
         return _wait_for_log(job, dead, str(error))
     # A store may have been silent for so long that another dispatcher has decided, and another attempt writes there.
     if not Job.objects.filter(pk=pk, state=job.state, token=job.token).exists():

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from jobs.dispatcher.stores import Stores
-from jobs.dispatcher.turns import Turns
+from jobs.dispatcher.turns import RoundTurns
 from jobs.models import Schedule, ScheduleRun
 from jobs.schedules import closing, opening
 from jobs.worker.border import border
@@ -21,7 +21,7 @@ MOST = 200  # runs, and schedules, in one look
 # table's log and writing audit and job, so thousands that are due at once take many looks; workers take longer for them by far.
 SECONDS = 1.0
 # In turns: one that waits in its window, for its approvals or for an earlier run, holds up no other.
-_runs, _due = Turns[ScheduleRun](), defaultdict[str, Turns[Schedule]](Turns)
+_runs, _due = RoundTurns[ScheduleRun](), defaultdict[str, RoundTurns[Schedule]](RoundTurns)
 _STORES = Stores()
 
 

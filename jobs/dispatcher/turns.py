@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 M = TypeVar("M", bound=Model)
 
 
-class Turns(Generic[M]):
+class RoundTurns(Generic[M]):
     """Remembers where the last round stopped, so that the next one continues after it, even if a row made it fail."""
 
     def __init__(self) -> None:

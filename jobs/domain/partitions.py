@@ -74,7 +74,7 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PartitionLayout:
     """A sequence of partition columns that files lie under: its names from the top, files counted, and one file's full path."""
 
     columns: tuple[str, ...]
@@ -83,7 +83,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class ValueMisfit:
     """A value that a column's given type can't read."""
 
     field: PartitionField
@@ -117,7 +117,7 @@ def print_schema(fields: Sequence[PartitionField]) -> str:
 
 
 def check_layout(
-    schema: Sequence[PartitionField], layouts: Sequence[Layout], misfits: Sequence[Misfit] = ()
+    schema: Sequence[PartitionField], layouts: Sequence[PartitionLayout], misfits: Sequence[ValueMisfit] = ()
 ) -> tuple[Refusal, ...]:
     """Why CONVERT with `schema` would fail on directories like these; nothing when it would not.
 
@@ -129,7 +129,7 @@ def check_layout(
     return tuple(reason for reason in reasons if reason is not None)
 
 
-def _count_or_name(schema: Sequence[PartitionField], layout: Layout) -> Refusal | None:
+def _count_or_name(schema: Sequence[PartitionField], layout: PartitionLayout) -> Refusal | None:
     expected = [field.name for field in schema]
     if len(expected) != len(layout.columns):
         return _delta_refusal(
@@ -151,7 +151,7 @@ def _count_or_name(schema: Sequence[PartitionField], layout: Layout) -> Refusal 
     return None
 
 
-def _cast(misfit: Misfit) -> Refusal:
+def _cast(misfit: ValueMisfit) -> Refusal:
     return _delta_refusal(
         "DELTA_FAILED_CAST_PARTITION_VALUE",
         "22018",

@@ -40,7 +40,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SparkSetting:
     """One setting. `safety` ones can't be overridden by LEVEE_SPARK_CONF."""
 
     key: str
@@ -135,7 +135,7 @@ def table(
     memory_bytes: int,
     scratch: Path,
     cluster: Cluster | None = None,
-) -> tuple[Setting, ...]:
+) -> tuple[SparkSetting, ...]:
     """The settings as a table, for documentation, logs and `spark_conf`. A `local…` master runs tasks in the driver."""
     away = cluster is not None and not cluster.master.startswith("local")
     master, host = (cluster.master, cluster.driver_host) if cluster else (None, None)
@@ -152,7 +152,7 @@ def table(
     )
 
 
-def _on_cluster(cluster: Cluster) -> tuple[Setting, ...]:
+def _on_cluster(cluster: Cluster) -> tuple[SparkSetting, ...]:
     asked = (
         (SECRET, cluster.secret, "the cluster's; it reaches Spark by a file for this user alone"),
         ("spark.executor.memory", cluster.executor_memory, "LEVEE_SPARK_EXECUTOR_MEMORY"),
@@ -161,21 +161,23 @@ def _on_cluster(cluster: Cluster) -> tuple[Setting, ...]:
     )
     return (
         *_REAPER,
-        Setting(
+        SparkSetting(
             "spark.executor.extraJavaOptions",
             f"{' '.join(_MEANING_OPTIONS)} -XX:+ExitOnOutOfMemoryError",
             "tasks cast dates in the JVM's zone in places that ignore the session's",
             safety=True,
         ),
-        *(Setting(key, str(value), why) for key, value, why in asked if value is not None),
+        *(SparkSetting(key, str(value), why) for key, value, why in asked if value is not None),
     )
 
 
 # Dates in messages and casts of partition values use the JVM's zone in places that ignore the session's.
 _MEANING_OPTIONS = ("-Duser.timezone=UTC", "-Dfile.encoding=UTF-8")
 _REAPER = (
-    Setting("spark.task.reaper.enabled", "true", "a cancelled task that keeps running holds a slot that others need"),
-    Setting("spark.task.reaper.killTimeout", "10s", "then Spark kills its executor and starts another"),
+    SparkSetting(
+        "spark.task.reaper.enabled", "true", "a cancelled task that keeps running holds a slot that others need"
+    ),
+    SparkSetting("spark.task.reaper.killTimeout", "10s", "then Spark kills its executor and starts another"),
 )
 
 
@@ -194,39 +196,45 @@ def slots(kind: Kind, cores: int) -> int:
     return max(4, 2 * cores) if kind == "interactive" else cores
 
 
-def _identity(kind: Kind, cores: int, master: str | None) -> tuple[Setting, ...]:
+def _identity(kind: Kind, cores: int, master: str | None) -> tuple[SparkSetting, ...]:
     mode = "FAIR" if kind == "interactive" else "FIFO"
     return (
-        Setting("spark.app.name", f"levee-{kind}", "tells the JVMs apart in logs"),
-        Setting(
+        SparkSetting("spark.app.name", f"levee-{kind}", "tells the JVMs apart in logs"),
+        SparkSetting(
             "spark.master", master or f"local[{slots(kind, cores)}]", "the machine's cores, or the configured cluster"
         ),
-        Setting("spark.scheduler.mode", mode, "short reads run beside a long scan; changes run one after the other"),
-        Setting("spark.submit.deployMode", "client", "the JVM is a child of the worker"),
+        SparkSetting(
+            "spark.scheduler.mode", mode, "short reads run beside a long scan; changes run one after the other"
+        ),
+        SparkSetting("spark.submit.deployMode", "client", "the JVM is a child of the worker"),
     )
 
 
-def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Path) -> tuple[Setting, ...]:
+def _process(jars: Sequence[Path], archive: Path | None, heap: int, scratch: Path) -> tuple[SparkSetting, ...]:
     path = ":".join(str(jar) for jar in jars)
     return (
-        Setting("spark.driver.memory", f"{heap // (1 << 20)}m", "sized by the machine"),
-        Setting(
+        SparkSetting("spark.driver.memory", f"{heap // (1 << 20)}m", "sized by the machine"),
+        SparkSetting(
             f"{DELTA}.delta.log.cacheSize",
             str(cached_logs(heap)),
             "Delta's own bound, 10,000 logs for an hour each, fills the heap with a few hundred tables",
         ),
-        Setting("spark.driver.extraClassPath", path, "Delta's jars; class data sharing works for the class path only"),
-        Setting("spark.executor.extraClassPath", path, "executors see the same files"),
-        Setting(
+        SparkSetting(
+            "spark.driver.extraClassPath", path, "Delta's jars; class data sharing works for the class path only"
+        ),
+        SparkSetting("spark.executor.extraClassPath", path, "executors see the same files"),
+        SparkSetting(
             "spark.driver.extraJavaOptions",
             _java_options(archive, heap, scratch),
             "start-up, memory, logs, scratch place",
         ),
-        Setting("spark.local.dir", str(scratch / "blocks"), "Spark's own files are removed with the scratch directory"),
-        Setting(
+        SparkSetting(
+            "spark.local.dir", str(scratch / "blocks"), "Spark's own files are removed with the scratch directory"
+        ),
+        SparkSetting(
             "spark.python.worker.reuse", "true", "a Python worker costs 0.3 s and reads footers for every inspection"
         ),
-        Setting("spark.ui.showConsoleProgress", "false", "the log has lines, no progress bars"),
+        SparkSetting("spark.ui.showConsoleProgress", "false", "the log has lines, no progress bars"),
     )
 
 
@@ -245,90 +253,104 @@ def _java_options(archive: Path | None, heap: int, scratch: Path) -> str:
     return " ".join(options)
 
 
-def _meaning() -> tuple[Setting, ...]:
+def _meaning() -> tuple[SparkSetting, ...]:
     return (
-        Setting("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension", "Delta's statements", safety=True),
-        Setting(
+        SparkSetting(
+            "spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension", "Delta's statements", safety=True
+        ),
+        SparkSetting(
             "spark.sql.catalog.spark_catalog",
             "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "Delta's tables",
             safety=True,
         ),
-        Setting("spark.sql.session.timeZone", "UTC", "times mean the same in preview, approval and run", safety=True),
-        Setting(
+        SparkSetting(
+            "spark.sql.session.timeZone", "UTC", "times mean the same in preview, approval and run", safety=True
+        ),
+        SparkSetting(
             "spark.sql.ansi.enabled", "true", "overflow and bad casts fail instead of turning into NULL", safety=True
         ),
-        Setting("spark.sql.caseSensitive", "false", "names mean the same in the gate and in Spark", safety=True),
+        SparkSetting("spark.sql.caseSensitive", "false", "names mean the same in the gate and in Spark", safety=True),
     )
 
 
-def _safety(scratch: Path) -> tuple[Setting, ...]:
+def _safety(scratch: Path) -> tuple[SparkSetting, ...]:
     return (
-        Setting("spark.ui.enabled", "false", "Spark's pages have no password", safety=True),
+        SparkSetting("spark.ui.enabled", "false", "Spark's pages have no password", safety=True),
         *_authenticated(),
-        Setting("spark.sql.variable.substitute", "false", "Spark would expand ${env:…} inside statements", safety=True),
-        Setting(
+        SparkSetting(
+            "spark.sql.variable.substitute", "false", "Spark would expand ${env:…} inside statements", safety=True
+        ),
+        SparkSetting(
             "spark.sql.files.ignoreMissingFiles", "false", "a missing file is an error, never fewer rows", safety=True
         ),
-        Setting(
+        SparkSetting(
             "spark.sql.files.ignoreCorruptFiles", "false", "a damaged file is an error, never fewer rows", safety=True
         ),
-        Setting(f"{DELTA}.retentionDurationCheck.enabled", "true", "history that readers need is kept", safety=True),
-        Setting(
+        SparkSetting(
+            f"{DELTA}.retentionDurationCheck.enabled", "true", "history that readers need is kept", safety=True
+        ),
+        SparkSetting(
             f"{DELTA}.convert.partitionValues.ignoreCastFailure",
             "false",
             "a value that no reader can cast would make the table unreadable elsewhere",
             safety=True,
         ),
-        Setting(
+        SparkSetting(
             "spark.sql.warehouse.dir",
             str(scratch / "warehouse"),
             "managed tables must not land in the working directory",
         ),
-        Setting(
+        SparkSetting(
             "spark.sql.catalogImplementation", "in-memory", "Levee's own database names tables; Derby is never started"
         ),
-        Setting("spark.logConf", "false", "settings may hold secrets"),
+        SparkSetting("spark.logConf", "false", "settings may hold secrets"),
     )
 
 
-def _reached_as(host: str) -> tuple[Setting, ...]:
+def _reached_as(host: str) -> tuple[SparkSetting, ...]:
     why = "nothing listens beyond this machine unless a cluster needs it"
-    return Setting("spark.driver.host", host, why), Setting("spark.driver.bindAddress", host, why)
+    return SparkSetting("spark.driver.host", host, why), SparkSetting("spark.driver.bindAddress", host, why)
 
 
-def _authenticated() -> tuple[Setting, ...]:
+def _authenticated() -> tuple[SparkSetting, ...]:
     """Authentication, since every user of the machine can connect to the driver's ports. Directory permissions protect Spark's files."""
     crypto = "spark.network.crypto"
     return (
-        Setting("spark.authenticate", "true", "the driver's ports answer only processes with the secret", safety=True),
-        Setting(
+        SparkSetting(
+            "spark.authenticate", "true", "the driver's ports answer only processes with the secret", safety=True
+        ),
+        SparkSetting(
             f"{crypto}.enabled", "true", "the secret is never sent, and all later traffic is encrypted", safety=True
         ),
-        Setting(f"{crypto}.authEngineVersion", "2", "the key exchange that later Sparks recommend", safety=True),
-        Setting(f"{crypto}.saslFallback", "false", "clients can't fall back to the older, weaker SASL", safety=True),
+        SparkSetting(f"{crypto}.authEngineVersion", "2", "the key exchange that later Sparks recommend", safety=True),
+        SparkSetting(
+            f"{crypto}.saslFallback", "false", "clients can't fall back to the older, weaker SASL", safety=True
+        ),
     )
 
 
-def _sizes(kind: Kind, cores: int, least: int) -> tuple[Setting, ...]:
+def _sizes(kind: Kind, cores: int, least: int) -> tuple[SparkSetting, ...]:
     few = str(max(least, cores // 2))
     return (
-        Setting(
+        SparkSetting(
             "spark.default.parallelism", str(slots(kind, cores)), "one task per slot unless a stage says otherwise"
         ),
-        Setting("spark.sql.shuffle.partitions", few, "small tables: 200 empty tasks cost seconds on few cores"),
-        Setting(f"{DELTA}.snapshotPartitions", few, "the log's state in as many parts as cores can use (default 50)"),
-        Setting(
+        SparkSetting("spark.sql.shuffle.partitions", few, "small tables: 200 empty tasks cost seconds on few cores"),
+        SparkSetting(
+            f"{DELTA}.snapshotPartitions", few, "the log's state in as many parts as cores can use (default 50)"
+        ),
+        SparkSetting(
             "spark.sql.sources.parallelPartitionDiscovery.parallelism",
             str(max(4, 2 * cores)),
             "listings start this many tasks: the default 10,000 takes 91 s for a table of 4 files",
         ),
-        Setting("spark.sql.adaptive.enabled", "true", "large shuffles still get as many tasks as they need"),
-        Setting(
+        SparkSetting("spark.sql.adaptive.enabled", "true", "large shuffles still get as many tasks as they need"),
+        SparkSetting(
             "spark.ui.liveUpdate.period", "0", "a task that holds a slot is seen at once, not at the next heartbeat"
         ),
-        Setting("spark.ui.retainedJobs", "50", "the driver's memory stays flat over thousands of jobs"),
-        Setting("spark.ui.retainedStages", "100", "the driver's memory stays flat over thousands of jobs"),
-        Setting("spark.ui.retainedTasks", "2000", "the driver's memory stays flat over thousands of jobs"),
-        Setting("spark.sql.ui.retainedExecutions", "20", "the driver's memory stays flat over thousands of jobs"),
+        SparkSetting("spark.ui.retainedJobs", "50", "the driver's memory stays flat over thousands of jobs"),
+        SparkSetting("spark.ui.retainedStages", "100", "the driver's memory stays flat over thousands of jobs"),
+        SparkSetting("spark.ui.retainedTasks", "2000", "the driver's memory stays flat over thousands of jobs"),
+        SparkSetting("spark.sql.ui.retainedExecutions", "20", "the driver's memory stays flat over thousands of jobs"),
     )

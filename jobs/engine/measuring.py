@@ -19,7 +19,7 @@ LOW = (1 << HALF) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRows:
     """Rows of a frame; `rows_hash`, `files` and `bytes` are as in `jobs.domain.measures.Matched`."""
 
     rows: int
@@ -28,7 +28,7 @@ class Measured:
     bytes: int
 
 
-def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
+def measure(frame: DataFrame, *, hashed: bool = True) -> MeasuredRows:
     """Reads every row of a frame over one table, in one aggregation by file.
 
     Two frames with the same rows, each equally often, have the same hash, whatever files hold them. The hash is None without
@@ -40,7 +40,7 @@ def measure(frame: DataFrame, *, hashed: bool = True) -> Measured:
     figures = [F.count(F.lit(1)).alias("rows"), F.max(file.getField("file_size")).alias("bytes")]
     sums = [] if row is None else _sums(row)
     parts = frame.groupBy(file.getField("file_path").alias("file")).agg(*figures, *sums).collect()
-    return Measured(
+    return MeasuredRows(
         rows=sum(part["rows"] for part in parts),
         rows_hash=None if row is None else str(sum(_sum(part) for part in parts)),
         files={local(part["file"]): part["rows"] for part in parts},

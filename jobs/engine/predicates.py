@@ -49,10 +49,10 @@ _ARITHMETIC: dict[str, Callable[[Column, Column], Column]] = {
 
 def column_of(node: Node, session: SparkSession) -> Column:
     """The Column of a tree. `session` is any live session of the JVM, which makes the date and time literals."""
-    return _Builder(session).column(node)
+    return _ColumnBuilder(session).column(node)
 
 
-class _Builder:
+class _ColumnBuilder:
     def __init__(self, session: SparkSession) -> None:
         self.jvm: Any = session._jvm
 
@@ -84,7 +84,7 @@ class _Builder:
 
     def _value(self, node: Node) -> Column:
         match node:
-            case tree.Column(path):
+            case tree.ColumnPath(path):
                 return _attribute(path)
             case Literal():
                 return self._literal(node)

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tables.storage.hdfs.client import NameNode, Refused, user_name
+from tables.storage.hdfs.client import HdfsRefused, NameNode, user_name
 from tables.storage.local.directories import Held, mode
 from tables.storage.local.directories import file as opened_file
 from tables.storage.local.directories import opened as opened_directory
@@ -240,7 +240,7 @@ class Hdfs:
 def _hdfs_answering(place: str) -> Iterator[None]:
     try:
         yield
-    except Refused as refused:
+    except HdfsRefused as refused:
         raise (Denied if refused.denied else Unreachable)(f"{place} can't be read: {refused}") from None
 
 

@@ -16,7 +16,7 @@ from jobs.engine import storage, walk
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
 from jobs.engine.storage import DIRECTORY, Storage
-from jobs.engine.walk import DELTA_LOG, Findings, Order, Share, holds_table, is_hidden_directory
+from jobs.engine.walk import DELTA_LOG, WalkFindings, WalkOrder, WorkShare, holds_table, is_hidden_directory
 from tables.deltalog.checkpoints import thrift
 from tables.rules import table_formats
 from tables.storage.hdfs import client as hdfs
@@ -43,13 +43,15 @@ def survey(
     footers: bool = True,
     only: Iterable[tuple[str, int, int]] | None = None,
     expected: int | None = None,
-) -> Findings:
+) -> WalkFindings:
     """Everything that tasks find in the directory `path`; with `only` (relative path, size, changed_ns), in those files alone.
 
     `expected` is the approximate number of files: the driver itself lists a few local ones, in less time than Spark needs to start
     a task. Keeps nothing per file beyond the first walk.LINES. Raises FileNotFoundError or NotADirectoryError for the path itself.
     """
-    order = Order(path, footers, tuple((field.name, field.type) for field in fields), bucket=storage.bucket_of(path))
+    order = WalkOrder(
+        path, footers, tuple((field.name, field.type) for field in fields), bucket=storage.bucket_of(path)
+    )
     place = storage.opened(path)
     slots = max(1, session.sparkContext.defaultParallelism)
     listed = tuple(only) if only is not None else metadata_log_files(place)
@@ -66,8 +68,8 @@ def is_table(path: str) -> bool:
     return holds_table(storage.opened(path), DELTA_LOG)
 
 
-def _run(session: SparkSession, packs: list[list[Share]], order: Order) -> Findings:
-    findings = Findings()
+def _run(session: SparkSession, packs: list[list[WorkShare]], order: WalkOrder) -> WalkFindings:
+    findings = WalkFindings()
     if not packs:
         return findings
     tasks = session.sparkContext.parallelize(packs, len(packs))
@@ -76,9 +78,9 @@ def _run(session: SparkSession, packs: list[list[Share]], order: Order) -> Findi
     return findings
 
 
-def _shares(place: Storage, slots: int) -> list[Share]:
+def _shares(place: Storage, slots: int) -> list[WorkShare]:
     """Trees and slices of directories: the driver lists directories level by level until there are enough trees."""
-    shares: list[Share] = []
+    shares: list[WorkShare] = []
     level, opened = [""], 0
     while level and len(level) < TASKS_PER_SLOT * slots and opened + len(level) <= DRIVER_DIRECTORIES:
         below: list[str] = []
@@ -88,7 +90,7 @@ def _shares(place: Storage, slots: int) -> list[Share]:
             below += children
         opened += len(level)
         level = below
-    return shares + [Share(tree=directory) for directory in level]
+    return shares + [WorkShare(tree=directory) for directory in level]
 
 
 def _look(place: Storage, directory: str) -> tuple[int, list[str]]:
@@ -103,17 +105,17 @@ def _look(place: Storage, directory: str) -> tuple[int, list[str]]:
     return count, sorted(children)
 
 
-def _slices(directory: str, count: int, slots: int) -> list[Share]:
+def _slices(directory: str, count: int, slots: int) -> list[WorkShare]:
     parts = min(-(-count // FILES_PER_TASK), TASKS_PER_SLOT * slots)
-    return [Share(files_of=directory, part=part, of=parts) for part in range(parts)]
+    return [WorkShare(files_of=directory, part=part, of=parts) for part in range(parts)]
 
 
-def _named(files: tuple[tuple[str, int, int], ...], slots: int) -> list[Share]:
+def _named(files: tuple[tuple[str, int, int], ...], slots: int) -> list[WorkShare]:
     size = max(FILES_PER_TASK, -(-len(files) // (TASKS_PER_SLOT * slots)))
-    return [Share(names=files[at : at + size]) for at in range(0, len(files), size)]
+    return [WorkShare(names=files[at : at + size]) for at in range(0, len(files), size)]
 
 
-def _packed(shares: list[Share], slots: int) -> list[list[Share]]:
+def _packed(shares: list[WorkShare], slots: int) -> list[list[WorkShare]]:
     """The shares, distributed over at most a few tasks per slot."""
     tasks = min(len(shares), TASKS_PER_SLOT * slots)
     return [shares[at::tasks] for at in range(tasks)]

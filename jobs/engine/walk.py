@@ -14,7 +14,7 @@ import re
 import zlib
 from typing import Any, NamedTuple
 
-from jobs.domain.footers.chunks import DAMAGED, Fault, Faulty, faults
+from jobs.domain.footers.chunks import DAMAGED, Faulty, FooterFault, faults
 from jobs.domain.footers.times import (
     Calendar,
     OldTimes,
@@ -44,7 +44,7 @@ FAULTS = 50
 DIGEST_RANGE = 1 << 256
 
 
-class Order(NamedTuple):
+class WalkOrder(NamedTuple):
     """The instructions for every task. `fields` are (name, type) of a given partition schema; `bucket` says how an object store or
     HDFS is reached, None for a local directory."""
 
@@ -55,7 +55,7 @@ class Order(NamedTuple):
     bucket: Reached | None = None
 
 
-class Share(NamedTuple):
+class WorkShare(NamedTuple):
     """A part of the work: a whole tree, every `of`-th file of one directory, or a list of files.
 
     `names` are (relative path, size, changed_ns).
@@ -68,7 +68,7 @@ class Share(NamedTuple):
     names: tuple[tuple[str, int, int], ...] = ()
 
 
-class Findings:
+class WalkFindings:
     """The merged findings of tasks. Lists hold examples; `counts` has the full numbers."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Findings:
         self.schemas: dict[str, tuple[int, list[str]]] = {}
         self.misfits: dict[str, tuple[str, str]] = {}
         self.times: dict[Calendar, OldTimes] = {}
-        self.faults: dict[Fault, Faulty] = {}
+        self.faults: dict[FooterFault, Faulty] = {}
         self.misread: dict[str, str] = {}  # names of partition directories that Spark misreads, each with a directory
 
     def count(self, name: str, amount: int = 1) -> None:
@@ -101,7 +101,7 @@ class Findings:
     def total(self, name: str) -> int:
         return self.counts.get(name, 0)
 
-    def merge(self, other: Findings, lines: int = LINES) -> None:
+    def merge(self, other: WalkFindings, lines: int = LINES) -> None:
         for name, amount in other.counts.items():
             self.count(name, amount)
         for name, retained in other.examples.items():
@@ -162,11 +162,11 @@ class Findings:
         elif len(self.times) < OLD_COLUMNS:
             self.times[calendar] = times
 
-    def fault(self, fault: Fault, faulty: Faulty) -> None:
+    def fault(self, fault: FooterFault, faulty: Faulty) -> None:
         """Beyond the limit all that is damaged counts as one, so that nothing that refuses is lost."""
         known = self.faults.get(fault)
         if known is None and len(self.faults) >= FAULTS:
-            fault = Fault(DAMAGED, "it is damaged in other ways")
+            fault = FooterFault(DAMAGED, "it is damaged in other ways")
             known = self.faults.get(fault)
         self.faults[fault] = faulty if known is None else known.merged(faulty)
 
@@ -185,7 +185,7 @@ def _joined(known: list[str] | None, more: list[str] | None, limit: int) -> list
     return known
 
 
-def scan(shares: list[Share], order: Order) -> Findings:
+def scan(shares: list[WorkShare], order: WalkOrder) -> WalkFindings:
     """Walks the shares and returns the findings."""
     walk = _Walk(order)
     for share in shares:
@@ -224,15 +224,15 @@ def format_of(storage: Storage) -> TableFormat | None:
 
 
 class _Walk:
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WalkOrder) -> None:
         self.order = order
         self.storage = opened(order.root, order.bucket)
-        self.found = Findings()
+        self.found = WalkFindings()
         self.fields = {name.lower(): type_name for name, type_name in order.fields}
         self.directory: tuple[str, list[tuple[str, str]] | None] | None = None
         self.watched: dict[str, Watched] = {}  # by the key of the schema
 
-    def share(self, share: Share) -> None:
+    def share(self, share: WorkShare) -> None:
         for path, size, changed_ns in share.names:
             self._file(path, size, changed_ns)
         if share.tree is not None:
@@ -343,12 +343,12 @@ class _Walk:
         except BadFooter as error:
             self._bad_footer(error.fault, path)
         except UnicodeDecodeError:
-            self._bad_footer(Fault(DAMAGED, "a name in its footer isn’t UTF-8"), path)
+            self._bad_footer(FooterFault(DAMAGED, "a name in its footer isn’t UTF-8"), path)
         else:
             self.watched[footer.key] = watched
             self._read(path, size, footer, watched)
 
-    def _bad_footer(self, fault: Fault, path: str) -> None:
+    def _bad_footer(self, fault: FooterFault, path: str) -> None:
         self.found.count("no footer")
         self.found.fault(fault, Faulty(1, path))
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.integrity import chain, heads, verification
 from console.audit.models import Verification
@@ -109,7 +109,7 @@ def _due() -> Verification | None:
 
 def record_verification(actor: Actor, run: Verification) -> None:
     """Audits the verification, as failed if it found a problem."""
-    outcome = Outcome.FAILED if run.problem_count else Outcome.ALLOWED
+    outcome = EventOutcome.FAILED if run.problem_count else EventOutcome.ALLOWED
     reason = run.problems[0]["text"] if run.problems else ""
     after = {"first": run.first, "last": run.last, "checked": run.checked, "problems": run.problem_count}
     record(

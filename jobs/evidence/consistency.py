@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from console.audit.integrity import restores
-from console.audit.integrity.verification import Finding
+from console.audit.integrity.verification import AuditFinding
 from console.base.timeouts import timing
 from jobs.commands.registry import several_kinds
 
@@ -77,7 +77,7 @@ _NO_SCHEDULE_EVENT = """
 """
 
 
-def differences() -> Iterator[Finding]:
+def differences() -> Iterator[AuditFinding]:
     """The discrepancies found now, at most MOST of each kind."""
     gaps = restores.gaps()
     late = timing().late_commit
@@ -104,5 +104,5 @@ def _rows(sql: str, *values: float | list[datetime] | list[str]) -> list[Any]:
         return list(cursor.fetchall())
 
 
-def _finding(kind: str, text: str) -> Finding:
-    return Finding(kind, None, text)
+def _finding(kind: str, text: str) -> AuditFinding:
+    return AuditFinding(kind, None, text)

@@ -13,7 +13,7 @@ from jobs.domain.errors import DirectorySwapped, EngineFailure, LeveeError, Refu
 from jobs.domain.results import Result, affected_rows, with_warnings
 from jobs.domain.storage_causes import cause_led_by
 from jobs.models import Job, StreamRound
-from tables.deltalog.read.commits import Commit
+from tables.deltalog.read.commits import LogCommit
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.vacuum import operations
 from tables.models import Table
@@ -27,7 +27,7 @@ ALREADY_DELTA = "This is already a Delta table: nothing changed."
 _AGAIN = "Request it again."
 
 
-class Unreadable(LeveeError):
+class LogUnreadable(LeveeError):
     """The table's log can't be read now, so Levee doesn't know whether the job has committed."""
 
 
@@ -217,7 +217,7 @@ def all_committed(job: Job) -> Result | None:
     return replace(last, read_version=commits[0].read_version, details=details)
 
 
-def _as_listed(commit: Commit) -> dict[str, Any]:
+def _as_listed(commit: LogCommit) -> dict[str, Any]:
     parameters = _texts(commit.operation_parameters)
     return {"version": commit.version, "operation": commit.operation, "operation_parameters": parameters}
 
@@ -232,13 +232,13 @@ def committed_after(job: Job, since: int, most: int) -> tuple[Result | None, int
 @contextmanager
 def _readable(job: Job) -> Iterator[None]:
     if job.location.startswith("/") and not Path(job.location).is_dir():
-        raise Unreadable(f"{job.location} is not there now.")
+        raise LogUnreadable(f"{job.location} is not there now.")
     try:
         if remote.is_remote(job.location) and not _may_be_empty(job):
             _require_keys(job.location)
         yield
     except (StorageError, OSError) as error:
-        raise Unreadable(f"The table's log can't be read now: {error}") from error
+        raise LogUnreadable(f"The table's log can't be read now: {error}") from error
 
 
 def _may_be_empty(job: Job) -> bool:
@@ -253,10 +253,10 @@ def _may_be_empty(job: Job) -> bool:
 def _require_keys(location: str) -> None:
     """An empty prefix, or a directory that is gone, proves nothing: the name may lead elsewhere by now. Raises Unreadable, StorageError."""
     if not remote.is_there(location):
-        raise Unreadable(f"Nothing lies below {location} now.")
+        raise LogUnreadable(f"Nothing lies below {location} now.")
 
 
-def _result(commit: Commit) -> Result:
+def _result(commit: LogCommit) -> Result:
     return Result(
         version=commit.version,
         operation=commit.operation,

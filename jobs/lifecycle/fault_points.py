@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 
-class Point(StrEnum):
+class FaultPoint(StrEnum):
     REQUEST_WRITTEN = "request row written"
     WAKE_SENT = "wake-up sent"
     WAKE_RECEIVED = "received"

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from jobs.domain.errors import LeveeError
@@ -99,7 +99,7 @@ def _audit_end(job: Job, who: str, target: State, changes: dict[str, Any]) -> No
         ObjectKind.JOB,
         job.pk,
         str(job),
-        outcome=Outcome.FAILED if target in {State.FAILED, State.STALE} else Outcome.ALLOWED,
+        outcome=EventOutcome.FAILED if target in {State.FAILED, State.STALE} else EventOutcome.ALLOWED,
         reason=f"{error['code']}: {error['message']}" if error else "",
         after={"state": target.value, "no_op": bool(changes.get("no_op"))},
         job=job.pk,

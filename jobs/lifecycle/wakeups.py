@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError as BrokerDown
 from console.base.env import Env
 from console.base.logs import log
 from console.celery import app
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 
 LOOK = "jobs.look"
 
@@ -24,7 +24,7 @@ def wake(queue: str) -> bool:
     except (BrokerDown, redis.RedisError, OSError) as error:
         log.warning("wake_lost", queue=queue, error=str(error))
         return False
-    reached(Point.WAKE_SENT)
+    reached(FaultPoint.WAKE_SENT)
     return True
 
 

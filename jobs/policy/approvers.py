@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from console.accounts.appointments import Doubt, appointed_by, appointments_of, doubt_about
-from console.accounts.authority import Scope, holds_on
+from console.accounts.authority import GrantScope, holds_on
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role
 from jobs.models import Decision, Job, Schedule
@@ -39,7 +39,7 @@ def authors_of(schedule: Schedule) -> list[Person]:
 
 def doubt_about_any(judge: Person, authors: Iterable[Person], role: Role, table_id: uuid.UUID) -> Doubt | None:
     """Why the person's decision on what several people shaped doesn't count: the first doubt about one of them."""
-    doubts = (doubt_about(judge, author, role, Scope(table_id=table_id)) for author in authors)
+    doubts = (doubt_about(judge, author, role, GrantScope(table_id=table_id)) for author in authors)
     return next((doubt for doubt in doubts if doubt is not None), None)
 
 
@@ -62,7 +62,7 @@ def weights(job: Job, decisions: Iterable[Decision]) -> dict[uuid.UUID, Weight]:
 def _weight(job: Job, person: Person, appointed: str) -> Weight:
     if not person.is_active:
         return Weight(appointed, f"It no longer counts: {person.name}’s account is closed.")
-    if not holds_on(person, Permission.JOB_DECIDE, Scope(table_id=job.table_id)):
+    if not holds_on(person, Permission.JOB_DECIDE, GrantScope(table_id=job.table_id)):
         return Weight(appointed, f"It no longer counts: {person.name} isn’t an approver here now.")
     if why := why_not_there(person, job):
         return Weight(appointed, f"It doesn’t count: {why[:1].lower()}{why[1:]}")

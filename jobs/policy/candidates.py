@@ -9,7 +9,7 @@ from itertools import product
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from console.accounts.appointments import Doubt, appointments_of, doubt_about, who_may_judge, whom_may_judge
-from console.accounts.authority import Scope, holders_on
+from console.accounts.authority import GrantScope, holders_on
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Role
 from jobs.domain.consequences import listed
@@ -58,7 +58,7 @@ class Candidates:
 
 
 def candidates_for(
-    authors: Sequence[Person], role: str, place: Scope, needed: int, other: ReadTable | None = None
+    authors: Sequence[Person], role: str, place: GrantScope, needed: int, other: ReadTable | None = None
 ) -> Candidates:
     """For what these people request on the place: its author, or everybody who shaped it. The database decides who counts.
 
@@ -82,23 +82,23 @@ def candidates_for(
     return Candidates(role, needed, able, len(others), also, known)
 
 
-def _doubt(judge: Person, authors: Sequence[Person], role: Role, places: Sequence[Scope]) -> Doubt | None:
+def _doubt(judge: Person, authors: Sequence[Person], role: Role, places: Sequence[GrantScope]) -> Doubt | None:
     cases = product(authors, places)
     return next((doubt for author, place in cases if (doubt := doubt_about(judge, author, role, place))), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestPlace:
     """Where a person requests: the place in words, and who can approve it there."""
 
     where: str
     candidates: Candidates
 
 
-def approvers_of(person: Person) -> list[Place]:
+def approvers_of(person: Person) -> list[RequestPlace]:
     """Who can approve what the person requests, by the places where they have the role to request; PLACES at most."""
     return [
-        Place(grant.scope_text, candidates_for([person], Role.APPROVER.value, _scope(grant), 1))
+        RequestPlace(grant.scope_text, candidates_for([person], Role.APPROVER.value, _scope(grant), 1))
         for grant in _grants(person, Role.OPERATOR)
     ]
 
@@ -154,5 +154,5 @@ def _grants(person: Person, role: Role) -> Sequence[Grant]:
     return list(grants[:PLACES])
 
 
-def _scope(grant: Grant) -> Scope:
-    return Scope(root_id=grant.root_id, table_id=grant.table_id)
+def _scope(grant: Grant) -> GrantScope:
+    return GrantScope(root_id=grant.root_id, table_id=grant.table_id)

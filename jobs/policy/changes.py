@@ -13,11 +13,11 @@ from django.db.models import BooleanField, F, Func, QuerySet, Value
 from django.db.models.functions import Coalesce, Now
 
 from console.accounts.appointments import Doubt, Doubts, doubt_about, may_judge
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.accounts.notices import tell
 from console.accounts.roles import Role
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.audit.services import record
@@ -107,7 +107,7 @@ def _outcome(event: Event) -> str:
     if change.dropped_at is None:
         return "It waits for a second admin under Policies."
     declined = Event.objects.filter(
-        action=Action.POLICY_DECLINE, outcome=Outcome.ALLOWED, object_id=event.object_id, at__gte=change.asked_at
+        action=Action.POLICY_DECLINE, outcome=EventOutcome.ALLOWED, object_id=event.object_id, at__gte=change.asked_at
     )
     by = declined.filter(at__lte=change.dropped_at).order_by("at").first()
     if by is None:
@@ -151,6 +151,6 @@ def command(change: PolicyChange) -> str:
     return machine_command(f"policy confirm {change.rule_id}")
 
 
-def scope_of_rule(rule: PolicyRule) -> Scope:
+def scope_of_rule(rule: PolicyRule) -> GrantScope:
     """The scope of the rule."""
-    return Scope(root_id=rule.root_id, table_id=rule.table_id)
+    return GrantScope(root_id=rule.root_id, table_id=rule.table_id)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from jobs.domain.policy import Case, Policy, TableClass, decide
 from jobs.policy.candidates import Candidates, candidates_for
@@ -23,7 +23,7 @@ class Needs:
 
     policy: Policy
     person: Person
-    place: Scope
+    place: GrantScope
     other: ReadTable | None = None
 
     @property
@@ -59,5 +59,5 @@ def needs_at(
         share=share_of(preview),
         reads=reads_of(preview),
     )
-    place = Scope(table_id=table_id) if table_id else Scope(root_id=root_id)
+    place = GrantScope(table_id=table_id) if table_id else GrantScope(root_id=root_id)
     return Needs(decide(rules_for(command, person.pk), case), person, place, read_table(preview))

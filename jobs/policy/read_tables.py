@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from console.accounts.appointments import Doubt, doubt_about, who_may_judge
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role
 from jobs.domain.policy import APPROVER
@@ -29,8 +29,8 @@ class ReadTable:
     name: str
 
     @property
-    def place(self) -> Scope:
-        return Scope(table_id=self.id)
+    def place(self) -> GrantScope:
+        return GrantScope(table_id=self.id)
 
 
 def read_table(preview: Mapping[str, Any] | None) -> ReadTable | None:
@@ -63,7 +63,7 @@ def approvers_of_both(job: Job, other: ReadTable) -> frozenset[uuid.UUID]:
     if job.policy.get("refuses_tokens"):
         given = given.filter(token=None)
     people = frozenset(given.values_list("person_id", flat=True))
-    for place in (Scope(table_id=job.table_id), other.place):
+    for place in (GrantScope(table_id=job.table_id), other.place):
         people = who_may_judge(people, job.requested_by, _role(job), place)
     return people
 

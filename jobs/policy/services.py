@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.http import Http404
 
-from console.accounts.authority import Scope, holds_on
+from console.accounts.authority import GrantScope, holds_on
 from console.accounts.notices import tell
 from console.accounts.roles import Permission
 from console.audit.actions import Action, ObjectKind
@@ -53,7 +53,7 @@ def terms_of(rule: PolicyRule) -> Terms:
     )
 
 
-def add(actor: Actor, command: str, scope: Scope, terms: Terms, *, forbids: bool = False) -> PolicyRule:
+def add(actor: Actor, command: str, scope: GrantScope, terms: Terms, *, forbids: bool = False) -> PolicyRule:
     """Adds a rule. Raises Problem 400 `invalid`, 403 `forbidden` unless the actor is an admin of the scope.
 
     One that `forbids` has no other terms than its name: neither the command, which may be ANY, nor a schedule or stream of it runs there.
@@ -209,7 +209,7 @@ def _locked(rule: PolicyRule) -> PolicyRule:
     return now
 
 
-def _require_admin(actor: Actor, scope: Scope) -> None:
+def _require_admin(actor: Actor, scope: GrantScope) -> None:
     if actor.person is not None and not holds_on(actor.person, Permission.POLICY_MANAGE, scope):
         raise Problem(403, "forbidden", "Only an admin of a rule’s scope can add or change it.")
 

@@ -9,7 +9,7 @@ from jobs.domain.predicates import literals
 from jobs.domain.predicates.literals import NotALiteral
 from jobs.domain.predicates.tree import Literal
 from jobs.predicates.refusals import refused
-from jobs.predicates.tokens import Token
+from jobs.predicates.tokens import PredicateToken
 
 TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "X")
 
@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"''|\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7][0-7]|.)"
 _NAMED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
-def number(token: Token, *, negative: bool) -> Literal:
+def number(token: PredicateToken, *, negative: bool) -> Literal:
     """A number with its sign. Raises CommandRefused."""
     match = _NUMBER.fullmatch(token.text)
     if match is None or not token.text.isascii():
@@ -51,7 +51,7 @@ def _digits(text: str) -> int:
     return int(text)
 
 
-def text(token: Token) -> str:
+def text(token: PredicateToken) -> str:
     """A text's value: escapes as Spark reads them. Raises CommandRefused for half characters."""
     value = _ESCAPE.sub(_unescaped, token.text[1:-1])
     if any(0xD800 <= ord(character) <= 0xDFFF for character in value):
@@ -73,7 +73,7 @@ def _unescaped(match: re.Match[str]) -> str:
     return _NAMED.get(escaped, escaped)
 
 
-def typed(word: Token, token: Token) -> Literal:
+def typed(word: PredicateToken, token: PredicateToken) -> Literal:
     """`DATE '…'`, `TIMESTAMP '…'`, `X'…'`. Raises CommandRefused; words such as 'today' move in time and are no dates."""
     value, kind = text(token), word.text.upper()
     try:

@@ -6,7 +6,7 @@ from jobs.domain.predicates import folding, functions
 from jobs.domain.predicates.checking import Checker
 from jobs.domain.predicates.parts import Misfit
 from jobs.domain.predicates.schema import Schema, Unresolved, resolve
-from jobs.domain.predicates.tree import Column, Node
+from jobs.domain.predicates.tree import ColumnPath, Node
 from jobs.predicates.refusals import refused
 from jobs.predicates.skeleton import Name, skeleton_of
 from jobs.predicates.structure import build
@@ -30,9 +30,9 @@ def parse(text: str, schema: Schema) -> Node:
     return tree
 
 
-def _column(schema: Schema, name: Name, at: int) -> Column:
+def _column(schema: Schema, name: Name, at: int) -> ColumnPath:
     try:
-        return Column(resolve(schema, name.parts))
+        return ColumnPath(resolve(schema, name.parts))
     except Unresolved as error:
         if len(name.parts) == 1 and name.parts[0].lower() in functions.MOVING:
             reason = f"{name.parts[0]} changes by itself: what was approved would not be what runs"

@@ -14,7 +14,7 @@ from jobs.domain.predicates.literals import NULL
 from jobs.domain.predicates.tree import Literal
 from jobs.predicates import leaves
 from jobs.predicates.refusals import GRAMMAR, refused
-from jobs.predicates.tokens import Kind, Token
+from jobs.predicates.tokens import PredicateToken, TokenKind
 
 MAX_DEPTH = 30
 MAX_LEAVES = 4_000
@@ -57,10 +57,10 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class UnsignedNumber:
     """A number whose sign is not known yet: a minus before it belongs to it."""
 
-    token: Token
+    token: PredicateToken
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,13 @@ class TypeName:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionCall:
     """A function of the list; `cast` for CAST."""
 
     name: str
 
 
-Payload = Name | Number | Null | Pattern | TypeName | Function | Literal
+Payload = Name | UnsignedNumber | Null | Pattern | TypeName | FunctionCall | Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ class Skeleton:
         return " ".join(self.pieces)
 
 
-def skeleton_of(tokens: list[Token]) -> Skeleton:
+def skeleton_of(tokens: list[PredicateToken]) -> Skeleton:
     """The skeleton of a predicate. Raises CommandRefused at the first thing that is not of the grammar."""
-    return _Builder(tokens).build()
+    return _TreeBuilder(tokens).build()
 
 
-class _Builder:
-    def __init__(self, tokens: list[Token]) -> None:
+class _TreeBuilder:
+    def __init__(self, tokens: list[PredicateToken]) -> None:
         self.tokens = tokens
         self.at = 0
         self.found = Skeleton()
@@ -140,8 +140,8 @@ class _Builder:
             raise refused(last.end, "the predicate ends in the middle", "Complete the condition.")
         return self.found
 
-    def _step(self, token: Token) -> None:
-        if token.kind is Kind.SYMBOL:
+    def _step(self, token: PredicateToken) -> None:
+        if token.kind is TokenKind.SYMBOL:
             self._symbol(token)
         elif token.is_word("AND", "OR", "NOT", "DIV", *_TESTS):
             self._word(token)
@@ -150,12 +150,12 @@ class _Builder:
         else:
             self._operand(token)
 
-    def _take(self) -> Token:
+    def _take(self) -> PredicateToken:
         token = self.tokens[self.at]
         self.at += 1
         return token
 
-    def _peek(self, ahead: int = 0) -> Token | None:
+    def _peek(self, ahead: int = 0) -> PredicateToken | None:
         place = self.at + ahead
         return self.tokens[place] if place < len(self.tokens) else None
 
@@ -169,7 +169,7 @@ class _Builder:
         self.found.pieces.append(piece)
         self.found.parts[piece] += 1
 
-    def _symbol(self, token: Token) -> None:
+    def _symbol(self, token: PredicateToken) -> None:
         match token.text:
             case "(":
                 self._open(token, "group")
@@ -184,7 +184,7 @@ class _Builder:
             case _:
                 self._binary(token, _OPERATORS.get(token.text, token.text))
 
-    def _binary(self, token: Token, piece: str) -> None:
+    def _binary(self, token: PredicateToken, piece: str) -> None:
         if not self.operand_ended:
             raise refused(token.start, f"{token.text} needs a value before it")
         self._put(piece)
@@ -193,25 +193,25 @@ class _Builder:
         if piece in _ARITHMETIC:
             self._check_arithmetic(token)
 
-    def _check_arithmetic(self, token: Token) -> None:
+    def _check_arithmetic(self, token: PredicateToken) -> None:
         if sum(self.found.parts[sign] for sign in _ARITHMETIC) > MAX_ARITHMETIC:
             raise refused(token.start, f"more than {MAX_ARITHMETIC} steps of arithmetic", "Write the result itself.")
 
-    def _sign(self, token: Token) -> None:
+    def _sign(self, token: PredicateToken) -> None:
         if token.text == "+":
             raise refused(token.start, "a plus sign before a value isn’t supported", "Leave it out.")
         self._prefix(token, "-")
 
-    def _prefix(self, token: Token, piece: str) -> None:
+    def _prefix(self, token: PredicateToken, piece: str) -> None:
         self.prefixes += 1
         self._check_depth(token)
         self._put(piece)
 
-    def _check_depth(self, token: Token) -> None:
+    def _check_depth(self, token: PredicateToken) -> None:
         if len(self.open) + self.prefixes > MAX_DEPTH:
             raise refused(token.start, f"nested deeper than {MAX_DEPTH} levels", "Use fewer nested parentheses.")
 
-    def _open(self, token: Token, what: str) -> None:
+    def _open(self, token: PredicateToken, what: str) -> None:
         if self.operand_ended:
             raise refused(token.start, "an operator is expected before the bracket")
         self.open.append(what)
@@ -220,7 +220,7 @@ class _Builder:
         if what == "group":
             self.found.parts["("] += 1
 
-    def _close(self, token: Token) -> None:
+    def _close(self, token: PredicateToken) -> None:
         if not self.open:
             raise refused(token.start, "there is no bracket to close", "Remove it.")
         what = self.open.pop()
@@ -232,7 +232,7 @@ class _Builder:
         self.operand_ended = True
         self.prefixes = 0
 
-    def _comma(self, token: Token) -> None:
+    def _comma(self, token: PredicateToken) -> None:
         if self.open[-1:] not in (["call"], ["list"]) or not self.operand_ended:
             raise refused(token.start, "a comma stands only in lists and between arguments")
         self._put(",")
@@ -240,7 +240,7 @@ class _Builder:
 
     # words
 
-    def _word(self, token: Token) -> None:
+    def _word(self, token: PredicateToken) -> None:
         word = token.text.upper()
         if word == "NOT" and not self.operand_ended:
             self._prefix(token, "NOT")
@@ -257,19 +257,19 @@ class _Builder:
             case "LIKE":
                 self._pattern(token)
 
-    def _negated(self, token: Token) -> None:
+    def _negated(self, token: PredicateToken) -> None:
         following = self._peek()
         if following is None or not following.is_word("IN", "BETWEEN", "LIKE"):
             raise refused(token.start, "NOT stands here only before IN, BETWEEN or LIKE")
         self._put("NOT")
         self._word(self._take())
 
-    def _list(self, token: Token) -> None:
+    def _list(self, token: PredicateToken) -> None:
         if not self._follows("("):
             raise refused(token.end, "IN needs a list in brackets", "Write IN (1, 2, 3).")
         self._open(self._take(), "list")
 
-    def _null(self, token: Token) -> None:
+    def _null(self, token: PredicateToken) -> None:
         negated = (following := self._peek()) is not None and following.is_word("NOT")
         null = self._peek(1 if negated else 0)
         if null is None or not null.is_word("NULL"):
@@ -277,9 +277,9 @@ class _Builder:
         self.at += 2 if negated else 1
         self._leaf(Null(negated), null)
 
-    def _pattern(self, token: Token) -> None:
+    def _pattern(self, token: PredicateToken) -> None:
         following = self._peek()
-        if following is None or following.kind is not Kind.TEXT:
+        if following is None or following.kind is not TokenKind.TEXT:
             raise refused(
                 token.end, "LIKE needs a text", "Write LIKE 'a%'; for another column, startswith or contains."
             )
@@ -290,15 +290,15 @@ class _Builder:
             escape = self._escape(word)
         self._leaf(Pattern(pattern, escape), following)
 
-    def _escape(self, word: Token) -> str:
+    def _escape(self, word: PredicateToken) -> str:
         following = self._peek()
-        escape = leaves.text(following) if following is not None and following.kind is Kind.TEXT else ""
+        escape = leaves.text(following) if following is not None and following.kind is TokenKind.TEXT else ""
         if len(escape) != 1 or ord(escape) > 0xFFFF:
             raise refused(word.end, "ESCAPE needs a text of one character", "Write ESCAPE '!'.")
         self._take()
         return escape
 
-    def _type(self, token: Token) -> None:
+    def _type(self, token: PredicateToken) -> None:
         text = self._type_text()
         try:
             name = typenames.parse_type(text)
@@ -322,35 +322,35 @@ class _Builder:
 
     # operands
 
-    def _operand(self, token: Token) -> None:
+    def _operand(self, token: PredicateToken) -> None:
         if self.operand_ended:
             raise self._beside(token)
         following = self._peek()
-        beside = following is not None and following.kind is Kind.TEXT
-        if token.kind is Kind.TEXT:
+        beside = following is not None and following.kind is TokenKind.TEXT
+        if token.kind is TokenKind.TEXT:
             self._leaf(Literal("string", leaves.text(token)), token)
-        elif token.kind is Kind.NUMBER:
-            self._leaf(Number(token), token)
+        elif token.kind is TokenKind.NUMBER:
+            self._leaf(UnsignedNumber(token), token)
         elif following is not None and beside and token.is_word(*leaves.TYPED):
             self._leaf(leaves.typed(token, self._take()), token)
         elif token.is_word("TRUE", "FALSE"):
             self._leaf(Literal("boolean", token.is_word("TRUE")), token)
         elif token.is_word("NULL"):
             self._leaf(NULL, token)
-        elif token.kind is Kind.WORD and self._follows("("):
+        elif token.kind is TokenKind.WORD and self._follows("("):
             self._function(token)
-        elif token.is_word(*_CONSTRUCTS) and not (following is None or following.kind is Kind.SYMBOL):
+        elif token.is_word(*_CONSTRUCTS) and not (following is None or following.kind is TokenKind.SYMBOL):
             raise self._beside(token)
         else:
             self._name(token)
 
-    def _beside(self, token: Token) -> Exception:
+    def _beside(self, token: PredicateToken) -> Exception:
         word = token.text.upper()
-        if token.kind is Kind.WORD and word in _CONSTRUCTS:
+        if token.kind is TokenKind.WORD and word in _CONSTRUCTS:
             return refused(token.start, _CONSTRUCTS[word], _REMEDIES.get(word, GRAMMAR))
         return refused(token.start, f"an operator is expected before {token.text[:50]}")
 
-    def _leaf(self, payload: Payload, token: Token) -> None:
+    def _leaf(self, payload: Payload, token: PredicateToken) -> None:
         if len(self.found.leaves) >= MAX_LEAVES:
             raise refused(token.start, f"more than {MAX_LEAVES:,} names and values", "Use several requests, or ranges.")
         self.found.pieces.append(f"`v{len(self.found.leaves)}`")
@@ -358,28 +358,28 @@ class _Builder:
         self.operand_ended = True
         self.prefixes = 0
 
-    def _function(self, token: Token) -> None:
+    def _function(self, token: PredicateToken) -> None:
         name = _function_name(token)
         self.found.pieces.append(f"f{len(self.found.leaves)}")
-        self.found.leaves.append(Leaf(Function(name), token.start))
+        self.found.leaves.append(Leaf(FunctionCall(name), token.start))
         self._open(self._take(), "cast" if name == "cast" else "call")
 
-    def _name(self, token: Token) -> None:
+    def _name(self, token: PredicateToken) -> None:
         parts = [_part(token)]
         while self._follows("."):
             point = self._take()
             following = self._peek()
-            if following is None or following.kind not in (Kind.WORD, Kind.QUOTED):
+            if following is None or following.kind not in (TokenKind.WORD, TokenKind.QUOTED):
                 raise refused(point.end, "a name is expected after the point", "Write column.field.")
             parts.append(_part(self._take()))
         self._leaf(Name(tuple(parts)), token)
 
 
-def _part(token: Token) -> str:
-    return token.text[1:-1].replace("``", "`") if token.kind is Kind.QUOTED else token.text
+def _part(token: PredicateToken) -> str:
+    return token.text[1:-1].replace("``", "`") if token.kind is TokenKind.QUOTED else token.text
 
 
-def _function_name(token: Token) -> str:
+def _function_name(token: PredicateToken) -> str:
     word = token.text.lower()
     if token.text.upper() in _CONSTRUCTS:
         raise refused(token.start, _CONSTRUCTS[token.text.upper()], _REMEDIES.get(token.text.upper(), GRAMMAR))

@@ -17,7 +17,7 @@ from jobs.domain.predicates.tree import (
     Between,
     Call,
     Cast,
-    Column,
+    ColumnPath,
     Comparison,
     In,
     IsNull,
@@ -30,7 +30,7 @@ from jobs.domain.predicates.tree import (
 )
 from jobs.predicates import leaves, skeleton
 from jobs.predicates.refusals import refused
-from jobs.predicates.skeleton import Function, Leaf, Name, Null, Number, Pattern, Skeleton, TypeName
+from jobs.predicates.skeleton import FunctionCall, Leaf, Name, Null, Pattern, Skeleton, TypeName, UnsignedNumber
 
 _COMPARISONS: dict[type[Any], str] = {
     exp.EQ: "=",
@@ -57,7 +57,7 @@ MAX_DEPTH = 2 * skeleton.MAX_DEPTH + skeleton.MAX_ARITHMETIC + 10
 # Members that say how other dialects divide.
 _HARMLESS = frozenset(("typed", "safe"))
 
-Resolve = Callable[[Name, int], Column]
+Resolve = Callable[[Name, int], ColumnPath]
 
 
 class Built:
@@ -238,7 +238,7 @@ class _Rebuilder:
         """A minus right before a number is part of it, so that the smallest bigint can be written."""
         if type(parsed) is exp.Column:
             leaf = self._payload(parsed)
-            if isinstance(leaf.payload, Number):
+            if isinstance(leaf.payload, UnsignedNumber):
                 return leaves.number(leaf.payload.token, negative=True)
             return Negative(self._value(leaf))
         return Negative(self._operand(parsed))
@@ -246,7 +246,7 @@ class _Rebuilder:
     def _call(self, parsed: Any) -> Node:
         self._only(parsed, "this", "expressions")
         leaf = self._mark(str(parsed.this), "f")
-        if not isinstance(leaf.payload, Function):
+        if not isinstance(leaf.payload, FunctionCall):
             raise refused(leaf.start, "a function is expected here", _BRACKETS)
         arguments = list(parsed.expressions)
         self.parts[","] += max(len(arguments) - 1, 0)
@@ -265,7 +265,7 @@ class _Rebuilder:
         match leaf.payload:
             case Name():
                 return self.resolve(leaf.payload, leaf.start)
-            case Number(token):
+            case UnsignedNumber(token):
                 return leaves.number(token, negative=False)
             case Literal(kind, value):
                 # A node of its own for every place: places are told apart by object.

@@ -43,7 +43,7 @@ _FORBIDDEN = (
 )
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     TEXT = auto()
     QUOTED = auto()
     NUMBER = auto()
@@ -52,10 +52,10 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PredicateToken:
     """`text` as it was written; `start` and `end` count characters from 0."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
 
@@ -64,18 +64,18 @@ class Token:
         return self.start + len(self.text)
 
     def is_word(self, *words: str) -> bool:
-        return self.kind is Kind.WORD and self.text.upper() in words
+        return self.kind is TokenKind.WORD and self.text.upper() in words
 
     def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is Kind.SYMBOL and self.text in symbols
+        return self.kind is TokenKind.SYMBOL and self.text in symbols
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[PredicateToken]:
     """All tokens, every character accounted for. Raises CommandRefused."""
     if len(text) > MAX_LENGTH:
         remedy = "Use several requests, or a range that contains the values."
         raise refused(MAX_LENGTH, f"the predicate is longer than {MAX_LENGTH:,} characters", remedy)
-    tokens: list[Token] = []
+    tokens: list[PredicateToken] = []
     at = 0
     plain = _visible(text)
     while at < len(plain):
@@ -83,7 +83,7 @@ def tokens_of(text: str) -> list[Token]:
         if match is None or plain.startswith("--", at) or plain.startswith("/*", at):
             raise _not_a_token(plain, at)
         if match.lastgroup and match.lastgroup != "BLANK":
-            tokens.append(Token(Kind[match.lastgroup], match.group(), at))
+            tokens.append(PredicateToken(TokenKind[match.lastgroup], match.group(), at))
         at = match.end()
     return tokens
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from jobs.pruning.outer_bounds import outer_bounds
 from jobs.pruning.partitions import value_of
 from jobs.pruning.prediction import MAPPING, kept_as, longest_text, refuse_shared_names
-from jobs.pruning.statistics import Stored, Wanted, are_kept, stored_of
-from jobs.pruning.stored_bounds import Counts, Sides, sides_of
+from jobs.pruning.statistics import StoredStatistics, WantedColumn, are_kept, stored_of
+from jobs.pruning.stored_bounds import NullCounts, Sides, sides_of
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text
 from tables.deltalog.state.livefiles import PARTITION, visible_rows
 from tables.deltalog.state.snapshot import Snapshot
@@ -36,7 +36,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ColumnProfile:
     """A column. No value lies outside `low` and `high`, and at most `nulls` are NULL, in the files that tell it.
 
     `unbounded` and `uncounted` are the files that don't, so that for more than 0 nothing is certain: all of them where statistics weren't
@@ -64,7 +64,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnProfiles:
     """A version's columns. `rows` are those that a reader sees (None: unknown), `vectors` the files with a deletion vector. `unread` says
     that the statistics are too many to be read at once."""
 
@@ -72,7 +72,7 @@ class Columns:
     files: int
     rows: int | None
     vectors: int
-    columns: tuple[Profile, ...]
+    columns: tuple[ColumnProfile, ...]
     unread: bool = False
 
 
@@ -84,7 +84,7 @@ class _Leaf:
     kept_as: str  # the type as which older files have its bounds
 
 
-def profiled(snapshot: Snapshot, struct: Struct, first: int = 0, most: int | None = None) -> tuple[Columns, int]:
+def profiled(snapshot: Snapshot, struct: Struct, first: int = 0, most: int | None = None) -> tuple[ColumnProfiles, int]:
     """The profile of `most` columns from the `first` on, and how many there are. The snapshot must have its files.
 
     Raises CommandRefused `unreadable` where files keep two columns under one name.
@@ -98,7 +98,7 @@ def profiled(snapshot: Snapshot, struct: Struct, first: int = 0, most: int | Non
     stats = files.column("stats")
     unread = stats.nbytes > MOST_STATISTICS
     data = [leaf for leaf in chosen if leaf.path not in partitions]
-    stored = {} if unread else stored_of(stats, [Wanted(leaf.physical, leaf.kept_as) for leaf in data])
+    stored = {} if unread else stored_of(stats, [WantedColumn(leaf.physical, leaf.kept_as) for leaf in data])
     records = files.column("num_records").combine_chunks()
     columns = [
         _partition(files, leaf, partitions[leaf.path])
@@ -107,7 +107,9 @@ def profiled(snapshot: Snapshot, struct: Struct, first: int = 0, most: int | Non
         for leaf in chosen
     ]
     vectors = len(files) - files.column("deletion_vector").null_count
-    return Columns(snapshot.version, len(files), snapshot.num_records, vectors, tuple(columns), unread), len(leaves)
+    return ColumnProfiles(snapshot.version, len(files), snapshot.num_records, vectors, tuple(columns), unread), len(
+        leaves
+    )
 
 
 def _configuration(snapshot: Snapshot) -> Mapping[str, str]:
@@ -141,7 +143,7 @@ def _partitions(snapshot: Snapshot, leaves: Sequence[_Leaf]) -> dict[Path, str]:
     }
 
 
-def _partition(files: pa.Table, leaf: _Leaf, name: str) -> Profile:
+def _partition(files: pa.Table, leaf: _Leaf, name: str) -> ColumnProfile:
     """By the log's own values. An empty text, or a name for it, is NULL in other types than string, as Delta reads it."""
     values = files.column(PARTITION + name).combine_chunks()
     if leaf.type != "string":
@@ -155,7 +157,7 @@ def _partition(files: pa.Table, leaf: _Leaf, name: str) -> Profile:
     found = _ordered(_joined(_ordered(spelled), leaf.type))
     valued = [value for value in found if value.text is not None]
     nulls = next((value.rows for value in found if value.text is None), 0)
-    return Profile(dotted(leaf.path), leaf.type, nulls, distinct=len(valued), values=tuple(valued[:LISTED]))
+    return ColumnProfile(dotted(leaf.path), leaf.type, nulls, distinct=len(valued), values=tuple(valued[:LISTED]))
 
 
 def _ordered(values: Iterable[Value]) -> list[Value]:
@@ -175,25 +177,25 @@ def _joined(spelled: Sequence[Value], type_name: str) -> Iterable[Value]:
     return found.values()
 
 
-def _data(leaf: _Leaf, stored: Stored | None, records: pa.Array, longest: int) -> Profile:
+def _data(leaf: _Leaf, stored: StoredStatistics | None, records: pa.Array, longest: int) -> ColumnProfile:
     name = dotted(leaf.path)
     if stored is None:
         has_bounds = are_kept(leaf.kept_as)
         unbounded = len(records) if has_bounds else 0
-        return Profile(name, leaf.type, None, len(records), unbounded=unbounded, has_bounds=has_bounds)
+        return ColumnProfile(name, leaf.type, None, len(records), unbounded=unbounded, has_bounds=has_bounds)
     nothing = pa.nulls(len(records), pa.int64())
     has_bounds = stored.low is not None and stored.high is not None
     written = Sides(stored.low, stored.high) if has_bounds else Sides(nothing, nothing)
-    sides, wrong = sides_of(leaf.kept_as, written, Counts(stored.nulls, records))
+    sides, wrong = sides_of(leaf.kept_as, written, NullCounts(stored.nulls, records))
     counts = pc.if_else(wrong, pa.scalar(None, pa.int64()), stored.nulls)
     uncounted = counts.null_count
     nulls = int(pc.sum(counts).as_py() or 0) if uncounted < len(records) else (0 if not len(records) else None)
     if not has_bounds:
-        return Profile(name, leaf.type, nulls, uncounted)
+        return ColumnProfile(name, leaf.type, nulls, uncounted)
     found = outer_bounds(leaf.type, leaf.kept_as, sides, longest)
     empty = pc.fill_null(pc.equal(counts, records), False)  # nothing but NULL, or no row: no value to bound
     unbounded = len(records) - int(pc.sum(pc.or_(found.known, empty)).as_py() or 0)
-    return Profile(
+    return ColumnProfile(
         name,
         leaf.type,
         nulls,

@@ -17,7 +17,7 @@ from jobs.pruning import bounds as bounded
 from jobs.pruning.bounds import Bounds
 from jobs.pruning.outcomes import Outcome, anything, both, either, filled, negated
 from jobs.pruning.partitions import Exactly, PartitionColumn, partition_bounds
-from jobs.pruning.statistics import LONGEST_TEXT, Path, Wanted, bounds_of
+from jobs.pruning.statistics import LONGEST_TEXT, Path, WantedColumn, bounds_of
 
 MANY_OPTIONS = 20
 
@@ -32,7 +32,7 @@ class DataColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class LiveFiles:
     """The live files (livefiles.py) and the columns that a predicate may name."""
 
     table: pa.Table
@@ -45,7 +45,7 @@ class Files:
         return int(self.table.num_rows)
 
 
-def match(node: Node, files: Files) -> Outcome:
+def match(node: Node, files: LiveFiles) -> Outcome:
     """What the predicate may be on the rows of each file."""
     return Matcher.of(node, files).outcome(node)
 
@@ -54,20 +54,20 @@ def match(node: Node, files: Files) -> Outcome:
 class Matcher:
     """Judges a predicate by the log's values of partitions and by these bounds of data columns."""
 
-    files: Files
+    files: LiveFiles
     partitions: Mapping[Path, PartitionColumn]
     data: Mapping[Path, Bounds]
     exactly: Exactly
 
     @classmethod
-    def of(cls, node: Node, files: Files) -> Matcher:
+    def of(cls, node: Node, files: LiveFiles) -> Matcher:
         """With the bounds of the columns that the predicate names."""
         named = columns(node)
         wanted = {column.path: column for column in files.data if column.path in named}
         bounds = bounds_of(
             files.table.column("stats"),
             files.table.column("num_records").combine_chunks(),
-            [Wanted(column.physical, column.type) for column in wanted.values()],
+            [WantedColumn(column.physical, column.type) for column in wanted.values()],
             files.longest_text,
         )
         data = {path: bounds[column.physical] for path, column in wanted.items()}
@@ -98,21 +98,21 @@ class Matcher:
 
     def _test(self, node: Node) -> Outcome:
         match node:
-            case tree.IsNull(tree.Column(path), negated_):
+            case tree.IsNull(tree.ColumnPath(path), negated_):
                 bounds = self._bounds(path)
                 outcome = bounded.is_null(bounds) if bounds else anything(self.files.count)
                 return negated(outcome) if negated_ else outcome
-            case tree.Comparison(operator, tree.Column(path), other):
+            case tree.Comparison(operator, tree.ColumnPath(path), other):
                 return self._compared(path, operator, other)
-            case tree.Comparison(operator, other, tree.Column(path)):
+            case tree.Comparison(operator, other, tree.ColumnPath(path)):
                 return self._compared(path, bounded.FLIPPED.get(operator, operator), other)
-            case tree.In(tree.Column(path), options):
+            case tree.In(tree.ColumnPath(path), options):
                 return self._in(path, options)
-            case tree.Like(tree.Column(path), pattern, escape):
+            case tree.Like(tree.ColumnPath(path), pattern, escape):
                 return self._like(path, pattern, escape)
-            case tree.Call("startswith", (tree.Column(path), Literal(_, str() as prefix))):
+            case tree.Call("startswith", (tree.ColumnPath(path), Literal(_, str() as prefix))):
                 return self._begins(path, prefix)
-            case tree.Column(path) if bounds := self._bounds(path):
+            case tree.ColumnPath(path) if bounds := self._bounds(path):
                 return bounded.some_value(bounds)
         return anything(self.files.count)
 
@@ -166,6 +166,6 @@ def _constant(node: Node) -> Literal | None:
         return None
 
 
-def everything(files: Files) -> Outcome:
+def everything(files: LiveFiles) -> Outcome:
     """The whole table: every row of every file."""
     return Outcome(filled(files.count, True), filled(files.count, False), filled(files.count, False))

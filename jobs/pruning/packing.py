@@ -13,7 +13,7 @@ from tables.deltalog.state.livefiles import PARTITION
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FileGroup:
     """Files of one partition that are rewritten together, as `written` files at most. `size` is bytes, `vectors` counts files."""
 
     partition: int
@@ -23,7 +23,7 @@ class Group:
     written: int = 1
 
 
-def packed(files: pa.Table, *, alone: bool = False) -> Iterator[Group]:
+def packed(files: pa.Table, *, alone: bool = False) -> Iterator[FileGroup]:
     """The groups of a compaction; with `alone`, as in a reorg, also those of one file.
 
     Works on columns: only partitions that hold more than one full file are looked at file by file.
@@ -39,7 +39,7 @@ def packed(files: pa.Table, *, alone: bool = False) -> Iterator[Group]:
             yield ordered.group(partition, start + places.start, start + places.stop)
 
 
-def sorted_whole(files: pa.Table) -> Iterator[Group]:
+def sorted_whole(files: pa.Table) -> Iterator[FileGroup]:
     """The groups of a Z-order: every file of a partition, written as files of the full size."""
     ordered = _Columns.of(files)
     for partition, start, end in ordered.partitions:
@@ -65,11 +65,11 @@ class _Columns:
         places = [(number, start, end) for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False))]
         return cls(sizes.take(order), vectors.take(order), places)
 
-    def group(self, partition: int, start: int, end: int) -> Group:
+    def group(self, partition: int, start: int, end: int) -> FileGroup:
         size, vectors = (
             int(pc.sum(column.slice(start, end - start)).as_py() or 0) for column in (self.sizes, self.vectors)
         )
-        return Group(partition, end - start, size, vectors)
+        return FileGroup(partition, end - start, size, vectors)
 
 
 def _partition_codes(files: pa.Table) -> pa.Array:

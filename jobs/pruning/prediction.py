@@ -17,7 +17,7 @@ from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.predicates import typenames
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.domain.predicates.tree import Node, columns
-from jobs.pruning.matching import DataColumn, Files, Matcher, everything, match
+from jobs.pruning.matching import DataColumn, LiveFiles, Matcher, everything, match
 from jobs.pruning.outcomes import Outcome, filled
 from jobs.pruning.partitions import PartitionColumn
 from jobs.pruning.skipping import NONE, Missed, missed
@@ -87,7 +87,7 @@ def see(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -
     )
 
 
-def _judged(files: Files, node: Node | None) -> tuple[Outcome, Missed, pa.Array]:
+def _judged(files: LiveFiles, node: Node | None) -> tuple[Outcome, Missed, pa.Array]:
     if node is None:
         return everything(files), NONE, filled(files.count, False)
     matcher = Matcher.of(node, files)
@@ -95,7 +95,7 @@ def _judged(files: Files, node: Node | None) -> tuple[Outcome, Missed, pa.Array]
     return outcome, *missed(node, matcher, outcome)
 
 
-def matched(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[Files, Outcome]:
+def matched(snapshot: Snapshot, struct: Struct, schema: Schema, node: Node | None) -> tuple[LiveFiles, Outcome]:
     """The live files, and which of them may match the predicate (None: all)."""
     files = files_of(snapshot, struct, schema)
     return files, everything(files) if node is None else match(node, files)
@@ -117,7 +117,7 @@ def refuse_append_only(snapshot: Snapshot) -> None:
     )
 
 
-def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> Files:
+def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> LiveFiles:
     """The live files with the columns that a predicate may name, by the names that files carry."""
     mapped = _configuration(snapshot).get(MAPPING, "none").lower() != "none"
     metadata = snapshot.metadata
@@ -131,7 +131,7 @@ def files_of(snapshot: Snapshot, struct: Struct, schema: Schema) -> Files:
             partitions.append(PartitionColumn((column.name,), _logged(snapshot, physical), field.type))
         else:
             data.extend(_data_columns(column, field, (), (), mapped))
-    return Files(snapshot.files(), partitions, data, longest_text(snapshot))
+    return LiveFiles(snapshot.files(), partitions, data, longest_text(snapshot))
 
 
 def refuse_shared_names(struct: Struct, mapped: bool) -> None:
@@ -192,7 +192,7 @@ def _configuration(snapshot: Snapshot) -> Mapping[str, str]:
     return snapshot.metadata.configuration if snapshot.metadata else {}
 
 
-def _summed(snapshot: Snapshot, files: Files, outcome: Outcome, node: Node | None, skipping: Missed) -> Prediction:
+def _summed(snapshot: Snapshot, files: LiveFiles, outcome: Outcome, node: Node | None, skipping: Missed) -> Prediction:
     matched = files.table.filter(outcome.true)
     whole = files.table.filter(pc.and_(outcome.true, outcome.must))
     branch, why = _branch(snapshot, files, matched, node)
@@ -226,7 +226,7 @@ def _rows(files: pa.Table) -> int | None:
     return None if physical is None or hidden is None else max(0, physical - hidden)
 
 
-def _branch(snapshot: Snapshot, files: Files, matched: pa.Table, node: Node | None) -> tuple[str, str]:
+def _branch(snapshot: Snapshot, files: LiveFiles, matched: pa.Table, node: Node | None) -> tuple[str, str]:
     if matched.num_rows == 0:
         empty = "The table has no files" if files.count == 0 else "No file can hold a matching row"
         return "nothing", f"{empty}, so nothing will be committed."
@@ -259,13 +259,13 @@ def _no_vectors(snapshot: Snapshot) -> str:
     return f"The table has no deletion vectors: {rewritten}."
 
 
-def _partitions(matched: pa.Table, files: Files) -> int | None:
+def _partitions(matched: pa.Table, files: LiveFiles) -> int | None:
     """Partitions with matching files; None when the table has none."""
     names = [PARTITION + column.physical for column in files.partitions]
     return int(matched.group_by(names).aggregate([]).num_rows) if names else None
 
 
-def _notes(files: Files, matched: pa.Table, all_whole: bool) -> tuple[str, ...]:
+def _notes(files: LiveFiles, matched: pa.Table, all_whole: bool) -> tuple[str, ...]:
     """What makes the numbers less than exact."""
     notes: list[str] = []
     missing = matched.column("num_records").null_count

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from jobs.pruning.bounds import Bounds, arrow_type
-from jobs.pruning.stored_bounds import Counts, Sides, bounds_from
+from jobs.pruning.stored_bounds import NullCounts, Sides, bounds_from
 
 # Delta cuts texts in statistics after 32 characters unless told otherwise; what is as long may be cut.
 LONGEST_TEXT = 32
@@ -28,7 +28,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedColumn:
     """A column to look up: its physical path and its type."""
 
     path: Path
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredStatistics:
     """What statistics say of a column per file, null where they don't: the number of NULLs, the least and the greatest value, as JSON has
     them. No sides (None) for types of which none are kept."""
 
@@ -45,7 +45,7 @@ class Stored:
     high: pa.Array | None = None
 
 
-def stored_of(stats: pa.ChunkedArray, wanted: Sequence[Wanted]) -> dict[Path, Stored]:
+def stored_of(stats: pa.ChunkedArray, wanted: Sequence[WantedColumn]) -> dict[Path, StoredStatistics]:
     """What is stored of each wanted column, whether it can be true or not."""
     if not wanted:
         return {}
@@ -58,15 +58,15 @@ def are_kept(type_name: str) -> bool:
     return _stored_type(type_name) is not None
 
 
-def _stored(table: pa.Table, item: Wanted) -> Stored:
+def _stored(table: pa.Table, item: WantedColumn) -> StoredStatistics:
     nulls, kind = _member(table, "nullCount", item.path, pa.int64()), _stored_type(item.type)
     if kind is None:
-        return Stored(nulls)
-    return Stored(nulls, *(_member(table, part, item.path, kind) for part in ("minValues", "maxValues")))
+        return StoredStatistics(nulls)
+    return StoredStatistics(nulls, *(_member(table, part, item.path, kind) for part in ("minValues", "maxValues")))
 
 
 def bounds_of(
-    stats: pa.ChunkedArray, records: pa.Array, wanted: Sequence[Wanted], longest_text: int
+    stats: pa.ChunkedArray, records: pa.Array, wanted: Sequence[WantedColumn], longest_text: int
 ) -> dict[Path, Bounds]:
     """The bounds of each wanted column. `records` are physical rows per file, null where unknown."""
     if not wanted:
@@ -75,7 +75,7 @@ def bounds_of(
     return {item.path: _bounds(table, records, item, longest_text) for item in wanted}
 
 
-def _joined(stats: pa.ChunkedArray, wanted: Sequence[Wanted]) -> pa.Table:
+def _joined(stats: pa.ChunkedArray, wanted: Sequence[WantedColumn]) -> pa.Table:
     """The members of the wanted columns, file by file."""
     schema = _schema(wanted)
     tables = [_table(piece, schema) for piece in _pieces(stats)]
@@ -96,7 +96,7 @@ def _small(piece: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
     yield from _small(piece.slice(middle))
 
 
-def _schema(wanted: Sequence[Wanted]) -> pa.Schema:
+def _schema(wanted: Sequence[WantedColumn]) -> pa.Schema:
     trees: dict[str, Any] = {part: {} for part in _PARTS}
     for item in wanted:
         _plant(trees["nullCount"], item.path, pa.int64())
@@ -187,14 +187,14 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
     return float(value) if abs(value) < 1e300 else None
 
 
-def _bounds(table: pa.Table, records: pa.Array, item: Wanted, longest_text: int) -> Bounds:
+def _bounds(table: pa.Table, records: pa.Array, item: WantedColumn, longest_text: int) -> Bounds:
     nulls = _member(table, "nullCount", item.path, pa.int64())
     stored = _stored_type(item.type)
     if stored is None:
         nothing = pa.nulls(len(records), pa.int64())
-        return bounds_from(item.type, Sides(nothing, nothing), Counts(nulls, records), longest_text)
+        return bounds_from(item.type, Sides(nothing, nothing), NullCounts(nulls, records), longest_text)
     sides = Sides(*(_member(table, part, item.path, stored) for part in ("minValues", "maxValues")))
-    return bounds_from(item.type, sides, Counts(nulls, records), longest_text)
+    return bounds_from(item.type, sides, NullCounts(nulls, records), longest_text)
 
 
 def _member(table: pa.Table, part: str, path: Path, kind: pa.DataType) -> pa.Array:

@@ -31,7 +31,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class NullCounts:
     """NULLs and rows per file, null where unknown."""
 
     nulls: pa.Array
@@ -46,7 +46,7 @@ class Counts:
         return pc.fill_null(pc.and_(pc.equal(self.nulls, self.records), pc.greater(self.records, 0)), False)
 
 
-def bounds_from(type_name: str, stored: Sides, counts: Counts, longest_text: int) -> Bounds:
+def bounds_from(type_name: str, stored: Sides, counts: NullCounts, longest_text: int) -> Bounds:
     """The bounds as sure as they are, with `as_read` where Delta takes them otherwise. `stored` are JSON's texts and numbers."""
     written = _typed(stored, type_name)
     apart = _moved_apart(written, stored) if type_name == "timestamp" else written
@@ -58,7 +58,7 @@ def bounds_from(type_name: str, stored: Sides, counts: Counts, longest_text: int
     return replace(sure, as_read=_as_read(type_name, taken, counts))
 
 
-def sides_of(type_name: str, stored: Sides, counts: Counts) -> tuple[Sides, pa.Array]:
+def sides_of(type_name: str, stored: Sides, counts: NullCounts) -> tuple[Sides, pa.Array]:
     """The bounds that no value leaves, and the files whose statistics of the column can't be true: these have none.
 
     Texts are as they stand: cut perhaps, and with U+FFFD where a writer met bytes that are no text.
@@ -97,7 +97,7 @@ def _moved_apart(moments: Sides, texts: Sides) -> Sides:
     return Sides(low, moments.high if behind is None else pc.add(moments.high, behind))
 
 
-def _contradictory(sides: Sides, counts: Counts) -> pa.Array:
+def _contradictory(sides: Sides, counts: NullCounts) -> pa.Array:
     """Where statistics can't be true, so that nothing that they say of the column is believed."""
     valued = pc.or_(pc.is_valid(sides.low), pc.is_valid(sides.high))
     faults = (
@@ -120,7 +120,7 @@ def _whole_texts(sides: Sides, longest: int) -> Sides:
     return Sides(pc.if_else(plain, sides.low, unknown), pc.if_else(uncut, sides.high, unknown))
 
 
-def _sure(type_name: str, sides: Sides, counts: Counts, wrong: pa.Array) -> Bounds:
+def _sure(type_name: str, sides: Sides, counts: NullCounts, wrong: pa.Array) -> Bounds:
     """Of a float nothing but its NULLs: its bounds say 0.7 where its rows, compared as doubles, are 0.699999988."""
     nothing = pa.nulls(len(wrong), pa.int64())
     believed = Sides(nothing, nothing) if type_name == "float" else sides.where(pc.invert(wrong))
@@ -128,7 +128,7 @@ def _sure(type_name: str, sides: Sides, counts: Counts, wrong: pa.Array) -> Boun
     return Bounds(type_name, believed.low, believed.high, may_null, pc.and_not(counts.only_nulls, wrong))
 
 
-def _taken_otherwise(type_name: str, counts: Counts) -> bool:
+def _taken_otherwise(type_name: str, counts: NullCounts) -> bool:
     """Whether Delta takes sound statistics of this type otherwise: it skips by floats and decimals as they are written."""
     if type_name == "double":
         return not pc.all(counts.known).as_py()
@@ -140,7 +140,7 @@ def _may_be_rounded(type_name: str) -> bool:
     return type_name.startswith("decimal") and typenames.decimal_parts(type_name)[0] > DOUBLE_DIGITS
 
 
-def _as_read(type_name: str, taken: Sides, counts: Counts) -> Bounds:
+def _as_read(type_name: str, taken: Sides, counts: NullCounts) -> Bounds:
     """The bounds by which Delta skips files, as they are written, whatever speaks against them.
 
     It skips none by bounds whose numbers of rows and NULLs are unknown (verifyStatsForFilter), and asks of NULLs whether there are more

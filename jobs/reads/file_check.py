@@ -107,7 +107,7 @@ def stop(person: Person, table: Table) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedFiles:
     """How many files were asked for, and which of them aren't as the log says."""
 
     count: int
@@ -160,19 +160,19 @@ def _checked(read: Read, subject: Subject, snapshot: Snapshot) -> dict[str, Any]
     return {**result, "outside": len(names) - len(inside), "named": result["named"][:LISTED]}
 
 
-def _marked(asked: _Asked, vectors: Collection[str | None]) -> _Asked:
+def _marked(asked: _AskedFiles, vectors: Collection[str | None]) -> _AskedFiles:
     """With those marked that are files of deletion vectors."""
     return replace(asked, found=[replace(each, vector=each.path in vectors) for each in asked.found])
 
 
-def _tell_older(subject: Subject, version: int, asked: _Asked, inside: int) -> None:
+def _tell_older(subject: Subject, version: int, asked: _AskedFiles, inside: int) -> None:
     """What an older version lacks; that it lacks nothing is known only if all of its files were asked for."""
     missing = [each.path for each in asked.found if each.stored is None]
     if missing or asked.count == inside:
         file_checks.note_missing(subject.table.pk, version, missing)
 
 
-def _ask_storage(read: Read, location: str, chosen: Names, of: int) -> _Asked:
+def _ask_storage(read: Read, location: str, chosen: Names, of: int) -> _AskedFiles:
     """Asks for the files, in parts, until SECONDS have passed. Raises Problem 409 `stopped`."""
     storage, until = storage_at(location), time.monotonic() + SECONDS
     found: list[Unlike] = []
@@ -183,7 +183,7 @@ def _ask_storage(read: Read, location: str, chosen: Names, of: int) -> _Asked:
         done += len(part)
         if time.monotonic() > until:
             break
-    return _Asked(done, found)
+    return _AskedFiles(done, found)
 
 
 def _parts(names: Names) -> Iterator[Sequence[tuple[str, int | None]]]:

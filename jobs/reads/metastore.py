@@ -32,8 +32,8 @@ from tables.catalog.adding.additions import kind_at, locate
 from tables.catalog.listing import visible_to
 from tables.catalog.renaming import FORMATS, add_named
 from tables.models import Root, Table
-from tables.rules.catalog_names import Entry, InvalidEntry, InvalidName, canonical_name, declared
-from tables.rules.discovery import Kind
+from tables.rules.catalog_names import CatalogEntry, InvalidEntry, InvalidName, canonical_name, declared
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import LocationError, canonical, innermost
 
 LIST, ADD = "metastore", "metastore_add"
@@ -291,14 +291,18 @@ def _added(actor: Actor, database: str, table: Mapping[str, Any]) -> str:
         return "known"
     place = locate(person, table["location"]).path
     # A metastore that nobody told of a conversion still says parquet.
-    is_delta = table["format"] == Kind.DELTA or kind_at(place) is Kind.DELTA
-    entry = Entry(None, ()) if is_delta else _declaration(table)
-    return "added" if add_named(actor, name, place, Kind.DELTA if is_delta else Kind.PARQUET, entry).is_new else "named"
+    is_delta = table["format"] == DirectoryKind.DELTA or kind_at(place) is DirectoryKind.DELTA
+    entry = CatalogEntry(None, ()) if is_delta else _declaration(table)
+    return (
+        "added"
+        if add_named(actor, name, place, DirectoryKind.DELTA if is_delta else DirectoryKind.PARQUET, entry).is_new
+        else "named"
+    )
 
 
-def _declaration(table: Mapping[str, Any]) -> Entry:
+def _declaration(table: Mapping[str, Any]) -> CatalogEntry:
     """What the metastore declares of a parquet table; nothing where Levee can't take it: a conversion then names its partitions."""
     try:
         return declared(table["schema"], table["partition_columns"])
     except InvalidEntry:
-        return Entry(None, ())
+        return CatalogEntry(None, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tables.history.reachability import Reach, Span, joined
+from tables.history.reachability import Span, TableReach, joined
 from tables.models import Commit, Table
 from tables.record import log_extent
 from tables.sync import log_access
@@ -28,7 +28,7 @@ def fault_of(table: Table, version: int) -> str:
 def _expired(table: Table, version: int) -> bool:
     """Whether Delta refuses to read the version by its age, whatever is left of its files."""
     commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
-    reach = Reach(table)
+    reach = TableReach(table)
     until = reach.of(commit).until if commit else None
     return until is not None and until < reach.now
 
@@ -40,7 +40,7 @@ def _choose(table: Table) -> str:
 
 def spans_of(table: Table) -> list[Span]:
     """The versions that can be read now, oldest first."""
-    return [span for span in joined(Reach(table).spans) if span.restorable]
+    return [span for span in joined(TableReach(table).spans) if span.restorable]
 
 
 def readable(table: Table) -> str:

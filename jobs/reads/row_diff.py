@@ -12,7 +12,7 @@ from jobs.models import Read
 from jobs.reads.readable_versions import fault_of, is_known
 from jobs.reads.rows import ROW_DIFF, queued
 from tables.history import queries, version_files
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Table
 
 
@@ -55,5 +55,5 @@ def _refuse_too_much(table: Table, first: int, last: int) -> None:
 
 def _has_feed(table: Table, first: int, last: int) -> bool:
     """Whether the feed was on, and can still be read, for each commit in between."""
-    between = [span for span in Reach(table).spans if span.last > first and span.first <= last]
+    between = [span for span in TableReach(table).spans if span.last > first and span.first <= last]
     return bool(between) and all(span.change_feed for span in between)

@@ -25,7 +25,7 @@ from jobs.domain.states import OPEN, SENTENCE, Cause, State
 from jobs.domain.storable import storable_text
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.cancelling import digest_of, require_person
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, Worker
 from jobs.policy import evaluate, protection
@@ -93,25 +93,27 @@ def _open(actor: Actor, job: Job, table: Callable[[], Table]) -> Requested:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IdempotencyKey:
     """A request's idempotency key, and the sha256 of what it was used for."""
 
     text: str
     request_sha256: str
 
 
-def known_request(actor: Actor, key: Key) -> Job | None:
+def known_request(actor: Actor, key: IdempotencyKey) -> Job | None:
     """The job that this key made, as it is now. Raises Http404, Problem 409 `idempotency_conflict` if it was for another request."""
     return _known_request(actor, key.text, key.request_sha256)
 
 
-def enter_measured(actor: Actor, requester: Person, prepared: Prepared, reason: str, key: Key | None = None) -> Job:
+def enter_measured(
+    actor: Actor, requester: Person, prepared: Prepared, reason: str, key: IdempotencyKey | None = None
+) -> Job:
     """Enters a job whose preview is complete as it is: queued, or waiting for its approvals. In the caller's transaction.
 
     `actor` is who enters it, Levee itself for the rounds of a running stream; `requester` is the person whom it runs for. Raises
     IntegrityError if the same job is open, Problem 503 `audit_unavailable`.
     """
-    known = key or Key("", sha256_of(command_to_json(prepared.command)))
+    known = key or IdempotencyKey("", sha256_of(command_to_json(prepared.command)))
     job = _new_job(requester, prepared, reason, known.text or None, known.request_sha256)
     job.table = prepared.table()
     job.base_version = job.table.version
@@ -205,7 +207,7 @@ def _write(actor: Actor, job: Job, table: Callable[[], Table]) -> None:
         text=f"Requested: {job.reason}",
         table_text=SENTENCE[State.PREVIEWING],
     )
-    reached(Point.REQUEST_WRITTEN)
+    reached(FaultPoint.REQUEST_WRITTEN)
 
 
 def _lost_race(actor: Actor, job: Job, request_sha: str, error: IntegrityError) -> Requested:

@@ -25,7 +25,7 @@ from tables.models import Root, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Consequences:
+class LakeConsequences:
     """What a removal would do now. `jobs`, `rules` and `roots`, which lie in the lake, stand against it."""
 
     tables: int
@@ -37,21 +37,21 @@ class Consequences:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedLake:
     """What became of the files: how many were deleted, and how many stay."""
 
     deleted: int
     left: int
 
 
-def consequences_of(root: Root) -> Consequences:
+def consequences_of(root: Root) -> LakeConsequences:
     """As things are now; reads the lake's directories."""
     streams = list(_streams(root))
     tables = Table.objects.filter(root=root, hidden_at=None).count()
-    return Consequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root), _inner(root))
+    return LakeConsequences(tables, streams, files.look(root), _jobs(root, streams), _rules(root), _inner(root))
 
 
-def remove(actor: Actor) -> Removed:
+def remove(actor: Actor) -> RemovedLake:
     """Removes the sample lake for good: no start writes it again.
 
     Streams are stopped first, and stay so if something stands against the rest. Raises Problem: 403 `forbidden`, 404 `not_found`
@@ -82,7 +82,7 @@ def remove(actor: Actor) -> Removed:
         if _held(root).removed_at is None:
             raise Problem(409, "in_use", "Somebody added the sample lake’s root again meanwhile. No file was deleted.")
         _refuse_inner(root)
-        return Removed(*files.delete(found))
+        return RemovedLake(*files.delete(found))
 
 
 def _held(root: Root) -> Root:

@@ -19,9 +19,9 @@ from jobs.commands.registry import command_from_json, handling_of
 from jobs.domain.commands import command_to_json
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Schedule
-from jobs.requests.asking import Key, check_reason
+from jobs.requests.asking import IdempotencyKey, check_reason
 from jobs.schedules import approvals, definition
-from jobs.schedules.definition import Measured, Wanted
+from jobs.schedules.definition import MeasuredDefinition, WantedSchedule
 from jobs.schedules.locking import locked_row, require_operator
 from jobs.schedules.queries import schedule_for
 from jobs.schedules.standing import DEFINE_AGAIN, moved
@@ -31,17 +31,17 @@ State = Schedule.State
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedSchedule:
     """A schedule, and whether this call made it (False: an earlier request with the same idempotency key did)."""
 
     schedule: Schedule
     fresh: bool
 
 
-def wanted_of(schedule: Schedule) -> Wanted:
+def wanted_of(schedule: Schedule) -> WantedSchedule:
     """What the schedule says, as a person would say it again."""
     command = command_from_json(schedule.command, schedule.schema_version, schedule.parameters)
-    return Wanted(
+    return WantedSchedule(
         command,
         schedule.cron,
         schedule.time_zone,
@@ -51,14 +51,16 @@ def wanted_of(schedule: Schedule) -> Wanted:
     )
 
 
-def create(actor: Actor, name: str, reason: str, wanted: Wanted, key: Key | None = None) -> Created:
+def create(
+    actor: Actor, name: str, reason: str, wanted: WantedSchedule, key: IdempotencyKey | None = None
+) -> CreatedSchedule:
     """A schedule: active if the rules ask for no approval of its command, else waiting for them.
 
     Raises Http404; Problem 400, 403, 409 `name_taken` or `idempotency_conflict`, 422, 503.
     """
     person = require_person(actor)
     if key and (known := _known(person, key)):
-        return Created(known, fresh=False)
+        return CreatedSchedule(known, fresh=False)
     check_reason(reason)
     name = definition.checked_name(name)
     definition.check(wanted)
@@ -75,13 +77,13 @@ def create(actor: Actor, name: str, reason: str, wanted: Wanted, key: Key | None
             _begin(schedule)
     except IntegrityError as error:
         if key and (known := _known(person, key)):  # the same request, which came at the same moment, was first
-            return Created(known, fresh=False)
+            return CreatedSchedule(known, fresh=False)
         raise _taken(error, name) from None
     schedule.refresh_from_db()
-    return Created(schedule, fresh=True)
+    return CreatedSchedule(schedule, fresh=True)
 
 
-def _known(person: Person, key: Key) -> Schedule | None:
+def _known(person: Person, key: IdempotencyKey) -> Schedule | None:
     """The schedule that this key made. Raises Http404, Problem 409 `idempotency_conflict`."""
     known = Schedule.objects.filter(created_by=person, idempotency_key=key.text).first()
     if known is None:
@@ -92,7 +94,9 @@ def _known(person: Person, key: Key) -> Schedule | None:
     return schedule_for(person, known.pk)
 
 
-def _fields(person: Person, authors: Iterable[str], wanted: Wanted, found: Measured) -> dict[str, Any]:
+def _fields(
+    person: Person, authors: Iterable[str], wanted: WantedSchedule, found: MeasuredDefinition
+) -> dict[str, Any]:
     command = wanted.command
     shaped = sorted(uuid.UUID(author) for author in {*authors, str(person.pk)})
     policy = definition.policy_of(command.kind, shaped, found.table, found.table_class)
@@ -138,7 +142,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
 
 
 def change(
-    actor: Actor, schedule: Schedule, wanted: Wanted, *, name: str | None = None, reason: str | None = None
+    actor: Actor, schedule: Schedule, wanted: WantedSchedule, *, name: str | None = None, reason: str | None = None
 ) -> Schedule:
     """The schedule with this definition on the table as it is now; voids every approval, and its runs are in the actor's name.
 

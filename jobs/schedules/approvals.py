@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from console.accounts.appointments import Doubt
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.accounts.roles import Permission, Role, TokenScope
 from console.audit.actions import Action, ObjectKind
@@ -46,7 +46,7 @@ def candidates_of(authors: Collection[uuid.UUID], policy: Policy, table: Table) 
     if not policy.required_approvals:
         return None
     people = list(Person.objects.filter(pk__in=authors).order_by("name"))
-    return candidates_for(people, policy.role, Scope(table_id=table.pk), policy.required_approvals)
+    return candidates_for(people, policy.role, GrantScope(table_id=table.pk), policy.required_approvals)
 
 
 def doubt_of(judge: Person, schedule: Schedule) -> Doubt | None:

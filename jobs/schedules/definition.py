@@ -31,7 +31,7 @@ MOST_BYTES = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedSchedule:
     """What a person says of a schedule. `command` is as it was asked for; None as a bound: none."""
 
     command: Command
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredDefinition:
     """The definition on its table as it is now: the log's preview, if the command has one before it is measured."""
 
     table: Table
@@ -65,7 +65,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def check(wanted: Wanted) -> None:
+def check(wanted: WantedSchedule) -> None:
     """Refuses what the text alone rules out. Raises Problem 400."""
     kind = wanted.command.kind
     if not ROWS[kind].may_be_scheduled:
@@ -92,7 +92,7 @@ def _why_not(kind: str) -> str:
     return f"{reviewed} You can schedule: {known}."
 
 
-def _check_bounds(wanted: Wanted) -> None:
+def _check_bounds(wanted: WantedSchedule) -> None:
     if not 1 <= wanted.window_minutes <= LONGEST_WINDOW:
         raise invalid("window_minutes", f"A window has 1 to {LONGEST_WINDOW:,} minutes.")
     if wanted.max_minutes is not None and wanted.max_minutes < 1:
@@ -104,7 +104,7 @@ def _check_bounds(wanted: Wanted) -> None:
         raise invalid("max_bytes", "A bound has 1 byte at least.")
 
 
-def measured(actor: Actor, wanted: Wanted) -> Measured:
+def measured(actor: Actor, wanted: WantedSchedule) -> MeasuredDefinition:
     """The definition on its table, read now. Raises Http404; Problem 400, 403, 409, 422 as a request of the command does."""
     table = table_to_change(actor, uuid.UUID(str(getattr(wanted.command, "table", ""))))
     protection.require_unprotected(actor, wanted.command.kind, table.path)
@@ -113,12 +113,12 @@ def measured(actor: Actor, wanted: Wanted) -> Measured:
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     preview = handling_of(wanted.command.kind).prepare(actor, wanted.command, subject).preview or {}
-    return Measured(
+    return MeasuredDefinition(
         table, shape_of(subject), TableClass(preview.get("class") or TableClass.ORDINARY), bounded(wanted, preview)
     )
 
 
-def bounded(wanted: Wanted, preview: dict[str, Any]) -> dict[str, Any]:
+def bounded(wanted: WantedSchedule, preview: dict[str, Any]) -> dict[str, Any]:
     """The preview, if a bound of bytes can be held against it. Raises Problem 400."""
     field = ROWS[wanted.command.kind].schedule_bytes
     if wanted.max_bytes is not None and field in preview and preview[field] is None:
@@ -126,7 +126,7 @@ def bounded(wanted: Wanted, preview: dict[str, Any]) -> dict[str, Any]:
     return preview
 
 
-def digest_of(wanted: Wanted, found: Measured) -> str:
+def digest_of(wanted: WantedSchedule, found: MeasuredDefinition) -> str:
     """The sha256 that people approve: the command and its table as it is, when it runs, and its bounds; not its name."""
     return digest_of_row(
         Schedule(

@@ -61,7 +61,7 @@ def _looked_up(name: str) -> tzinfo | None:
         return None
     try:
         return zones.read(name)
-    except zones.Unreadable:
+    except zones.UnreadableZone:
         return None
 
 

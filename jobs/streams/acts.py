@@ -18,11 +18,11 @@ from jobs.commands.stream_round.rules import Definition
 from jobs.domain.digest import sha256_of
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
-from jobs.requests.asking import Key, check_reason
+from jobs.requests.asking import IdempotencyKey, check_reason
 from jobs.streams import lag, rounds
 from jobs.streams.access import locked_row, require_operator
 from jobs.streams.booking import booked
-from jobs.streams.definition import Looked, Wanted, looked_at, remove_made, wanted_of, with_own_checkpoint
+from jobs.streams.definition import Looked, WantedStream, looked_at, remove_made, wanted_of, with_own_checkpoint
 from jobs.streams.faults import Faults, invalid, refuse_predicted, taken
 from jobs.streams.keys import creation as creation_keys
 from jobs.streams.sources import stored_struct
@@ -39,7 +39,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreatedStream:
     """A stream, and whether this call made it (False: an earlier request with the same idempotency key did)."""
 
     stream: Stream
@@ -51,19 +51,19 @@ def create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any]) -> St
     return _create(actor, name, reason, asked, None)
 
 
-def create_once(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: Key) -> Created:
+def create_once(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: IdempotencyKey) -> CreatedStream:
     """The same, once for each key of a person. Raises Problem as `create`; 409 `idempotency_conflict`."""
     if known := creation_keys.known_stream(actor, key):
-        return Created(known, fresh=False)
+        return CreatedStream(known, fresh=False)
     try:
-        return Created(_create(actor, name, reason, asked, key), fresh=True)
+        return CreatedStream(_create(actor, name, reason, asked, key), fresh=True)
     except (Problem, IntegrityError):  # the same request, which came at the same moment, may have been first
         if known := creation_keys.known_stream(actor, key):
-            return Created(known, fresh=False)
+            return CreatedStream(known, fresh=False)
         raise
 
 
-def _create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: Key | None) -> Stream:
+def _create(actor: Actor, name: str, reason: str, asked: Mapping[str, Any], key: IdempotencyKey | None) -> Stream:
     person = require_person(actor)
     check_reason(reason)
     name = _checked_name(name)
@@ -125,7 +125,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _fields(wanted: Wanted, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(wanted: WantedStream, asked: Mapping[str, Any]) -> dict[str, Any]:
     definition = wanted.definition.as_json()
     return {
         "asked": {field: asked[field] for field in FIELDS if asked.get(field) not in (None, "", {}, [])},

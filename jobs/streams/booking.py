@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.logs import log
@@ -20,7 +20,7 @@ from jobs.models import Job, Stream, StreamBatch, StreamRound
 from jobs.streams import failures, lag
 from jobs.streams.batches import batches_of, detail_of
 from jobs.streams.looks import NoAnswer, NoPlace
-from jobs.streams.prediction.values import Prediction
+from jobs.streams.prediction.values import StreamPrediction
 from jobs.streams.rounds import MOST, WHO, interval_of, measure_again
 from tables.models import Commit, SyncTimes
 from tables.sync import log_access
@@ -123,7 +123,7 @@ def _after(
     round_: StreamRound,
     batches: list[StreamBatch],
     position: lag.Position,
-    prediction: Prediction | None,
+    prediction: StreamPrediction | None,
 ) -> dict[str, Any]:
     """What the round's end changes in its stream. `prediction` explains a failure."""
     job = round_.job
@@ -199,5 +199,5 @@ def _record_failure(stream: Stream, job: Job) -> None:
     error = job.error or {}
     record(
         Actor.system(WHO), Action.STREAM_FAIL, ObjectKind.STREAM, stream.pk, stream.name,
-        outcome=Outcome.FAILED, reason=f"{error.get('code')}: {error.get('message')}", job=job.pk, table=stream.table_id,
+        outcome=EventOutcome.FAILED, reason=f"{error.get('code')}: {error.get('message')}", job=job.pk, table=stream.table_id,
     )  # fmt: skip

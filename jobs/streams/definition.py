@@ -30,11 +30,11 @@ from jobs.domain.errors import CommandRefused
 from jobs.domain.storable import storable
 from jobs.models import Stream
 from jobs.streams import steps as reading
-from jobs.streams.faults import Fault, Faults, invalid, problem_of, refuse_predicted
+from jobs.streams.faults import Faults, StreamFault, invalid, problem_of, refuse_predicted
 from jobs.streams.keys.creation import unused
 from jobs.streams.options import options_of
 from jobs.streams.prediction.first_batch import predict
-from jobs.streams.prediction.values import Prediction
+from jobs.streams.prediction.values import StreamPrediction
 from jobs.streams.sources import source_of
 from jobs.streams.targets import checkpoint_of_query, target_of, target_place, target_subject
 from jobs.targets import places
@@ -48,7 +48,7 @@ Asked = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedStream:
     """A checked definition, with the catalog's entries of its tables, and what its first batch would do.
 
     `made` are the directories that this request made: for a table that isn't there yet, and for a checkpoint.
@@ -58,12 +58,12 @@ class Wanted:
     interval: timedelta | None
     target: places.Place
     source_table: Table | None
-    prediction: Prediction
+    prediction: StreamPrediction
     target_table_id: str | None
     made: tuple[Path, ...] = ()
 
 
-def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: bool = True) -> Wanted:
+def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: bool = True) -> WantedStream:
     """The definition that a request asks for. Nothing is written, but for the directory of a table that isn't there yet.
 
     `checkpoint_of` is the stream's id, which names Levee's own place for its checkpoint; `is_new`: it has run no round. Raises
@@ -87,8 +87,8 @@ def wanted_of(actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, *, is_new: b
 class Looked:
     """What a request would be refused for, all of it, and what it would be where that is nothing. Nothing was made or changed."""
 
-    faults: list[Fault]
-    wanted: Wanted | None
+    faults: list[StreamFault]
+    wanted: WantedStream | None
 
 
 def looked_at(actor: Actor, asked: Asked, *, is_new: bool = True, whole: bool = True) -> Looked:
@@ -134,7 +134,7 @@ def _read_parts(actor: Actor, asked: Asked, is_new: bool, faults: Faults, *, ste
 
 def _wanted(
     actor: Actor, asked: Asked, checkpoint_of: uuid.UUID, made: list[Path] | None, is_new: bool, faults: Faults
-) -> Wanted | None:
+) -> WantedStream | None:
     """The definition, or None where `faults` holds why there is none: nothing is made for a request that is refused before its target."""
     parts = _read_parts(actor, asked, is_new, faults)
     makes = None if faults.found else made
@@ -160,7 +160,7 @@ def _wanted(
     )
     subject = target_subject(place.table)
     predicted = predict(definition, struct, target_of(subject))
-    return Wanted(
+    return WantedStream(
         definition,
         parts.interval,
         place,
@@ -250,7 +250,7 @@ def with_checkpoint(definition: dict[str, Any], checkpoint: str) -> tuple[dict[s
     return moved, sha256_of(moved)
 
 
-def with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any]) -> Wanted:
+def with_own_checkpoint(actor: Actor, stream: Stream, asked: Mapping[str, Any]) -> WantedStream:
     """The definition on the checkpoint that the stream has, which isn't looked at as a new one's would be."""
     try:
         wanted = wanted_of(actor, {**asked, "checkpoint": None}, stream.pk, is_new=False)

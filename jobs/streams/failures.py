@@ -17,7 +17,7 @@ from jobs.models import Job, Stream, StreamRound
 from jobs.streams.lag import LOOKS
 from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.streams.prediction.first_batch import predict
-from jobs.streams.prediction.values import Prediction
+from jobs.streams.prediction.values import StreamPrediction
 from jobs.streams.sources import stored_struct
 from jobs.streams.targets import target_of, target_subject
 
@@ -51,11 +51,11 @@ def begin(rounds: Iterable[int]) -> None:
         LOOKS.begin(_key(round_.stream), partial(_predict, round_.stream))
 
 
-def predicted(pk: int) -> Prediction | None:
+def predicted(pk: int) -> StreamPrediction | None:
     """What the first batch of a failed round's stream would do now; None if it can't be known, or explains nothing."""
     for round_ in _failed([pk]):
         try:
-            prediction: Prediction = LOOKS.answer(_key(round_.stream), partial(_predict, round_.stream))
+            prediction: StreamPrediction = LOOKS.answer(_key(round_.stream), partial(_predict, round_.stream))
         except (NoAnswer, NoPlace, CommandRefused, ObjectDoesNotExist, ValueError, OSError) as error:
             log.warning("prediction_unknown", stream=str(round_.stream_id), error=type(error).__name__)
             return None
@@ -78,12 +78,14 @@ def _key(stream: Stream) -> tuple[str, Any]:
     return ("prediction", stream.pk)
 
 
-def _predict(stream: Stream) -> Prediction:
+def _predict(stream: Stream) -> StreamPrediction:
     definition = Definition.from_json(stream.definition)
     return predict(definition, stored_struct(definition.source), target_of(target_subject(stream.table)))
 
 
-def explained(stream: Stream, job: Job, error: Mapping[str, Any], prediction: Prediction | None) -> dict[str, Any]:
+def explained(
+    stream: Stream, job: Job, error: Mapping[str, Any], prediction: StreamPrediction | None
+) -> dict[str, Any]:
     """The fields of a stream whose round failed: its error with a stream's remedy, and the prediction if it explains the failure."""
     if prediction is not None and _is_of_now(stream, job):
         remedy = _remedy_of(prediction, error)
@@ -91,7 +93,7 @@ def explained(stream: Stream, job: Job, error: Mapping[str, Any], prediction: Pr
     return {"error": {**error, "what_to_do": what_to_do(error)}}
 
 
-def _remedy_of(prediction: Prediction, error: Mapping[str, Any]) -> str:
+def _remedy_of(prediction: StreamPrediction, error: Mapping[str, Any]) -> str:
     refusal = next((refusal for refusal in prediction.refusals if _names(error, refusal)), prediction.refusals[0])
     return f"{refusal.remedy} Then start the stream again." if refusal.remedy else START
 

@@ -11,7 +11,7 @@ from django.http import Http404
 
 from console.base.errors import Problem
 from jobs.domain.errors import CommandRefused
-from jobs.streams.prediction.values import Prediction
+from jobs.streams.prediction.values import StreamPrediction
 from jobs.targets.problems import problem_of_refused
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ def invalid(field: str, text: str, code: str = "invalid") -> Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class StreamFault:
     """One refusal, and the part of the request that it is about where it names none itself."""
 
     error: Problem | Http404
@@ -46,16 +46,16 @@ class Faults:
     """The refusals of a request, gathered part by part, so that whoever asks hears of all at once."""
 
     def __init__(self) -> None:
-        self.found: list[Fault] = []
+        self.found: list[StreamFault] = []
 
     def of(self, part: str, act: Callable[[], T]) -> T | None:
         """What the act returns; None if it is refused, which is kept with the part that it is about."""
         try:
             return act()
         except CommandRefused as refused:
-            self.found.append(Fault(problem_of(refused), part))
+            self.found.append(StreamFault(problem_of(refused), part))
         except (Problem, Http404) as error:
-            self.found.append(Fault(error, part))
+            self.found.append(StreamFault(error, part))
         return None
 
     def raise_first(self) -> None:
@@ -90,7 +90,7 @@ def problem_of(refused: CommandRefused) -> Problem:
     return problem
 
 
-def refuse_predicted(prediction: Prediction) -> None:
+def refuse_predicted(prediction: StreamPrediction) -> None:
     """Raises Problem 422 `schema_refused` with what the first batch would be refused for."""
     refusals = prediction.refusals
     if not refusals:

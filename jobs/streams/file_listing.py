@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from jobs.commands.stream_round.rules import FileSource, is_on
 from jobs.targets.name_patterns import is_hidden, matcher
 from tables.rules import folders
-from tables.rules.folders import Entry
+from tables.rules.folders import FolderEntry
 from tables.storage import remote
 
 MAX_LOG_FILE = 64 << 20  # bytes; a longer file of a checkpoint is not read
@@ -142,7 +142,7 @@ def _local(path: str) -> str:
 # What Spark's file source lists
 
 
-def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str, Entry], bool]:
+def _listed(root: str, options: Mapping[str, str], most: int) -> tuple[dict[str, FolderEntry], bool]:
     """The files that Spark would list, and whether these are all (InMemoryFileIndex.allFiles).
 
     With recursiveFileLookup all below the directory; else all if some lie in directories like `x=1`, and its own files if none does.
@@ -166,9 +166,9 @@ def _is_recursive(options: Mapping[str, str]) -> bool:
     return is_on(options.get("recursiveFileLookup"))
 
 
-def _walked(root: str, most: int) -> tuple[dict[str, Entry], bool]:
+def _walked(root: str, most: int) -> tuple[dict[str, FolderEntry], bool]:
     """All plain files below a directory that Spark doesn't hide. A directory that goes meanwhile is empty."""
-    files: dict[str, Entry] = {}
+    files: dict[str, FolderEntry] = {}
     waiting, seen, complete = [root], 0, True
     while waiting:
         directory = waiting.pop()
@@ -188,7 +188,7 @@ def _walked(root: str, most: int) -> tuple[dict[str, Entry], bool]:
     return files, complete
 
 
-def _entries(directory: str, *, required: bool) -> Iterator[Entry]:
+def _entries(directory: str, *, required: bool) -> Iterator[FolderEntry]:
     try:
         if remote.is_remote(directory):
             yield from folders.of(directory).entries(directory)
@@ -245,7 +245,7 @@ def _oldest_allowed(options: Mapping[str, str], timestamps: Iterable[int]) -> fl
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _ListedFile:
     """Bytes, and when it was changed last, in seconds since 1970 and in whole milliseconds as Spark has it."""
 
     size: int
@@ -253,16 +253,16 @@ class _File:
     milliseconds: int
 
 
-def _stat(path: str, entry: Entry) -> _File | None:
+def _stat(path: str, entry: FolderEntry) -> _ListedFile | None:
     """None for a file that has gone meanwhile. Of an object, its listing has told all."""
     if remote.is_remote(path):
         told = entry.stat()
-        return _File(told.st_size, told.st_mtime, round(told.st_mtime * 1000))
+        return _ListedFile(told.st_size, told.st_mtime, round(told.st_mtime * 1000))
     try:
         status = Path(path).lstat()
     except FileNotFoundError:
         return None
-    return _File(status.st_size, status.st_mtime, status.st_mtime_ns // 1_000_000)
+    return _ListedFile(status.st_size, status.st_mtime, status.st_mtime_ns // 1_000_000)
 
 
 def _name(path: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobs.domain.delta.data_types import DataType, WrongType, can_widen, parse_type
 from tables.deltalog.rules.schema import Struct
-from tables.deltalog.rules.schema_changes import Change, SchemaChange, compare_schemas
+from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind, compare_schemas
 
 NOT_NULL = "not null"
 _PARTS = ("elementType", "keyType", "valueType")
@@ -23,11 +23,11 @@ def stopping_changes(before: Struct, newest: Struct, *, widening: bool = False) 
 
 def _stops(change: SchemaChange, widening: bool) -> bool:
     match change.kind:
-        case Change.REMOVED | Change.RENAMED:
+        case SchemaChangeKind.REMOVED | SchemaChangeKind.RENAMED:
             return True
-        case Change.NULLABLE:
+        case SchemaChangeKind.NULLABLE:
             return change.after == NOT_NULL
-        case Change.TYPE:
+        case SchemaChangeKind.TYPE:
             return not _reads(change.before or "", change.after or "", widening)
         case _:
             return False

@@ -28,7 +28,7 @@ from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Edit, Job, Stream, StreamRound
 from jobs.policy import evaluate, protection
 from jobs.requests import asking
-from jobs.requests.asking import Key
+from jobs.requests.asking import IdempotencyKey
 from jobs.streams import lag
 from jobs.streams.looks import NoAnswer, NoPlace
 from jobs.streams.queries import may_run
@@ -58,7 +58,9 @@ def is_running(stream: Stream) -> bool:
     return opened is not None and opened.job.state in CLAIMED
 
 
-def open_next(actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "", key: Key | None = None) -> Job:
+def open_next(
+    actor: Actor, stream: Stream, *, reset: bool = False, reason: str = "", key: IdempotencyKey | None = None
+) -> Job:
     """Opens the stream's next round for `stream.run_by`: queued, or waiting for approvals. In the caller's transaction.
 
     The caller holds the stream's row. Raises Problem 403 `forbidden` if that person may no longer run it.

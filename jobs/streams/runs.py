@@ -13,16 +13,16 @@ from jobs.commands.stream_round.rules import Definition, TableSource
 from jobs.domain.digest import sha256_of
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job, Stream
-from jobs.requests.asking import Key, check_reason
+from jobs.requests.asking import IdempotencyKey, check_reason
 from jobs.streams import rounds
 from jobs.streams.access import locked_row, require_operator
 from jobs.streams.booking import booked
-from jobs.streams.definition import Wanted, with_own_checkpoint
+from jobs.streams.definition import WantedStream, with_own_checkpoint
 from jobs.streams.faults import CHECKPOINT_OLDER, refuse_predicted
 from jobs.streams.keys import starts as start_keys
 
 
-def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
+def start(actor: Actor, stream: Stream, key: IdempotencyKey | None = None) -> Job:
     """Starts the stream: its rounds are opened from now on; the first one at once. A stream without an interval runs one round.
 
     Returns the round. Raises Problem 403, 409 `wrong_state`, 422 `schema_refused` as it would be at creation.
@@ -54,14 +54,14 @@ def start(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
         return rounds.open_next(actor, locked, key=key)
 
 
-def run_once(actor: Actor, stream: Stream, key: Key | None = None) -> Job:
+def run_once(actor: Actor, stream: Stream, key: IdempotencyKey | None = None) -> Job:
     """Opens one round, whatever the trigger. Raises Problem 403, 409 `already_open`, 422 `schema_refused`."""
     require_operator(actor, stream, Action.STREAM_START)
     stream = booked(stream)
     return _open(actor, stream, _check_start(actor, stream), reason="", key=key)
 
 
-def reset(actor: Actor, stream: Stream, reason: str, key: Key | None = None) -> Job:
+def reset(actor: Actor, stream: Stream, reason: str, key: IdempotencyKey | None = None) -> Job:
     """Asks for the removal of the checkpoint, which needs an approval: the next round loads everything again.
 
     Raises Problem 400, 403, 409 `wrong_state`, `already_open`.
@@ -74,7 +74,7 @@ def reset(actor: Actor, stream: Stream, reason: str, key: Key | None = None) -> 
     return _open(actor, stream, None, reason=reason, key=key)
 
 
-def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str, key: Key | None) -> Job:
+def _open(actor: Actor, stream: Stream, wanted: WantedStream | None, *, reason: str, key: IdempotencyKey | None) -> Job:
     """A round with the definition as it was found just now; without one, a reset."""
     with transaction.atomic():
         locked = locked_row(stream)
@@ -90,7 +90,7 @@ def _open(actor: Actor, stream: Stream, wanted: Wanted | None, *, reason: str, k
         return rounds.open_next(actor, locked, reset=wanted is None, reason=reason, key=key)
 
 
-def _store_fresh(locked: Stream, wanted: Wanted) -> None:
+def _store_fresh(locked: Stream, wanted: WantedStream) -> None:
     """Stores what the first batch would do now; before a first round, also the source as it is now (a table made anew has another id)."""
     locked.prediction = wanted.prediction.as_json()
     definition = wanted.definition.as_json()
@@ -128,7 +128,7 @@ def halt(actor: Actor, stream: Stream) -> Stream:
     return locked
 
 
-def _check_start(actor: Actor, stream: Stream) -> Wanted:
+def _check_start(actor: Actor, stream: Stream) -> WantedStream:
     """What creation checked, checked again: schema and places may have changed since. Raises Problem."""
     if (error := stream.error or {}).get("code") == CHECKPOINT_OLDER:
         raise Problem(409, CHECKPOINT_OLDER, str(error["message"]))

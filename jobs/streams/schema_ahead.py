@@ -21,7 +21,7 @@ from jobs.models import Stream
 from jobs.streams.readable_schemas import holds, stopping_changes
 from jobs.targets.readers import next_version
 from tables.deltalog.rules.schema import Column, Struct, type_text
-from tables.deltalog.rules.schema_changes import Change, SchemaChange, compare_schemas
+from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind, compare_schemas
 from tables.history.schemas import tree_of
 from tables.models import Commit, Schema
 
@@ -123,7 +123,7 @@ def _narrowed(stream: Stream, schemas: Sequence[tuple[int, Struct]], target: Str
     for (_, before), (version, after) in pairwise(schemas):
         for change in compare_schemas(before, after):
             column = target.column(steps.rename.get(change.column, change.column))
-            if change.kind is not Change.TYPE or column is None or column.name in steps.cast:
+            if change.kind is not SchemaChangeKind.TYPE or column is None or column.name in steps.cast:
                 continue
             if (not steps.select or column.name in steps.select) and not holds(
                 type_text(column.type), change.after or ""
@@ -155,11 +155,11 @@ def _source(stream: Stream) -> str:
 
 def _said(change: SchemaChange) -> str:
     match change.kind:
-        case Change.RENAMED:
+        case SchemaChangeKind.RENAMED:
             return f"renames column {change.before} to {change.after}"
-        case Change.REMOVED:
+        case SchemaChangeKind.REMOVED:
             return f"drops column {change.column}"
-        case Change.NULLABLE:
+        case SchemaChangeKind.NULLABLE:
             return f"forbids NULL in column {change.column}"
         case _:
             return f"changes column {change.column} from {change.before} to {change.after}"

@@ -26,7 +26,7 @@ from jobs.commands.stream_round.rules import (
 )
 from jobs.lifecycle.cancelling import require_person
 from jobs.streams import source_schema
-from jobs.streams.faults import Fault, Faults, invalid
+from jobs.streams.faults import Faults, StreamFault, invalid
 from jobs.streams.file_listing import directory_columns
 from jobs.streams.options import of_source, options_of
 from jobs.targets import places
@@ -48,7 +48,7 @@ def source_of(
     """
     if bool(given.get("path")) == bool(given.get("table")):
         text = "Name either the path of a directory with files, or a Delta table."
-        faults.found.append(Fault(invalid("source", text), "source"))
+        faults.found.append(StreamFault(invalid("source", text), "source"))
         return None
     if given.get("table"):
         return _table_source(actor, given, options, is_new, faults)

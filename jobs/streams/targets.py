@@ -21,7 +21,7 @@ from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
 from jobs.policy import protection
 from jobs.streams.faults import invalid
-from jobs.streams.prediction.values import Target
+from jobs.streams.prediction.values import ExistingTable
 from jobs.streams.sources import struct_of, uuid_of
 from jobs.targets import access, places
 from jobs.targets.subject import Subject
@@ -29,7 +29,7 @@ from jobs.targets.writable import subject_to_change
 from tables.catalog.adding.additions import enter, enter_empty, refuse_inside_table
 from tables.models import Root, Table
 from tables.rules import discovery, folders
-from tables.rules.discovery import Kind
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, innermost
 from tables.sync import log_access
 
@@ -160,7 +160,7 @@ def entry_of(actor: Actor, place: places.Place) -> Table:
         return Table.objects.get(path=place.path)
     if not places.is_delta(place.path):
         return enter_empty(actor, place.location)
-    table, is_new = enter(actor, place.location, Kind.DELTA)
+    table, is_new = enter(actor, place.location, DirectoryKind.DELTA)
     return log_access.sync(table.pk) if is_new else table
 
 
@@ -236,11 +236,11 @@ def _is_delta_by_now(path: str) -> bool:
         raise CommandRefused(Refusal("unreadable", f"Levee can’t tell what is at {path}: {error}.")) from None
 
 
-def target_of(subject: Subject | None) -> Target | None:
+def target_of(subject: Subject | None) -> ExistingTable | None:
     """The target as the prediction takes it."""
     if subject is None:
         return None
-    return Target(
+    return ExistingTable(
         schema=struct_of(subject),
         partition_columns=tuple(subject.metadata.partition_columns),
         configuration=dict(subject.configuration),

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 
-from jobs.domain.delta.protocols import Protocol
+from jobs.domain.delta.protocols import DeltaProtocol
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.targets.subject import Subject
 
 
-def protocol_of(subject: Subject) -> Protocol:
+def protocol_of(subject: Subject) -> DeltaProtocol:
     """The table's protocol. Raises CommandRefused (`unreadable`) for a log without one."""
     protocol = subject.snapshot.protocol
     if protocol is None:
         raise CommandRefused(Refusal("unreadable", "The log can’t be read with certainty: it holds no protocol."))
-    return Protocol(
+    return DeltaProtocol(
         protocol.min_reader_version, protocol.min_writer_version, protocol.reader_features, protocol.writer_features
     )
 

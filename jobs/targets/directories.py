@@ -73,7 +73,7 @@ def _names(path: str) -> tuple[list[tuple[str, bool]], bool]:
     return [each for each in known if _is_visible(each[0])], len(found) <= LOOKED_AT
 
 
-def _is_directory(entry: folders.Entry) -> bool | None:
+def _is_directory(entry: folders.FolderEntry) -> bool | None:
     """None for a link, and for what is neither a directory nor a file."""
     if entry.is_dir(follow_symlinks=False):
         return True

@@ -20,7 +20,7 @@ from jobs.targets.places import Place, by_path, is_delta
 from tables.catalog.adding.additions import enter_empty, refuse_inside_table
 from tables.models import Root, Table
 from tables.rules import folders
-from tables.rules.discovery import Kind, Unclear, kind_of
+from tables.rules.discovery import DirectoryKind, Unclear, kind_of
 from tables.rules.locations import Location, innermost
 from tables.storage.local import directories as places
 
@@ -90,10 +90,12 @@ def _refuse_inside_parquet(location: Location[Root]) -> None:
     """Readers of a directory of parquet files also read what lies below it. Raises Problem 409 `inside_table`, 422 `unreadable`."""
     path, count = location.path, len(location.below)
     above = [path.rsplit("/", number)[0] for number in range(1, count + 1)]
-    known = Table.objects.filter(path__in=above, format=Kind.PARQUET, hidden_at=None).order_by("path")
+    known = Table.objects.filter(path__in=above, format=DirectoryKind.PARQUET, hidden_at=None).order_by("path")
     for table in known.values_list("path", flat=True):
         try:
-            is_parquet = kind_of(table) is Kind.PARQUET  # an entry may also be of a place that has no files yet
+            is_parquet = (
+                kind_of(table) is DirectoryKind.PARQUET
+            )  # an entry may also be of a place that has no files yet
         except Unclear as error:
             raise Problem(422, "unreadable", f"Levee can’t tell what {table} holds: {error}.") from None
         if is_parquet:

@@ -15,7 +15,7 @@ from tables.catalog import listing
 from tables.catalog.adding.additions import enter
 from tables.models import Root, Table
 from tables.rules import discovery
-from tables.rules.discovery import Kind
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, LocationError, NoSuchDirectory, canonical, innermost, resolve
 
 REGISTER = "Have an admin register a root above the directory, then try again."
@@ -111,4 +111,4 @@ def entry(actor: Actor, place: Place) -> Table:
     """The catalog's entry for the place; a directory that isn't in the catalog yet becomes a parquet entry."""
     if place.location is None:
         return Table.objects.get(path=place.path)
-    return place.table or enter(actor, place.location, Kind.PARQUET)[0]
+    return place.table or enter(actor, place.location, DirectoryKind.PARQUET)[0]

@@ -31,7 +31,7 @@ CLEANUP = "delta.enableExpiredLogCleanup"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitChange:
     """What a commit does with data files, and whether it changes the schema. `adds` is None where only the run can tell."""
 
     removes: bool
@@ -39,7 +39,7 @@ class Change:
     reshapes: bool = False
 
 
-def with_readers(preview: Mapping[str, Any], subject: Subject, change: Change) -> dict[str, Any]:
+def with_readers(preview: Mapping[str, Any], subject: Subject, change: CommitChange) -> dict[str, Any]:
     """A preview with the consequences for the streams that read the table, as part of what people approve. Two queries at most."""
     readers = list(
         Stream.objects.filter(source_table_id=subject.table.pk, removed_at=None)
@@ -60,7 +60,7 @@ def named(code: str, items: Iterable[T], sentence: Callable[[T], str], rest: Cal
 # Streams that meet the commit
 
 
-def _failing(readers: Iterable[Stream], change: Change) -> list[Consequence]:
+def _failing(readers: Iterable[Stream], change: CommitChange) -> list[Consequence]:
     if not change.removes:
         return []
     certain = [stream for stream in readers if _fails_surely(stream, change)]
@@ -79,11 +79,11 @@ def _failing(readers: Iterable[Stream], change: Change) -> list[Consequence]:
     ]
 
 
-def _fails_surely(stream: Stream, change: Change) -> bool:
+def _fails_surely(stream: Stream, change: CommitChange) -> bool:
     return change.removes and _meets(stream) and not (_ignores_deletes(stream) and change.adds is not True)
 
 
-def _reshaped(readers: Iterable[Stream], change: Change) -> list[Consequence]:
+def _reshaped(readers: Iterable[Stream], change: CommitChange) -> list[Consequence]:
     """Streams that a change of the schema may fail, whatever commits they pass over, beside those that fail for sure."""
     if not change.reshapes:
         return []

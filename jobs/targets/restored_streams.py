@@ -16,7 +16,7 @@ from console.base.text.counted import counted
 from jobs.domain.consequences import Consequence
 from jobs.models import Stream
 from jobs.targets.lineage import Span, lineage, restores_of
-from jobs.targets.readers import Change, named, reads_commits
+from jobs.targets.readers import CommitChange, named, reads_commits
 from jobs.targets.subject import Subject
 from tables.history.queries import STREAMING
 from tables.models import Commit, Table
@@ -49,7 +49,7 @@ class Undone:
         return "it then reads its source from its start; none of its batches stays, so nothing comes twice"
 
 
-def with_streams(preview: Mapping[str, Any], subject: Subject, version: int, change: Change) -> dict[str, Any]:
+def with_streams(preview: Mapping[str, Any], subject: Subject, version: int, change: CommitChange) -> dict[str, Any]:
     """A restore's preview with what it does to streams beyond failing them."""
     found = [*_writers(subject, version), *_readers(subject, change)]
     return {**preview, "consequences": [*preview["consequences"], *found]}
@@ -126,7 +126,7 @@ def _within(spans: Sequence[Span]) -> Q:
 # Streams that read it
 
 
-def _readers(subject: Subject, change: Change) -> list[Consequence]:
+def _readers(subject: Subject, change: CommitChange) -> list[Consequence]:
     streams = (
         Stream.objects.filter(source_table=subject.table, removed_at=None).select_related("table").order_by("name")
     )

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from jobs.domain.states import IN_REVIEW
 from jobs.models import Job
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit, Table
 
 
@@ -29,7 +29,7 @@ def undo_to(table: Table, version: int) -> Undo:
     commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
     if commit is None or commit.committed_at is None:
         return Undo(version, possible=False, until=None, why="The catalog doesn’t know this version; sync the table.")
-    reach = Reach(table, now)
+    reach = TableReach(table, now)
     reachable = reach.of(commit)
     until = _end(commit.committed_at, reach.retention)
     if reachable.restorable and until is not None and until <= now:

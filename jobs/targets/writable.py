@@ -10,7 +10,7 @@ from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.read.filenames import commit_version
-from tables.deltalog.read.problems import Problem
+from tables.deltalog.read.problems import LogProblem
 from tables.deltalog.replay.obstacles import obstacles
 from tables.rules.health import advice_on
 from tables.storage.store import StorageError
@@ -45,7 +45,7 @@ def refuse_unopenable(subject: Subject) -> None:
         )
 
 
-def _failure_at(problem: Problem) -> EngineFailure:
+def _failure_at(problem: LogProblem) -> EngineFailure:
     """How Delta 4.4 fails there: over a commit that can't be parsed, a state that the log doesn't give, or a file that can't be read."""
     if commit_version(problem.file) is not None:
         return EngineFailure("CANNOT_PARSE_JSON_FIELD", "2203G", f"{problem.file}: {problem.reason}")

@@ -14,7 +14,7 @@ from jobs.web.streams.api_urls import urlpatterns as stream_urls
 from jobs.web.workers import api as workers_api
 
 urlpatterns = [
-    path("jobs", api.Jobs.as_view(), name="api_jobs"),
+    path("jobs", api.JobList.as_view(), name="api_jobs"),
     path("jobs/<uuid:job_id>", api.JobDetail.as_view(), name="api_job"),
     path("jobs/<uuid:job_id>/events", api.JobEvents.as_view(), name="api_job_events"),
     path("jobs/<uuid:job_id>/log", api.JobLog.as_view(), name="api_job_log"),
@@ -30,7 +30,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/sample", review_api.JobSample.as_view(), name="api_job_sample"),
     path("tables/<uuid:table_id>/deltatable", reads_api.DeltaTable.as_view(), name="api_deltatable"),
     path("tables/<uuid:table_id>/rows", rows_api.Rows.as_view(), name="api_rows"),
-    path("tables/<uuid:table_id>/changes", rows_api.Changes.as_view(), name="api_changes"),
+    path("tables/<uuid:table_id>/changes", rows_api.ChangeFeed.as_view(), name="api_changes"),
     path("tables/<uuid:table_id>/row-diff", rows_api.RowDiff.as_view(), name="api_row_diff"),
     path("tables/<uuid:table_id>/check-files", file_check_api.FileCheck.as_view(), name="api_file_check"),
     *parts.api(),

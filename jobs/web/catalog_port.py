@@ -34,9 +34,9 @@ from tables.models import Commit, Root, Table
 
 
 class KnownJobs:
-    """Answers `tables.ports.Jobs`."""
+    """Answers `tables.ports.JobsPort`."""
 
-    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, ports.Job]:
+    def of_commits(self, person: Person, commits: Sequence[Commit]) -> Mapping[int, ports.NamedJob]:
         """By version, in two queries, without jobs that the person may not see."""
         named = visible_to(person).filter(pk__in={commit.job for commit in commits}).select_related("requested_by")
         visible = named.annotate(is_round=Exists(StreamRound.objects.filter(job=OuterRef("pk"))))
@@ -77,13 +77,13 @@ class KnownJobs:
         jobs = visible_to(person).filter(table=table, state__in=OPEN).select_related("table", "requested_by")
         return [_request(job) for job in titled(jobs)[:MOST_OPEN]]
 
-    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[ports.Act]:
+    def acts_on(self, person: Person, table: Table, most: int) -> Sequence[ports.JobRun]:
         """One query."""
         jobs = visible_to(person).filter(table=table, folded=False).select_related("table", "requested_by", "undoes")
         newest = titled(jobs).defer("undoes__preview").order_by("-requested_at", "-id")[:most]
         return [_act(job) for job in reversed(newest)]
 
-    def streams_of(self, person: Person, table: Table) -> Sequence[ports.Stream]:
+    def streams_of(self, person: Person, table: Table) -> Sequence[ports.StreamLine]:
         """One query; MOST_STREAMS at most."""
         streams = visible_streams(person).filter(Q(table=table) | Q(source_table=table)).order_by("name")
         return [_flow(stream, table) for stream in streams[:MOST_STREAMS]]
@@ -92,13 +92,13 @@ class KnownJobs:
         """One query. A stream that the person may not see has no name here."""
         return running_at(person, paths)
 
-    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[ports.Protection]]:
+    def protected(self, person: Person, paths: Sequence[str]) -> Mapping[str, Sequence[ports.ProtectionText]]:
         """One query."""
         return {
             place: [_protecting(each) for each in found] for place, found in protection.at(paths, person.pk).items()
         }
 
-    def streams_named(self, person: Person, text: str) -> Sequence[ports.Stream]:
+    def streams_named(self, person: Person, text: str) -> Sequence[ports.StreamLine]:
         """One query; MOST_STREAMS at most."""
         streams = matching(visible_streams(person), text).order_by("name")
         return [_flow(stream) for stream in streams[:MOST_STREAMS]]
@@ -107,12 +107,12 @@ class KnownJobs:
         """Each command's own, and a schedule of one."""
         return [*parts.offers(), NEW_SCHEDULE]
 
-    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ports.Engine]:
+    def engines_of(self, protocol: Mapping[str, Any]) -> Sequence[ports.ReaderEngine]:
         """Those of `jobs.domain.delta.readers`."""
         lists = [protocol[name] for name in ("reader_features", "writer_features")]
         reader, writer = (None if names is None else tuple(names) for names in lists)
-        asked = protocols.Protocol(protocol["min_reader_version"], protocol["min_writer_version"], reader, writer)
-        return [ports.Engine(**answer) for answer in readers_of(asked)]
+        asked = protocols.DeltaProtocol(protocol["min_reader_version"], protocol["min_writer_version"], reader, writer)
+        return [ports.ReaderEngine(**answer) for answer in readers_of(asked)]
 
     def under_way(self, table: Table) -> bool:
         """Whether a job of the table has not ended."""
@@ -153,13 +153,13 @@ MOST_STREAMS = 20
 _FIELDS = ("id", "table_id", "base_version", "version", "result", "requested_by__name", "requested_at", "reason")
 
 
-def _protecting(found: protection.Protection) -> ports.Protection:
+def _protecting(found: protection.Protection) -> ports.ProtectionText:
     kind = None if found.command == ANY else found.command
-    return ports.Protection(found.text, reverse("policies:detail", args=[found.rule]), kind)
+    return ports.ProtectionText(found.text, reverse("policies:detail", args=[found.rule]), kind)
 
 
-def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
-    return ports.Stream(
+def _flow(stream: Stream, table: Table | None = None) -> ports.StreamLine:
+    return ports.StreamLine(
         url=reverse("jobs:stream", args=[stream.pk]),
         name=stream.name,
         source=source_of(stream),
@@ -170,8 +170,8 @@ def _flow(stream: Stream, table: Table | None = None) -> ports.Stream:
     )
 
 
-def _act(job: Job) -> ports.Act:
-    return ports.Act(
+def _act(job: Job) -> ports.JobRun:
+    return ports.JobRun(
         id=job.pk,
         url=reverse("jobs:detail", args=[job.pk]),
         title=title_of(job),
@@ -203,8 +203,8 @@ def _approvals(jobs: list[uuid.UUID]) -> dict[uuid.UUID, list[ports.Approval]]:
     return approvals
 
 
-def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval], *, is_round: bool) -> ports.Job:
-    return ports.Job(
+def _described(job: Job, commit: Commit, approvals: Sequence[ports.Approval], *, is_round: bool) -> ports.NamedJob:
+    return ports.NamedJob(
         id=job.pk,
         url=reverse("jobs:detail", args=[job.pk]),
         asked_by=job.requested_by.name,

@@ -18,7 +18,7 @@ from jobs.commands.registry import command_from_json, handling_of
 from jobs.domain.engine import Engine, Marks
 from jobs.domain.measures import Measure, Restorable
 from jobs.domain.states import Cause, State
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt
 from jobs.targets.stored_files import refuse_unlike
@@ -91,8 +91,8 @@ class ClaimedJob(ABC):
 
     def _end(self, target: State, **changes: Any) -> None:
         self._recorded(lambda: move(self.job, target, Cause.WORKER, self.who, token=self.claim.token, **changes))
-        reached(Point.RESULT_WRITTEN)
-        reached(Point.LOCK_RELEASED)
+        reached(FaultPoint.RESULT_WRITTEN)
+        reached(FaultPoint.LOCK_RELEASED)
 
     def _recorded(self, write: Callable[[], object]) -> None:
         """Records the outcome. Retries with back-off while the database or the audit can't be written; never guesses."""

@@ -26,7 +26,7 @@ from jobs.worker.shares import NOBODY, Full
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class ClaimHolder:
     """The claiming process, as attempts record it: fencing proves it dead before another worker may continue its job."""
 
     worker: str
@@ -141,7 +141,7 @@ returning id
 LOST_PREVIEW = Q(attempts__ended_at=None) | Q(attempts__outcome="lost")
 
 
-def claim_run(holder: Holder, queue: str = Worker.Kind.SPARK) -> Claim | None:
+def claim_run(holder: ClaimHolder, queue: str = Worker.Kind.SPARK) -> Claim | None:
     """The next job of the queue that may run, claimed with its table's lease; None when there is none.
 
     First come, first served, and fair between tables: a table just served waits behind jobs queued before that. If another worker
@@ -153,7 +153,7 @@ def claim_run(holder: Holder, queue: str = Worker.Kind.SPARK) -> Claim | None:
     return _claim(row, Attempt.Kind.RUN)
 
 
-def _try_to_claim(holder: Holder, queue: str) -> tuple[Any, ...] | None:
+def _try_to_claim(holder: ClaimHolder, queue: str) -> tuple[Any, ...] | None:
     """None: no candidate. A row of nulls: another worker leased the table while this statement waited, or the job was sent back."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -193,12 +193,12 @@ def _lacks_approvals(job_id: uuid.UUID) -> bool:
     return evaluate.approvals(job) < evaluate.required(job)
 
 
-def _send_back(job_id: uuid.UUID, holder: Holder) -> None:
+def _send_back(job_id: uuid.UUID, holder: ClaimHolder) -> None:
     text = "It has fewer approvals than it needs: a policy rule now requires more, or an approver no longer is one. It waits for them."
     move(Job.objects.get(pk=job_id), State.AWAITING_APPROVAL, Cause.WORKER, holder.worker, text=text)
 
 
-def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
+def _record_start(job_id: uuid.UUID, holder: ClaimHolder) -> None:
     """Audits the start in the claim's transaction: if the audit can't be written, the claim rolls back, and nothing runs."""
     job = Job.objects.only("command", "location", "digest", "attempt").get(pk=job_id)
     after = {"attempt": job.attempt, "worker": holder.worker}
@@ -206,7 +206,7 @@ def _record_start(job_id: uuid.UUID, holder: Holder) -> None:
     record(actor, Action.JOB_START, ObjectKind.JOB, job_id, str(job), after=after, job=job_id, digest=job.digest)
 
 
-def claim_preview(holder: Holder, full: Full = NOBODY) -> Claim | None:
+def claim_preview(holder: ClaimHolder, full: Full = NOBODY) -> Claim | None:
     """The next job that needs a preview, of nobody and no table that is `full`, without a table lease.
 
     Claims a preview again if its lease has lapsed.
@@ -232,7 +232,7 @@ def claim_read(queue: str, worker: str, full: Full = NOBODY) -> Read | None:
     return Read.objects.select_related("person", "table").get(pk=row[0]) if row else None
 
 
-def _values(holder: Holder, kinds: Iterable[str]) -> dict[str, Any]:
+def _values(holder: ClaimHolder, kinds: Iterable[str]) -> dict[str, Any]:
     known = [{"command": kind, "version": ROWS[kind].value.schema_version} for kind in kinds]
     return {
         "known": json.dumps(known),

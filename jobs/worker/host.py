@@ -25,7 +25,7 @@ from jobs.domain.errors import EngineFailed, EngineLost
 from jobs.lifecycle.log_context import about_job
 from jobs.models import Read, Worker
 from jobs.worker import read_executor, shares, stragglers
-from jobs.worker.claims import Claim, Holder, claim_preview, claim_read, claim_run
+from jobs.worker.claims import Claim, ClaimHolder, claim_preview, claim_read, claim_run
 from jobs.worker.execution import Execution, work
 
 
@@ -224,10 +224,10 @@ class WorkerProcess:
             raise RuntimeError(f"{self.name} has no engine")
         return self._engine
 
-    def holder(self) -> Holder:
+    def holder(self) -> ClaimHolder:
         """This process's identity, for claims."""
         identity = self.host.identity() if self.host else None
-        return Holder(
+        return ClaimHolder(
             worker=self.name,
             host=socket.gethostname(),
             boot_id=boot_id(),
@@ -305,12 +305,12 @@ class WorkerProcess:
         self._try_to_say_condition()
 
 
-def asker_of_preview(claim: Claim) -> shares.Holder:
-    return shares.Holder(claim.job.requested_by_id, claim.job.location)
+def asker_of_preview(claim: Claim) -> shares.ShareHolder:
+    return shares.ShareHolder(claim.job.requested_by_id, claim.job.location)
 
 
-def asker_of_read(read: Read) -> shares.Holder:
-    return shares.Holder(read.person_id, read.question.get("path"))
+def asker_of_read(read: Read) -> shares.ShareHolder:
+    return shares.ShareHolder(read.person_id, read.question.get("path"))
 
 
 class _Doing:

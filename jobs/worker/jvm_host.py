@@ -22,7 +22,7 @@ from jobs.engine.config import Kind, SettingRefused, cluster_of, overrides_of, s
 from jobs.engine.metastore.connection import Metastore
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.models import Worker
 from jobs.worker.executors import silence_of
 from jobs.worker.precedence import GivingWay, is_awaited
@@ -74,7 +74,7 @@ class SparkHost:
                 self._wait(REFUSED.format(master=master), AFTER_REFUSAL_S)
             else:
                 self.waiting = ""
-                reached(Point.SPARK_STARTED)
+                reached(FaultPoint.SPARK_STARTED)
                 return engine
 
     def _launched(self, conf: dict[str, str]) -> Engine:

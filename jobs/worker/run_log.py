@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from console.base.text.masking import masked_line
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.models import LogLine
 
 LOG_LINES = 500
@@ -52,7 +52,7 @@ class RunReport:
                 self._lines.append((time.monotonic(), stored))
 
     def point(self, name: str) -> None:
-        self.committed = self.committed or name == Point.COMMIT_VISIBLE
+        self.committed = self.committed or name == FaultPoint.COMMIT_VISIBLE
         reached(name)
 
     def as_progress(self, tasks: tuple[int, int] | None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from jobs.domain.results import Result, failed_afterwards, with_warnings
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import digest_of
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.lifecycle.transitions import Fenced, move, release
 from jobs.models import Job
 from jobs.schedules import refusals
@@ -53,8 +53,8 @@ class RunWork(ClaimedJob):
         self.run_limit = refusals.run_limit(self.job, timing().run_limit)
 
     def work(self) -> None:
-        reached(Point.CLAIMED)
-        reached(Point.LOCK_TAKEN)
+        reached(FaultPoint.CLAIMED)
+        reached(FaultPoint.LOCK_TAKEN)
         with self._watch(self.run_limit) as watch:
             # Approvals are given to the digest: a row that no longer yields it isn't the approved request.
             if digest_of(self.job) != self.job.digest:
@@ -76,7 +76,7 @@ class RunWork(ClaimedJob):
             except EngineFailed as failed:
                 self._by_history(partial(self._failed, watch, failed), failed.failure)
             else:
-                reached(Point.COMMIT_VISIBLE)
+                reached(FaultPoint.COMMIT_VISIBLE)
                 self._succeeded(result)
 
     def _engine_run(self, watch: Watch) -> Result:
@@ -104,7 +104,7 @@ class RunWork(ClaimedJob):
         self.job.drift = drift.as_json()
         mine = Job.objects.filter(pk=self.job.pk, token=self.claim.token)
         self._recorded(lambda: mine.update(drift=self.job.drift, drift_at=Now()))
-        reached(Point.VERSION_CHECKED)
+        reached(FaultPoint.VERSION_CHECKED)
         if drift.moved:
             raise DriftDetected(drift)
         return drift.checked
@@ -112,7 +112,7 @@ class RunWork(ClaimedJob):
     def broken(self, error: Exception) -> None:
         try:
             result = self._found()
-        except endings.Unreadable as unreadable:
+        except endings.LogUnreadable as unreadable:
             self._unknown(str(unreadable))
             return
         if result is None:
@@ -135,7 +135,7 @@ class RunWork(ClaimedJob):
         """Records the outcome by the table's history, not the exception: Delta can fail or be cancelled after its commit (in a hook)."""
         try:
             result = self._found()
-        except endings.Unreadable as error:
+        except endings.LogUnreadable as error:
             self._unknown(str(error))
             return
         if result is None:

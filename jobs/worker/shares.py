@@ -14,7 +14,7 @@ Claimed = TypeVar("Claimed")
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class ShareHolder:
     """Who holds a place: the person who asked, and the location that the answer is about, if any."""
 
     person: uuid.UUID
@@ -42,7 +42,7 @@ class Shares:
 
     @contextmanager
     def place(
-        self, claim: Callable[[Full], Claimed | None], holder_of: Callable[[Claimed], Holder]
+        self, claim: Callable[[Full], Claimed | None], holder_of: Callable[[Claimed], ShareHolder]
     ) -> Iterator[Claimed | None]:
         """What `claim` takes without asking for those who are full. It holds its place until the end. Claims go one at a time."""
         with self._lock:
@@ -63,5 +63,5 @@ class Shares:
         )
 
 
-def _names(holder: Holder) -> Iterable[uuid.UUID | str]:
+def _names(holder: ShareHolder) -> Iterable[uuid.UUID | str]:
     return [holder.person] if holder.location is None else [holder.person, holder.location]

@@ -11,7 +11,7 @@ from celery.signals import celeryd_init, worker_init, worker_process_init, worke
 
 from console.celery import app
 from jobs.lifecycle import wakeups
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.models import Worker
 from jobs.worker.host import EngineHost, WorkerProcess
 
@@ -22,7 +22,7 @@ _name = ""
 @app.task(name=wakeups.LOOK)  # type: ignore[untyped-decorator]
 def look() -> None:
     """Claims and works until no row is left."""
-    reached(Point.WAKE_RECEIVED)
+    reached(FaultPoint.WAKE_RECEIVED)
     if _here is None:
         raise RuntimeError("this worker hasn't begun")
     _here.drain_queue()

@@ -89,7 +89,7 @@ def count(tables: QuerySet[Table]) -> Counts:
         late=Count("pk", filter=freshness.late()),
     )
     if late := ages.pop("late"):
-        counts["health"][health.Code.STALE_SYNC.value] = late
+        counts["health"][health.HealthCode.STALE_SYNC.value] = late
     counts["age"] = Counter(ages)
     counts["totals"] = Counter({name: value or 0 for name, value in _totals(rows).items()})
     return counts

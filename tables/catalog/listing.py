@@ -30,7 +30,7 @@ from console.accounts.admins import role_needed
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission
 from console.base.errors import Problem
-from console.base.pagination import Key, Page, beyond, cut, goes_back, page
+from console.base.pagination import OrderKey, Page, beyond, cut, goes_back, page
 from tables.catalog import freshness
 from tables.models import NEVER, Addition, Favourite, Finding, Root, Table
 from tables.rules import health
@@ -89,7 +89,7 @@ def known_at(person: Person, path: str) -> Table | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class TableFilter:
     """The filter of a list of tables; each group holds alternatives, and all groups apply."""
 
     q: str = ""
@@ -135,12 +135,12 @@ def _changed(age: str) -> Q:
     return Q(last_commit_at__lt=now - timedelta(days=90))
 
 
-def narrowed(tables: QuerySet[Table], wanted: Filter) -> QuerySet[Table]:
+def narrowed(tables: QuerySet[Table], wanted: TableFilter) -> QuerySet[Table]:
     """The tables that the filter leaves, the search included. Raises Problem 400 `invalid` for a root's odd id."""
     return tables.filter(_conditions(wanted))
 
 
-def _conditions(wanted: Filter) -> Q:
+def _conditions(wanted: TableFilter) -> Q:
     conditions = Q()
     for name in ("format", "owner"):
         if values := getattr(wanted, name):
@@ -175,7 +175,7 @@ def _overlap(column: str, values: list[str]) -> Q:
 
 def _health(values: list[str]) -> Q:
     condition = _overlap("health_codes", values)
-    return condition | freshness.late() if {*ANY, health.Code.STALE_SYNC.value} & set(values) else condition
+    return condition | freshness.late() if {*ANY, health.HealthCode.STALE_SYNC.value} & set(values) else condition
 
 
 def _root(values: Iterable[str]) -> Q:
@@ -195,11 +195,11 @@ def _any(conditions: Iterable[Q]) -> Q:
     return combined
 
 
-ORDERS: Mapping[str, tuple[Key, ...]] = {
-    "name": (Key("name"), Key("id")),
-    "-size": (Key("size_key", descending=True), Key("id")),
-    "-files": (Key("files_key", descending=True), Key("id")),
-    "-changed": (Key("change_key", descending=True), Key("id")),
+ORDERS: Mapping[str, tuple[OrderKey, ...]] = {
+    "name": (OrderKey("name"), OrderKey("id")),
+    "-size": (OrderKey("size_key", descending=True), OrderKey("id")),
+    "-files": (OrderKey("files_key", descending=True), OrderKey("id")),
+    "-changed": (OrderKey("change_key", descending=True), OrderKey("id")),
 }
 SEARCH_ORDER = "best"
 MOST_PARTS = 20
@@ -210,7 +210,7 @@ LISTED = (
 )  # fmt: skip
 
 
-def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: str) -> Page[Table]:
+def table_page(person: Person, wanted: TableFilter, order: str, limit: int, cursor: str) -> Page[Table]:
     """One page of the tables that the person may see. In the order `best` the best match of the search comes first."""
     if order == SEARCH_ORDER and terms(wanted.q):
         return _best(person, wanted, limit, cursor)
@@ -229,13 +229,13 @@ def table_page(person: Person, wanted: Filter, order: str, limit: int, cursor: s
 MOST_COUNTED = 500
 
 
-def count_some(person: Person, wanted: Filter) -> int | None:
+def count_some(person: Person, wanted: TableFilter) -> int | None:
     """How many tables the filter leaves; None for more than MOST_COUNTED. In no order, so that the index that finds few is used."""
     count = narrowed(visible_to(person), wanted).order_by()[: MOST_COUNTED + 1].count()
     return count if count <= MOST_COUNTED else None
 
 
-def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: str) -> Page[Table]:
+def _by_name(parts: list[QuerySet[Table]], wanted: TableFilter, limit: int, cursor: str) -> Page[Table]:
     """The list in its usual order, root by root: few names are looked at however the roots lie in the alphabet."""
     keys = ORDERS["name"]
     ids = [beyond(narrowed(part, wanted), keys, cursor, limit).values_list("name", "pk") for part in parts]
@@ -244,7 +244,7 @@ def _by_name(parts: list[QuerySet[Table]], wanted: Filter, limit: int, cursor: s
     return page(tables.select_related("times").only(*LISTED), keys, limit, cursor)
 
 
-def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table]:
+def _best(person: Person, wanted: TableFilter, limit: int, cursor: str) -> Page[Table]:
     """Each tier is asked for one page at most, so that a word that every table has costs no more than a rare one.
 
     What the names themselves bring comes first; any other place is searched only where that leaves room.
@@ -260,7 +260,7 @@ def _best(person: Person, wanted: Filter, limit: int, cursor: str) -> Page[Table
 
 def beside_their_names(person: Person, q: str, limit: int) -> list[Table]:
     """Tables that a search finds by something else than their name, by name, with their columns; at most so many."""
-    wanted = Filter(q=q)
+    wanted = TableFilter(q=q)
     if not terms(q):
         return []
     ((condition, tier),) = _by_the_rest(wanted)
@@ -278,10 +278,10 @@ def _with_columns(ids: Sequence[uuid.UUID]) -> list[Table]:
     return [found[pk] for pk in ids]
 
 
-BEST = (Key("tier"), Key("name"), Key("id"))
+BEST = (OrderKey("tier"), OrderKey("name"), OrderKey("id"))
 
 
-def _by_their_names(wanted: Filter) -> tuple[tuple[Q, Any], ...]:
+def _by_their_names(wanted: TableFilter) -> tuple[tuple[Q, Any], ...]:
     """The best matches as conditions, each with its tier: the name itself and its beginning (one index finds both), then the
     beginning of a later word in it."""
     term = _compared(wanted.q)
@@ -291,7 +291,7 @@ def _by_their_names(wanted: Filter) -> tuple[tuple[Q, Any], ...]:
     return (others & first, whole), (others & later & ~first, Value(2))
 
 
-def _by_the_rest(wanted: Filter) -> tuple[tuple[Q, Any], ...]:
+def _by_the_rest(wanted: TableFilter) -> tuple[tuple[Q, Any], ...]:
     """What is found in any other place: all that the tiers of names leave."""
     term = _compared(wanted.q)
     return ((_conditions(wanted) & ~Q(leaf__startswith=term) & ~_later_word(term), Value(3)),)
@@ -303,7 +303,7 @@ def _compared(query: str) -> str:
     return re.split(r"[./]", term)[-1] or term
 
 
-def _without_implied(wanted: Filter, term: str) -> Filter:
+def _without_implied(wanted: TableFilter, term: str) -> TableFilter:
     """The filter without the term that a name fulfils by itself when a word in it begins with it."""
     *others, last = terms(wanted.q)
     return replace(wanted, q=" ".join(others)) if last == term else wanted

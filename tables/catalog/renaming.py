@@ -17,14 +17,14 @@ from tables.catalog import entries, listing, rights
 from tables.catalog.adding import additions
 from tables.catalog.adding.additions import Added
 from tables.models import Root, SyncTimes, Table
-from tables.rules.catalog_names import Entry, InvalidEntry, InvalidName, canonical_name, declared
-from tables.rules.discovery import Kind
+from tables.rules.catalog_names import CatalogEntry, InvalidEntry, InvalidName, canonical_name, declared
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import GLOB_CHARACTERS, Location
 from tables.sync import table as syncing
 
 PATTERN = GLOB_CHARACTERS | {"\\"}  # what Spark expands in the place of a parquet table
-FORMATS = tuple(kind.value for kind in Kind)
-NOTHING_DECLARED = Entry(None, ())
+FORMATS = tuple(kind.value for kind in DirectoryKind)
+NOTHING_DECLARED = CatalogEntry(None, ())
 
 
 def name_table(
@@ -79,11 +79,11 @@ def _canonical(name: str) -> str:
         raise Problem(400, "invalid", str(error), fields={"name": str(error)}) from None
 
 
-def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] | None) -> Entry:
+def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] | None) -> CatalogEntry:
     if source_format not in FORMATS:
         detail = "You can name a Delta table or a parquet directory: source_format must be delta or parquet."
         raise Problem(400, "invalid", detail, fields={"source_format": detail})
-    if source_format == Kind.DELTA and (schema is not None or partition_columns):
+    if source_format == DirectoryKind.DELTA and (schema is not None or partition_columns):
         detail = "A Delta table’s schema and partitions come from its log; declare them for a parquet directory only."
         raise Problem(400, "invalid", detail, fields={"schema": detail})
     try:
@@ -94,24 +94,24 @@ def _declared(source_format: str, schema: Any, partition_columns: Sequence[str] 
         raise Problem(400, error.code, str(error), fields=fields, engine=engine if error.condition else None) from None
 
 
-def _refuse_other_kind(location: Location[Root], source_format: str, entry: Entry) -> None:
+def _refuse_other_kind(location: Location[Root], source_format: str, entry: CatalogEntry) -> None:
     """Refuses another kind: Spark would create an empty table where USING delta finds none, and read stale files beside a log."""
     path = location.path
     kind = additions.kind_at(path)
-    if source_format == Kind.DELTA and kind is not Kind.DELTA:
+    if source_format == DirectoryKind.DELTA and kind is not DirectoryKind.DELTA:
         raise Problem(409, "not_delta", f"{path} is not a Delta table: its log holds no commit. Nothing was named.")
-    if source_format == Kind.PARQUET and kind is Kind.DELTA:
+    if source_format == DirectoryKind.PARQUET and kind is DirectoryKind.DELTA:
         raise Problem(409, "already_delta", f"{path} is a Delta table. Name it with source_format delta.")
-    if kind is Kind.PARQUET:
+    if kind is DirectoryKind.PARQUET:
         additions.refuse_inside_other_format(location)
-    if kind is Kind.PARQUET and PATTERN & set(path):
+    if kind is DirectoryKind.PARQUET and PATTERN & set(path):
         detail = (
             f"{path} holds a character that Spark reads as a pattern in a named table’s place. Convert it by its path."
         )
         raise Problem(400, "invalid", detail, fields={"path": detail})
 
 
-def add_named(actor: Actor, name: str, path: str, source_format: str, entry: Entry = NOTHING_DECLARED) -> Added:
+def add_named(actor: Actor, name: str, path: str, source_format: str, entry: CatalogEntry = NOTHING_DECLARED) -> Added:
     """As `name_table`, for one of many tables that a metastore names: the light worker reads a new table's log in its own turn.
 
     `is_new` says that the table is. Raises Problem as `name_table` does, and 409 `root_paused`.
@@ -123,7 +123,7 @@ def add_named(actor: Actor, name: str, path: str, source_format: str, entry: Ent
     rights.refuse_paused(location.root)
     additions.refuse_inside_table(location)
     with transaction.atomic():
-        table, is_new = additions.enter(actor, location, Kind(source_format))
+        table, is_new = additions.enter(actor, location, DirectoryKind(source_format))
         if is_new:
             SyncTimes.objects.filter(pk=table.pk).update(next_sync_at=Now())
         return Added(_named(actor, table, wanted, entry).table, is_new)
@@ -177,7 +177,7 @@ def _taken(name: str) -> Problem:
     return Problem(409, "already_known", detail, fields={"name": detail})
 
 
-def _named(actor: Actor, table: Table, name: str, entry: Entry) -> Added:
+def _named(actor: Actor, table: Table, name: str, entry: CatalogEntry) -> Added:
     """Writes it, in turn with syncs: they write the words that a search looks through as well."""
     try:
         with transaction.atomic():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.accounts.authority import EVERYTHING, Scope, holds_on
+from console.accounts.authority import EVERYTHING, GrantScope, holds_on
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from console.base.errors import Problem
@@ -10,7 +10,7 @@ from tables.models import Root, Table
 from tables.rules.locations import LocationError, canonical, real_root
 
 
-def scope_of(text: str, asker: Person | None = None, permission: Permission = Permission.PEOPLE_MANAGE) -> Scope:
+def scope_of(text: str, asker: Person | None = None, permission: Permission = Permission.PEOPLE_MANAGE) -> GrantScope:
     """The scope that the text names. Raises Problem 400 `invalid` for one that isn't known.
 
     An asker who has the permission on some places alone gets the same 403 `forbidden` for every other place, known or not: what
@@ -33,7 +33,7 @@ def _elsewhere() -> Problem:
     return Problem(403, "forbidden", "Only an admin of this scope can do this, and you have no scope of that name.")
 
 
-def _known(text: str) -> Scope:
+def _known(text: str) -> GrantScope:
     kind, colon, name = text.partition(":")
     if text == "everything":
         return EVERYTHING
@@ -44,14 +44,14 @@ def _known(text: str) -> Scope:
     raise _invalid(f"{text!r} isn't a scope: use everything, root:NAME or table:PATH")
 
 
-def _root(name: str) -> Scope:
+def _root(name: str) -> GrantScope:
     root = Root.objects.filter(name=name).first()
     if root is None:
         raise _invalid(f"no root is named {name}")
-    return Scope(root_id=root.pk)
+    return GrantScope(root_id=root.pk)
 
 
-def _table(path: str) -> Scope:
+def _table(path: str) -> GrantScope:
     try:
         spellings = {canonical(path), real_root(path)}
     except LocationError as error:
@@ -59,7 +59,7 @@ def _table(path: str) -> Scope:
     table = Table.objects.filter(path__in=spellings).first()
     if table is None:
         raise _invalid(f"no table is known at {path}; add it to the catalog first")
-    return Scope(table_id=table.pk)
+    return GrantScope(table_id=table.pk)
 
 
 def _invalid(detail: str) -> Problem:

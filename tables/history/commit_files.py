@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from console.base.errors import Problem
 from tables.deltalog.read.actions import Action, AddCDCFile, AddFile, RemoveFile
-from tables.deltalog.read.problems import Code, Problems
-from tables.deltalog.read.problems import Problem as LogProblem
+from tables.deltalog.read.problems import LogProblem as LogProblem
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.replay.log import open_log
 from tables.models import Commit, Root, Table
 from tables.record.commit_rows import text
@@ -34,7 +34,7 @@ class FileAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class CommitFilesPage:
     """A page of a commit's files.
 
     `next` and `previous` are where the pages beside it begin, None where there is none. `problems` says what of the commit could not
@@ -54,7 +54,7 @@ def files_of(
     start: int = 0,
     limit: int = 50,
     partition: tuple[str, str] | None = None,
-) -> Files:
+) -> CommitFilesPage:
     """The commit's files from the `start`th on, in the log's order, as far as they are of `kind`.
 
     `partition` is a column's physical name and a part of its value, in any case; `null` finds files whose value is null.
@@ -66,7 +66,7 @@ def files_of(
     wanted = (file for file in files if partition is None or _lies_in(file, *partition))
     rows = list(islice(wanted, start, start + limit + 1))
     following = start + limit if len(rows) > limit else None
-    return Files(rows[:limit], following, max(0, start - limit) if start else None, problems.found())
+    return CommitFilesPage(rows[:limit], following, max(0, start - limit) if start else None, problems.found())
 
 
 def _files(table: Table, commit: Commit, kind: str, problems: Problems) -> Iterator[FileAction]:
@@ -90,7 +90,7 @@ def _actions(table: Table, commit: Commit, problems: Problems) -> Iterator[Actio
         raise Problem(error.status, "no_table" if error.status == 404 else error.code, str(error)) from None
     except StorageError as error:
         raise Problem(422, "unreadable", f"The log can't be read: {error}") from None
-    if any(problem.code is Code.MISSING for problem in problems.found()):  # since the last sync
+    if any(problem.code is ProblemCode.MISSING for problem in problems.found()):  # since the last sync
         raise _gone(commit)
 
 

@@ -14,7 +14,7 @@ MOST_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GrowthPoint:
     """What the table was at a version. Bytes and rows; None where a commit after it doesn't tell or isn't known."""
 
     version: int
@@ -23,7 +23,7 @@ class Point:
     num_records: int | None
 
 
-def by_version(table: Table) -> list[Point]:
+def by_version(table: Table) -> list[GrowthPoint]:
     """The newest MOST_VERSIONS versions in MOST_POINTS steps at most, oldest first, reckoned back from what the table is now.
 
     Each point is the last version of its step. One query.
@@ -42,12 +42,12 @@ def by_version(table: Table) -> list[Point]:
         removed=Sum("bytes_removed"), added=Sum("bytes_added"), grown=Sum("rows_changed"),
         sizes=Count(F("bytes_added") + F("bytes_removed")), counts=Count("rows_changed"),
     )  # fmt: skip
-    points: list[Point] = []
+    points: list[GrowthPoint] = []
     size, records, newest = table.size_bytes, table.num_records, table.version
     for row in sums:
         if row["last"] != newest:  # nothing is known of the versions between
             size = records = None
-        points.append(Point(row["last"], row["commits"], size, records))
+        points.append(GrowthPoint(row["last"], row["commits"], size, records))
         versions, newest = row["last"] - row["first"] + 1, row["first"] - 1
         size = size - row["added"] + row["removed"] if size is not None and row["sizes"] == versions else None
         records = records - row["grown"] if records is not None and row["counts"] == versions else None

@@ -22,7 +22,7 @@ _LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PartitionPage:
     """One page. `count` are all partitions, `found` those that fit the search; `next` and `previous` are cursors, None at the ends.
 
     `top` is the largest value of the order among all that were found, None when unknown.
@@ -39,7 +39,7 @@ class Page:
     previous: int | None
 
 
-def page(table: Table, order: str, q: str, start: int, limit: int) -> Page:
+def page(table: Table, order: str, q: str, start: int, limit: int) -> PartitionPage:
     """Partitions from the `start`th on, largest first; unknown values last. `q` is a part of `column=value/column=value`, in any case.
 
     Raises Problem as `histories.newest`; 409 `not_partitioned`, or `not_synced` where the live files must be read again first.
@@ -53,7 +53,7 @@ def page(table: Table, order: str, q: str, start: int, limit: int) -> Page:
         raise Problem(409, "not_partitioned", f"{table.name} is not partitioned.")
     partitions = _ordered(_searched(totals, names, q), ORDERS.get(order, ORDERS[USUAL]))
     tops = partitions.column(ORDERS.get(order, ORDERS[USUAL]))
-    return Page(
+    return PartitionPage(
         version=table.version,
         columns=list(names.values()),
         rows=file_layout.rows_json(partitions.slice(start, limit), names),

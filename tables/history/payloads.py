@@ -7,7 +7,7 @@ from typing import Any
 
 from console.base.pagination import Page, page
 from tables.deltalog.rules.features import Demand, demands
-from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.deltalog.rules.reachability import VersionReach as VersionReach
 from tables.deltalog.rules.schema_changes import SchemaChange
 from tables.history import queries, schemas
 from tables.models import Commit, Schema, Table
@@ -24,13 +24,13 @@ def demands_of(stored: dict[str, Any] | None) -> list[Demand]:
     return list(demands(protocol)) if protocol else []
 
 
-def protocol_json(state: queries.State) -> dict[str, Any]:
+def protocol_json(state: queries.StateAtVersion) -> dict[str, Any]:
     """Versions and features at a version, each with what it demands."""
     stored = state.protocol or dict.fromkeys(PROTOCOL_FIELDS)
     return {"version": state.version, **stored, "features": [asdict(demand) for demand in demands_of(state.protocol)]}
 
 
-def schema_json(state: queries.State) -> dict[str, Any]:
+def schema_json(state: queries.StateAtVersion) -> dict[str, Any]:
     """The schema at a version; null when no commit that Levee has tells it."""
     return {
         "version": state.version,

@@ -13,13 +13,13 @@ from django.db.models.functions import Lag
 from django.http import Http404
 
 from console.base.errors import Problem
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from tables import ports
 from tables.models import Baseline, Commit, Explanation, Schema, Table, TableDay
 from tables.rules.destruction import DESTRUCTIVE
 
-NEWEST = (Key("version", descending=True),)
-OLDEST = (Key("version"),)
+NEWEST = (OrderKey("version", descending=True),)
+OLDEST = (OrderKey("version"),)
 STREAMING = "STREAMING UPDATE"
 UNEXPLAINED = "unexplained"
 GROUPS = {"but_streaming": "All but streaming", "destructive": "Destructive", UNEXPLAINED: "To acknowledge"}
@@ -41,7 +41,7 @@ def newest(table: Table) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class HistoryFilter:
     """How a history is narrowed.
 
     `operation` is a name, or a group: `destructive`, `but_streaming`, `unexplained`. `by` is a user or an engine as the log has it, or who
@@ -75,17 +75,17 @@ def incarnation_of(table: Table, text: str) -> int:
 
 def history_page(
     table: Table,
-    wanted: Filter,
+    wanted: HistoryFilter,
     limit: int,
     cursor: str = "",
     incarnation: int | None = None,
-    order: tuple[Key] = NEWEST,
+    order: tuple[OrderKey] = NEWEST,
 ) -> Page[Commit]:
     """One page of commits, newest first unless told."""
     return page(commits_of(table, incarnation).filter(_condition(table, wanted)), order, limit, cursor)
 
 
-def _condition(table: Table, wanted: Filter) -> Q:
+def _condition(table: Table, wanted: HistoryFilter) -> Q:
     condition = Q()
     if wanted.operation == "destructive":
         condition &= DESTRUCTIVE
@@ -133,7 +133,7 @@ def commit_at(table: Table, version: int, incarnation: int | None = None) -> Com
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StateAtVersion:
     """What the log said of a table at one version; None where no commit that the catalog has tells it."""
 
     version: int
@@ -144,7 +144,7 @@ class State:
     clustering_columns: list[str] | None = None
 
 
-def state_at(table: Table, version: int, incarnation: int | None = None) -> State:
+def state_at(table: Table, version: int, incarnation: int | None = None) -> StateAtVersion:
     """Schema, properties and protocol at a version of the present table or of an earlier one.
 
     They are the table's own at its head, else from the newest commit that set them, or from where the history begins. Raises Http404
@@ -155,7 +155,7 @@ def state_at(table: Table, version: int, incarnation: int | None = None) -> Stat
     if newest is None or not 0 <= version <= newest:
         raise Http404
     if incarnation == table.incarnation and version == newest:
-        return State(
+        return StateAtVersion(
             version,
             table.schema,
             table.partition_columns,
@@ -183,7 +183,7 @@ def newest_version(table: Table, incarnation: int) -> int | None:
     return commits_of(table, incarnation).order_by("-version").values_list("version", flat=True).first()
 
 
-def _told(table: Table, version: int, incarnation: int) -> State:
+def _told(table: Table, version: int, incarnation: int) -> StateAtVersion:
     """The state as commits tell it, back to the version from which on the history has no gap."""
     begun = _baseline(table, version, incarnation)
     is_after = begun is not None and begun.version <= version
@@ -197,8 +197,10 @@ def _told(table: Table, version: int, incarnation: int) -> State:
         protocol = begun.protocol
     clustering = _clustering(protocol)
     if described is None:
-        return State(version, None, None, None, protocol, clustering)
-    return State(version, described.schema, described.partition_columns, described.properties, protocol, clustering)
+        return StateAtVersion(version, None, None, None, protocol, clustering)
+    return StateAtVersion(
+        version, described.schema, described.partition_columns, described.properties, protocol, clustering
+    )
 
 
 def _clustering(protocol: dict[str, Any] | None) -> list[str] | None:

@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from tables.deltalog.rules import lost_versions
-from tables.deltalog.rules.reachability import Files, Vacuum, VersionFacts, reachability
-from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.deltalog.rules.reachability import FileKnowledge, VacuumRun, VersionFacts, reachability
+from tables.deltalog.rules.reachability import VersionReach as VersionReach
 from tables.deltalog.rules.retention import LONGEST, deleted_file_retention
 from tables.deltalog.vacuum import operations
 from tables.models import Baseline, Commit, Table
@@ -24,7 +24,7 @@ VACUUMS = 20  # the newest ones that are looked at
 FEED_CHANGES = 200
 
 NOT_HERE = "It belongs to an earlier table at this location."
-UNREACHABLE = VersionReach(-1, False, False, Files.PERHAPS_GONE, False, False, False, None, NOT_HERE)
+UNREACHABLE = VersionReach(-1, False, False, FileKnowledge.PERHAPS_GONE, False, False, False, None, NOT_HERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Span:
         }
 
 
-class Reach:
+class TableReach:
     """What can be done with the versions of one table now. Made once for a page: three queries, however long the history."""
 
     def __init__(self, table: Table, now: datetime | None = None) -> None:
@@ -215,11 +215,11 @@ def _together(one: Span, next_one: Span) -> Span:
     return Span(one.first, next_one.last, one.first_at, next_one.last_at, *_says(one))  # type: ignore[arg-type]
 
 
-def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[Vacuum]:
+def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[VacuumRun]:
     """The newest vacuums, with the retention that they were started with. One without an end, or whose end says that it failed, has
     deleted files as well."""
     rows = history.filter(operation__in=(operations.START, operations.END)).order_by("-version")[: 2 * VACUUMS]
-    vacuums: list[Vacuum] = []
+    vacuums: list[VacuumRun] = []
     end: Commit | None = None
     for row in rows:
         if row.operation == operations.END:
@@ -228,7 +228,7 @@ def _vacuums(history: QuerySet[Commit], retention: timedelta) -> list[Vacuum]:
         completed = end is not None and end.operation_parameters.get("status") == "COMPLETED"
         last, end = (row if end is None else end), None
         if last.committed_at is not None:
-            vacuums.append(Vacuum(last.version, last.committed_at, _asked_retention(row, retention), completed))
+            vacuums.append(VacuumRun(last.version, last.committed_at, _asked_retention(row, retention), completed))
     return vacuums
 
 
@@ -240,7 +240,7 @@ def _asked_retention(start: Commit, usual: timedelta) -> timedelta:
     return usual
 
 
-def _last_removal(history: QuerySet[Commit], vacuums: Sequence[Vacuum]) -> list[Commit]:
+def _last_removal(history: QuerySet[Commit], vacuums: Sequence[VacuumRun]) -> list[Commit]:
     """The newest commit whose removed files a vacuum deleted, or began to: that vacuum is the one which reached farthest."""
     if not vacuums:
         return []

@@ -9,9 +9,9 @@ from django.db import connection
 from django.db.models import Min, Q, QuerySet
 
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit, Table
-from tables.rules.health import Finding, old_files
+from tables.rules.health import HealthFinding, old_files
 
 MOST_DAYS = 60  # older ones count as one
 
@@ -38,7 +38,7 @@ def by_day(table: Table, first: int | None = None) -> list[list[int]]:
     history = Commit.objects.filter(table=table, incarnation=table.incarnation)
     if not history.filter(files_removed__gt=0).exists():
         return []
-    since = Reach(table).vacuumed_until or datetime.fromtimestamp(0, UTC)
+    since = TableReach(table).vacuumed_until or datetime.fromtimestamp(0, UTC)
     begin = None if first is None else _begin(history.filter(version__gte=first))
     if begin is None or not table.removed or begin.timestamp() <= table.removed[0][0]:
         return _shortened(_counted(table, _BY_DAY, since))
@@ -66,7 +66,7 @@ def _shortened(rows: list[list[int]]) -> list[list[int]]:
     return [[older[-1][0], min(sum(size for _, size in older), _MOST)], *newer] if older else newer
 
 
-def finding_of(table: Table, now: datetime) -> Finding | None:
+def finding_of(table: Table, now: datetime) -> HealthFinding | None:
     """Whether so many of them are old by now that a vacuum is worth it. Asks the database nothing."""
     if not table.is_delta or not table.removed:
         return None

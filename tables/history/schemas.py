@@ -28,7 +28,7 @@ MOST_AT_ONCE = 200  # fields on a page; above, a schema shows its columns first 
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ListedField:
     """One column or nested field: `path` dotted, `depth` 0 for columns; `partition` is its place among the partition columns, from 1.
 
     `statistics` is what writers keep of it (column_statistics.Retained); None for structs, whose fields have it, and below arrays
@@ -64,7 +64,7 @@ def fields_of(
     partitions: Sequence[str] = (),
     clustering: Sequence[str] | None = (),
     properties: Mapping[str, str | None] | None = None,
-) -> list[Field]:
+) -> list[ListedField]:
     """All fields, parents before their children. Without properties (None), the kept statistics are unknown."""
     tree = tree_of(schema)
     if tree is None:
@@ -76,7 +76,7 @@ def fields_of(
 
 def first_columns(
     schema: Schema | None, most: int, partitions: Sequence[str] = (), clustering: Sequence[str] | None = ()
-) -> list[Field]:
+) -> list[ListedField]:
     """The first columns, without what lies in them, however wide the schema is; their statistics aren't asked for."""
     tree = tree_of(schema)
     if tree is None:
@@ -96,8 +96,8 @@ def _field(
     places: dict[str, int],
     clustered: frozenset[str] | None,
     retained: str | None,
-) -> Field:
-    return Field(
+) -> ListedField:
+    return ListedField(
         path=dotted(path),
         depth=len(path) - 1,
         type=_short(column.type),
@@ -114,18 +114,18 @@ def _field(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SchemaLine:
     """A field as a page lists it, with how many fields lie in it."""
 
-    field: Field
+    field: ListedField
     inside: int
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FieldListing:
     """A part of a schema. `total` fields it has, `found` fit; `is_folded` when nested ones are left out; `next`, `previous` are places."""
 
-    lines: list[Line]
+    lines: list[SchemaLine]
     total: int
     found: int
     start: int
@@ -134,7 +134,7 @@ class Listing:
     previous: int | None
 
 
-def listing(fields: Sequence[Field], q: str = "", below: str = "", start: int = 0) -> Listing:
+def listing(fields: Sequence[ListedField], q: str = "", below: str = "", start: int = 0) -> FieldListing:
     """The fields whose path or comment has `q` (in any case), or that lie `below` a field; else all, or of many the columns first."""
     inside = _counted(fields)
     is_folded = False
@@ -146,8 +146,8 @@ def listing(fields: Sequence[Field], q: str = "", below: str = "", start: int = 
         is_folded = len(fields) > MOST_AT_ONCE and any(f.depth for f in fields)
         wanted = [f for f in fields if f.depth == 0 or not is_folded]
     shown = wanted[start : start + MOST_AT_ONCE]
-    return Listing(
-        lines=[Line(f, inside[f.path]) for f in shown],
+    return FieldListing(
+        lines=[SchemaLine(f, inside[f.path]) for f in shown],
         total=len(fields),
         found=len(wanted),
         start=start,
@@ -157,10 +157,10 @@ def listing(fields: Sequence[Field], q: str = "", below: str = "", start: int = 
     )
 
 
-def _counted(fields: Sequence[Field]) -> Counter[str]:
+def _counted(fields: Sequence[ListedField]) -> Counter[str]:
     """How many fields lie in each, at any depth: parents come before their children."""
     counts: Counter[str] = Counter()
-    above: list[Field] = []
+    above: list[ListedField] = []
     for field in fields:
         while above and not field.path.startswith(f"{above[-1].path}."):
             above.pop()

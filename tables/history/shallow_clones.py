@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tables.deltalog.vacuum.keys import spelled
 from tables.models import Table
-from tables.rules.health import Code
+from tables.rules.health import HealthCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ def clones_of(table: Table) -> list[ShallowClone]:
     """The tables of the catalog that need files in this one's directory, by name: the common directory of their outside files is it or
     lies below it, or lies above it. One query, over an index of findings."""
     outside = Table.objects.filter(
-        health_codes__contains=[Code.OUTSIDE_FILES.value], hidden_at=None, missing_since=None
+        health_codes__contains=[HealthCode.OUTSIDE_FILES.value], hidden_at=None, missing_since=None
     )
     rows = outside.exclude(pk=table.pk).only("name", "catalog_name", "layout").order_by("name")
     place = _directory(table.path)

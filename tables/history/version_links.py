@@ -34,7 +34,7 @@ OF_ROWS = {"rows", "changes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VersionPage:
     """A page of a version."""
 
     name: str
@@ -48,9 +48,9 @@ class Ways:
 
     version: int
     current: str
-    places: list[Place]
-    older: Place | None
-    newer: Place | None
+    places: list[VersionPage]
+    older: VersionPage | None
+    newer: VersionPage | None
 
 
 def commit_url(table: Table, version: int, incarnation: int) -> str:
@@ -79,7 +79,7 @@ def _known_around(table: Table, version: int, incarnation: int) -> set[int]:
     return set(around.values_list("version", flat=True))
 
 
-def _place(person: Person, table: Table, version: int, name: str, incarnation: int) -> Place | None:
+def _place(person: Person, table: Table, version: int, name: str, incarnation: int) -> VersionPage | None:
     """The page of this name at the version; None when the person may not see it, or there can't be one."""
     if name == "commit":
         query = {} if incarnation == table.incarnation else {"incarnation": incarnation}
@@ -97,6 +97,6 @@ def _place(person: Person, table: Table, version: int, name: str, incarnation: i
     return _placed(name, f"{'jobs' if name in OF_SPARK else 'tables'}:{name}", [table.pk], {"version": version})
 
 
-def _placed(name: str, route: str, parts: list[object], query: dict[str, int]) -> Place:
+def _placed(name: str, route: str, parts: list[object], query: dict[str, int]) -> VersionPage:
     url = reverse(route, args=parts)
-    return Place(name, PLACES[name], f"{url}?{urlencode(query)}" if query else url)
+    return VersionPage(name, PLACES[name], f"{url}?{urlencode(query)}" if query else url)

@@ -12,10 +12,10 @@ from typing import Any
 
 from console.base.text.masking import masked, masked_properties, masked_text
 from tables.deltalog.read.actions import Metadata, Protocol
-from tables.deltalog.read.commits import Commit as LogCommit
+from tables.deltalog.read.commits import LogCommit as LogCommit
 from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.read.lines import parse_json
-from tables.deltalog.read.problems import Code, Problem, harms_state
+from tables.deltalog.read.problems import LogProblem, ProblemCode, harms_state
 from tables.deltalog.replay.log import job_of
 from tables.deltalog.rules.features import implied_features
 from tables.models import Commit, Schema, Table
@@ -30,20 +30,20 @@ LONGEST_SCHEMA = 8 << 20  # characters of a schema's JSON: the longest line of a
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredCommitRow:
     """A commit's row and the schema that it refers to."""
 
     commit: Commit
     schema: Schema | None
 
 
-def rows(table: Table, commits: Iterable[LogCommit]) -> Iterator[Row]:
+def rows(table: Table, commits: Iterable[LogCommit]) -> Iterator[StoredCommitRow]:
     """Unsaved rows of the table's present incarnation, in the order of the commits."""
     for commit in commits:
         schema, problems = schema_of(commit.metadata, f"{commit.version:020d}.json")
         row = _row(table, commit, schema)
         row.problems += [problem.as_json() for problem in problems]
-        yield Row(row, schema)
+        yield StoredCommitRow(row, schema)
 
 
 def ensure_schemas(schemas: Iterable[Schema | None]) -> None:
@@ -114,7 +114,7 @@ def job_id(user_metadata: str | None) -> uuid.UUID | None:
         return None
 
 
-def schema_of(metadata: Metadata | None, file: str = "") -> tuple[Schema | None, list[Problem]]:
+def schema_of(metadata: Metadata | None, file: str = "") -> tuple[Schema | None, list[LogProblem]]:
     """The schema of a metaData action, unsaved, and what is wrong with it: one that can't be kept is a problem of `file`."""
     if metadata is None:
         return None, []
@@ -122,9 +122,11 @@ def schema_of(metadata: Metadata | None, file: str = "") -> tuple[Schema | None,
         struct = _struct(metadata.schema_json)
         names = list(field_names(struct))
     except (KeyError, TypeError, AttributeError, RecursionError):
-        return None, [Problem(file, "the schema is not a struct of Spark’s, so it is not kept", Code.UNREADABLE)]
+        return None, [
+            LogProblem(file, "the schema is not a struct of Spark’s, so it is not kept", ProblemCode.UNREADABLE)
+        ]
     except ValueError as error:
-        return None, [Problem(file, f"the schema is not kept: {error}", Code.UNREADABLE)]
+        return None, [LogProblem(file, f"the schema is not kept: {error}", ProblemCode.UNREADABLE)]
     canonical = json.dumps(struct, sort_keys=True, separators=(",", ":"))
     return Schema(sha256=hashlib.sha256(canonical.encode()).hexdigest(), struct=struct, columns=names), []
 

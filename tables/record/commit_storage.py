@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from tables.deltalog.read.commits import Commit as LogCommit
+from tables.deltalog.read.commits import LogCommit as LogCommit
 from tables.deltalog.read.file_sums import FileSums
 from tables.models import Commit, Table
 from tables.record import commit_rows, daily_totals, log_rewrites
@@ -18,7 +18,7 @@ _KEY = ["table", "incarnation", "version"]
 
 
 @dataclass(slots=True)
-class Stored:
+class StoredCommits:
     """What rows that were known already have turned out to be: `gone` are those that were other commits, as they were; `mended`
     are versions that can be read by now, or are destructive by what is read of them now, those older than the table's entry aside.
     `first` is the first version that was written, `schemas` are the keys of those that have a row now, and `retimed` says that some
@@ -31,12 +31,14 @@ class Stored:
     retimed: bool = False
 
 
-def store(table: Table, commits: Iterable[LogCommit], completed: Callable[[], Mapping[int, FileSums]] = dict) -> Stored:
+def store(
+    table: Table, commits: Iterable[LogCommit], completed: Callable[[], Mapping[int, FileSums]] = dict
+) -> StoredCommits:
     """Writes commits as rows, in batches, with their schemas and the days on which they were made.
 
     `completed` answers, after the last commit, sums that are known by then (`Sync.completed`).
     """
-    rows, stored = commit_rows.rows(table, commits), Stored()
+    rows, stored = commit_rows.rows(table, commits), StoredCommits()
     while batch := list(islice(rows, BATCH)):
         schemas = {
             row.schema.sha256: row.schema for row in batch if row.schema and row.schema.sha256 not in stored.schemas
@@ -53,7 +55,7 @@ def store(table: Table, commits: Iterable[LogCommit], completed: Callable[[], Ma
     return stored
 
 
-def _write(table: Table, commits: list[Commit], stored: Stored) -> None:
+def _write(table: Table, commits: list[Commit], stored: StoredCommits) -> None:
     """Writes the rows anew that are known already. One that had a problem was mended: it is no other commit."""
     new = insert_new(commits, "version")
     again = [row for row in commits if row.version not in new]

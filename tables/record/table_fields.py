@@ -11,7 +11,7 @@ from django.db import connection
 from console.base.text.masking import masked_properties
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LAST_CHECKPOINT
-from tables.deltalog.read.problems import Code as ProblemCode
+from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.rules.features import understand
 from tables.deltalog.state.snapshot import Snapshot
 from tables.models import Table

@@ -60,7 +60,7 @@ class InvalidEntry(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """What a parquet entry declares: Spark's JSON struct of all columns (None: nothing declared), the partition columns
     among them."""
 
@@ -92,7 +92,7 @@ def canonical_name(text: str) -> str:
     return f"{database}.{table}".lower()
 
 
-def declared(schema: Any, partition_columns: Sequence[str] | None) -> Entry:
+def declared(schema: Any, partition_columns: Sequence[str] | None) -> CatalogEntry:
     """The entry of a parquet table, checked and put together again. Raises InvalidEntry."""
     names = tuple(partition_columns or ())
     if schema is None:
@@ -102,10 +102,10 @@ def declared(schema: Any, partition_columns: Sequence[str] | None) -> Entry:
             raise InvalidEntry(
                 "schema", f"{text} Give the schema too: it has their types.", "invalid", condition, "42601"
             )
-        return Entry(None, ())
+        return CatalogEntry(None, ())
     struct = _struct(schema, "schema", 0)
     _check_names(struct)
-    return Entry(struct, _partitions(struct, names))
+    return CatalogEntry(struct, _partitions(struct, names))
 
 
 def _struct(value: Any, place: str, depth: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.vacuum import operations
 
 
-class Kind(StrEnum):
+class CommitKind(StrEnum):
     """A commit's kind: by its operation and, of a write, by its mode, unless its removals say otherwise.
 
     An operation that says nothing of data leaves it to the files: one that only adds some appends.
@@ -24,11 +24,11 @@ class Kind(StrEnum):
 
 
 TEXTS = {
-    Kind.APPEND: "Append",
-    Kind.CHANGE: "Overwrite, merge, update",
-    Kind.REMOVAL: "Delete, truncate",
-    Kind.UPKEEP: "Maintenance",
-    Kind.OTHER: "Other",
+    CommitKind.APPEND: "Append",
+    CommitKind.CHANGE: "Overwrite, merge, update",
+    CommitKind.REMOVAL: "Delete, truncate",
+    CommitKind.UPKEEP: "Maintenance",
+    CommitKind.OTHER: "Other",
 }
 REMOVALS = ("DELETE", "TRUNCATE", "DROP PARTITION")
 CHANGES = (
@@ -39,7 +39,12 @@ UPKEEP = ("OPTIMIZE", "REORG", operations.START, operations.END, "COMPUTE STATS"
 APPENDS = ("WRITE", "STREAMING UPDATE", "COPY INTO", "CREATE TABLE AS SELECT", "CLONE", "CONVERT")
 # By DuckDB, by writers that name none, by delta-rs until 2024 for a table that it made with rows, by Delta Standalone's users.
 UNSAID = ("", "UNKNOWN", "CREATE TABLE", "MANUAL UPDATE")
-BY_OPERATION = {Kind.REMOVAL: REMOVALS, Kind.CHANGE: CHANGES, Kind.UPKEEP: UPKEEP, Kind.APPEND: APPENDS}
+BY_OPERATION = {
+    CommitKind.REMOVAL: REMOVALS,
+    CommitKind.CHANGE: CHANGES,
+    CommitKind.UPKEEP: UPKEEP,
+    CommitKind.APPEND: APPENDS,
+}
 
 # `contains` is false where a parameter isn't there; a comparison would be unknown, and so would be its opposite.
 _OVERWRITES = Q(version__gt=0) & (
@@ -49,29 +54,29 @@ _OVERWRITES = Q(version__gt=0) & (
 
 _LATER = Q(version__gt=0)  # a table's first commit takes nothing away
 _LOST = _LATER & Q(removal=Removal.LOST)
-_RULES: tuple[tuple[Q, Kind], ...] = (
-    (_LATER & Q(removal=Removal.REARRANGED), Kind.UPKEEP),
-    (Q(operation__in=REMOVALS), Kind.REMOVAL),
-    (Q(operation__in=CHANGES), Kind.CHANGE),
-    (Q(operation__in=APPENDS) & _OVERWRITES, Kind.CHANGE),
-    (_LOST & Q(files_added=0), Kind.REMOVAL),
-    (_LOST, Kind.CHANGE),
-    (Q(operation__in=UPKEEP), Kind.UPKEEP),
-    (_LATER & Q(removal=Removal.REPLACED), Kind.CHANGE),
-    (Q(operation__in=APPENDS), Kind.APPEND),
-    (Q(operation__in=UNSAID, removal=Removal.NONE, files_added__gt=0), Kind.APPEND),
+_RULES: tuple[tuple[Q, CommitKind], ...] = (
+    (_LATER & Q(removal=Removal.REARRANGED), CommitKind.UPKEEP),
+    (Q(operation__in=REMOVALS), CommitKind.REMOVAL),
+    (Q(operation__in=CHANGES), CommitKind.CHANGE),
+    (Q(operation__in=APPENDS) & _OVERWRITES, CommitKind.CHANGE),
+    (_LOST & Q(files_added=0), CommitKind.REMOVAL),
+    (_LOST, CommitKind.CHANGE),
+    (Q(operation__in=UPKEEP), CommitKind.UPKEEP),
+    (_LATER & Q(removal=Removal.REPLACED), CommitKind.CHANGE),
+    (Q(operation__in=APPENDS), CommitKind.APPEND),
+    (Q(operation__in=UNSAID, removal=Removal.NONE, files_added__gt=0), CommitKind.APPEND),
 )
 """The first that holds; no row has an unknown value in a column that a condition asks for, but `files_added`, which counts as some."""
 
 
-def of_kind(kind: Kind) -> Q:
+def of_kind(kind: CommitKind) -> Q:
     """The condition on commits of one kind; any commit is of exactly one, as `KIND_SQL` counts them."""
     wanted, earlier = Q(pk__in=[]), Q(pk__in=[])
     for condition, named in _RULES:
         if named is kind:
             wanted |= condition & ~earlier
         earlier |= condition
-    return wanted if kind is not Kind.OTHER else ~earlier
+    return wanted if kind is not CommitKind.OTHER else ~earlier
 
 
 def _quoted(names: tuple[str, ...]) -> str:

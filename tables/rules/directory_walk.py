@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tables.deltalog.read.filenames import LOG, LogName, parse
-from tables.deltalog.read.filenames import Kind as LogKind
+from tables.deltalog.read.filenames import LogFileKind as LogKind
 from tables.rules import folders
-from tables.rules.folders import Entry, StoreRefused
+from tables.rules.folders import FolderEntry, StoreRefused
 from tables.rules.locations import NOT_IN_PATHS
 from tables.rules.parquet_names import MAGIC, MOST_OPENED, has_no_extension, is_parquet
 from tables.rules.table_formats import HUDI_DIRECTORY, MARKED, TableFormat, marked_format
@@ -28,7 +28,7 @@ TURN_SECONDS = 10.0
 MAX_DEPTH = 32
 
 
-class Kind(StrEnum):
+class DirectoryKind(StrEnum):
     """What a directory is."""
 
     DELTA = "delta"
@@ -36,11 +36,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDirectory:
     """One directory that is a table or could become one; `path` is canonical."""
 
     path: str
-    kind: Kind
+    kind: DirectoryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class OtherTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResumePoint:
     """Where a scan that ended early goes on: at the directory `path`, or `beyond` it and all that lies below it.
 
     `parquet` says of each directory on the way there, from the start on, whether it is one of parquet files.
@@ -92,7 +92,7 @@ class Stop(Exception):
     """A bound was reached."""
 
 
-class _File(NamedTuple):
+class _WalkedFile(NamedTuple):
     name: str
     size: int = 0
     modified: float = 0.0
@@ -107,7 +107,7 @@ class _Listing:
     marked: tuple[str, ...] = ()  # directories that may mark a table in another format
 
 
-class Walk:
+class DirectoryWalk:
     """One walk and what it has used of its limits."""
 
     def __init__(self, start: str, limits: Limits, clock: Callable[[], float]) -> None:
@@ -129,7 +129,7 @@ class Walk:
         self.entries_before = 0  # this directory
         self.patient = False  # while it finds its way back to a place: that is no progress, and must come to its end
 
-    def tables(self, start: str, skip: frozenset[str], place: Place | None = None) -> Iterator[Found]:
+    def tables(self, start: str, skip: frozenset[str], place: ResumePoint | None = None) -> Iterator[FoundDirectory]:
         waiting = [(start, 0)]
         while waiting:
             path, depth = waiting.pop()
@@ -145,10 +145,10 @@ class Walk:
                 kind, seen = self._visit(path)
                 self.visited += 1
                 if kind is not None:
-                    yield Found(path, kind)
+                    yield FoundDirectory(path, kind)
                 if seen is None:
                     continue
-                listing, is_parquet = seen, kind is Kind.PARQUET
+                listing, is_parquet = seen, kind is DirectoryKind.PARQUET
             self.parquet.append(is_parquet)
             names = listing.directories if is_parquet else sorted((*listing.directories, *listing.partitions))
             below = [child for name in names if (child := join(path, name)) not in skip]
@@ -157,11 +157,11 @@ class Walk:
                 continue
             waiting.extend((child, depth + 1) for child in reversed(below) if not _is_before(child, place))
 
-    def _visit(self, path: str) -> tuple[Kind | None, _Listing | None]:
+    def _visit(self, path: str) -> tuple[DirectoryKind | None, _Listing | None]:
         """What a directory is, and the names in it where more is looked for below it."""
         self.entries_before = self.entries
         if self.holds_log(path):
-            return Kind.DELTA, None
+            return DirectoryKind.DELTA, None
         if path in self.unreadable:
             return None, None
         listing = self._listing(path)
@@ -169,27 +169,27 @@ class Walk:
             self.others.append(OtherTable(path, other))
             return None, None
         is_parquet = listing.parquet or self._partitions_hold_parquet(listing)
-        return (Kind.PARQUET if is_parquet else None), listing
+        return (DirectoryKind.PARQUET if is_parquet else None), listing
 
-    def where(self) -> Place:
+    def where(self) -> ResumePoint:
         """Where to go on after a stop: at the directory that was looked at, or beyond it where nothing else was done."""
         if not self.visited:
             self.crowded.append(self.at)
         else:
             self.entries = self.entries_before  # it is read again
-        return Place(self.at, not self.visited, tuple(self.parquet))
+        return ResumePoint(self.at, not self.visited, tuple(self.parquet))
 
-    def kind(self, path: str) -> Kind | None:
+    def kind(self, path: str) -> DirectoryKind | None:
         """What one directory is. Beyond its log, it is looked through until the first parquet file."""
         if self.holds_log(path):
-            return Kind.DELTA
+            return DirectoryKind.DELTA
         if path in self.unreadable:
             return None
         if (other := self.other_format(path)) is not None:
             raise OtherFormat(other)
-        return Kind.PARQUET if any(True for _ in self.parquet_files(path)) else None
+        return DirectoryKind.PARQUET if any(True for _ in self.parquet_files(path)) else None
 
-    def parquet_files(self, start: str, most: int | None = None, *, sized: bool = False) -> Iterator[_File]:
+    def parquet_files(self, start: str, most: int | None = None, *, sized: bool = False) -> Iterator[_WalkedFile]:
         """Each parquet file in a directory and in the partition directories below it; `most` entries of each one.
 
         A partition directory with a Delta log is a table of its own, and its files are that one's. Without sizes, that goes for
@@ -201,7 +201,7 @@ class Walk:
             if not (_is_partition(path) and self.holds_log(path)):
                 waiting.extend((yield from self._files_in(path, most, sized)))
 
-    def _files_in(self, path: str, most: int | None, sized: bool) -> Generator[_File, None, list[str]]:
+    def _files_in(self, path: str, most: int | None, sized: bool) -> Generator[_WalkedFile, None, list[str]]:
         """Yields the parquet files of one directory; returns its partition directories, none of a table in another format."""
         partitions, marked, unnamed = [], [], []
         asks, named = _is_partition(path) and not sized, False
@@ -224,7 +224,7 @@ class Walk:
             yield from self._by_first_bytes(path, unnamed, sized)
         return partitions
 
-    def _by_first_bytes(self, path: str, files: list[_File], sized: bool) -> list[_File]:
+    def _by_first_bytes(self, path: str, files: list[_WalkedFile], sized: bool) -> list[_WalkedFile]:
         """Which files without an extension are parquet: all or none, judged by the first few. Raises Stop where those differ."""
         opened = sorted(files)[:MOST_OPENED]
         parquet = [file for file in opened if self._begins_as_parquet(path, file.name)]
@@ -304,7 +304,7 @@ class Walk:
         parquet = named or bool(not self.patient and self._by_first_bytes(path, unnamed, False))
         return _Listing(path, tuple(sorted(directories)), tuple(sorted(partitions)), parquet, tuple(marked))
 
-    def _entries(self, path: str, most: int | None = None) -> Iterator[Entry]:
+    def _entries(self, path: str, most: int | None = None) -> Iterator[FolderEntry]:
         """The first `most` entries of a directory; all of them without that."""
         try:
             with closing(self.folders.entries(path)) as entries:
@@ -353,14 +353,14 @@ class Walk:
         return found
 
 
-def _is_before(path: str, place: Place | None) -> bool:
+def _is_before(path: str, place: ResumePoint | None) -> bool:
     """Whether a directory comes before a place, and doesn't lead there: it was seen with all that lies below it."""
     if place is None or place.path == path or place.path.startswith(f"{path}/"):
         return False
     return path.split("/") < place.path.split("/")
 
 
-def _is_directory(entry: Entry) -> bool:
+def _is_directory(entry: FolderEntry) -> bool:
     """False for a link, and for what the operating system says nothing about."""
     try:
         return entry.is_dir(follow_symlinks=False)
@@ -368,7 +368,7 @@ def _is_directory(entry: Entry) -> bool:
         return False
 
 
-def _is_file(entry: Entry) -> bool:
+def _is_file(entry: FolderEntry) -> bool:
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:
@@ -383,10 +383,10 @@ def _is_partition(path: str) -> bool:
     return "=" in path.rpartition("/")[2]
 
 
-def _file(entry: Entry, sized: bool) -> _File:
+def _file(entry: FolderEntry, sized: bool) -> _WalkedFile:
     """Its size and time are asked for while its directory is open."""
     status = entry.stat(follow_symlinks=False) if sized else None
-    return _File(entry.name) if status is None else _File(entry.name, status.st_size, status.st_mtime)
+    return _WalkedFile(entry.name) if status is None else _WalkedFile(entry.name, status.st_size, status.st_mtime)
 
 
 def join(path: str, name: str) -> str:

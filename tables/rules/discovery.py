@@ -14,15 +14,15 @@ from tables.deltalog.read.filenames import LOG
 from tables.rules.directory_walk import (
     TURN,
     WHOLE,
-    Found,
-    Kind,
+    DirectoryKind,
+    DirectoryWalk,
+    FoundDirectory,
     Limits,
     OtherFormat,
     OtherTable,
-    Place,
+    ResumePoint,
     Stop,
     Unclear,
-    Walk,
     join,
 )
 from tables.rules.folders import StoreRefused
@@ -31,8 +31,20 @@ from tables.rules.table_formats import TableFormat
 
 # What is asked here, and the words of the answers.
 __all__ = [
-    "Found", "Kind", "Limits", "Measure", "OtherFormat", "OtherTable", "Place", "Scan", "Unclear", "is_delta", "kind_of", "measure",
-    "other_format", "scan",
+    "DirectoryKind",
+    "FoundDirectory",
+    "Limits",
+    "Measure",
+    "OtherFormat",
+    "OtherTable",
+    "ResumePoint",
+    "Scan",
+    "Unclear",
+    "is_delta",
+    "kind_of",
+    "measure",
+    "other_format",
+    "scan",
 ]  # fmt: skip
 
 
@@ -47,12 +59,12 @@ class Scan:
     tables in other formats.
     """
 
-    found: tuple[Found, ...]
+    found: tuple[FoundDirectory, ...]
     entries: int
     stopped: str | None
     unreadable: tuple[str, ...]
     crowded: tuple[str, ...] = ()
-    place: Place | None = None
+    place: ResumePoint | None = None
     cut: str | None = None
     others: tuple[OtherTable, ...] = ()
 
@@ -62,7 +74,7 @@ def scan(
     skip: Collection[str] = (),
     limits: Limits = TURN,
     clock: Callable[[], float] = time.monotonic,
-    place: Place | None = None,
+    place: ResumePoint | None = None,
 ) -> Scan:
     """Everything below `start`, itself included. Directories in `skip` (other roots) are left out with all they hold.
 
@@ -72,10 +84,10 @@ def scan(
     they lie in; where they hold no parquet files, they are directories like others, with Delta tables below them perhaps
     (`env=prod/orders`).
     """
-    walk = Walk(start, limits, clock)
-    directories: list[Found] = []
+    walk = DirectoryWalk(start, limits, clock)
+    directories: list[FoundDirectory] = []
     stopped: str | None = None
-    next_place: Place | None = None
+    next_place: ResumePoint | None = None
     try:
         for item in walk.tables(start, frozenset(skip), place):
             if fits(item.path):
@@ -96,13 +108,13 @@ def scan(
     )
 
 
-def kind_of(path: str, limits: Limits = WHOLE) -> Kind | None:
+def kind_of(path: str, limits: Limits = WHOLE) -> DirectoryKind | None:
     """What the directory at `path` is; None when it is neither a Delta table nor a parquet directory.
 
     A Delta table is known by its log alone; otherwise it looks until the first parquet file. Raises Unclear when it can't
     look, or finds none within the limits, and OtherFormat for a table in another format.
     """
-    walk = Walk(path, limits, time.monotonic)
+    walk = DirectoryWalk(path, limits, time.monotonic)
     try:
         kind = walk.kind(path)
     except Stop as reason:
@@ -121,7 +133,7 @@ def is_delta(path: str) -> bool:
 
     Raises Unclear where an object store refuses to tell, or is away.
     """
-    walk = Walk(path, Limits(), time.monotonic)
+    walk = DirectoryWalk(path, Limits(), time.monotonic)
     try:
         found = walk.holds_log(path)
     except Stop:
@@ -138,7 +150,7 @@ def other_format(path: str) -> TableFormat | None:
 
     Raises Unclear where an object store refuses to tell, or is away.
     """
-    walk = Walk(path, Limits(), time.monotonic)
+    walk = DirectoryWalk(path, Limits(), time.monotonic)
     try:
         return walk.other_format(path)
     except Stop as reason:
@@ -162,7 +174,7 @@ def measure(path: str, limits: Limits = WHOLE) -> Measure:
 
     Where a directory names none, files without an extension count, if the first bytes of a few of them say so.
     """
-    walk = Walk(path, limits, time.monotonic)
+    walk = DirectoryWalk(path, limits, time.monotonic)
     files = size = 0
     newest: float | None = None
     stopped = None

@@ -14,7 +14,7 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 
 from tables.storage.hdfs import name_nodes
-from tables.storage.hdfs.client import Refused
+from tables.storage.hdfs.client import HdfsRefused
 from tables.storage.local import directories as places
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.s3.errors import refusal, turning_panics
@@ -32,7 +32,7 @@ class StoreRefused(OSError):
         self.everywhere = everywhere
 
 
-class Entry(Protocol):
+class FolderEntry(Protocol):
     """A name in a directory: what an `os.DirEntry` tells. A link is neither a directory nor a file."""
 
     @property
@@ -50,7 +50,7 @@ class Folders(Protocol):
     def is_directory(self, path: str) -> bool:
         """Whether a directory is there, not reached by a link. Raises FileNotFoundError, NotADirectoryError, OSError."""
 
-    def entries(self, path: str) -> Generator[Entry]:
+    def entries(self, path: str) -> Generator[FolderEntry]:
         """What lies directly in a directory, in any order. Raises OSError."""
 
     def exists(self, path: str) -> bool:
@@ -79,7 +79,7 @@ class LocalFolders:
     def is_directory(self, path: str) -> bool:
         return stat.S_ISDIR(places.mode(*self._below(path)))
 
-    def entries(self, path: str) -> Generator[Entry]:
+    def entries(self, path: str) -> Generator[FolderEntry]:
         with places.opened(*self._below(path)) as descriptor, os.scandir(descriptor) as scan:
             yield from scan
 
@@ -109,7 +109,7 @@ class HdfsFolders:
             except FileNotFoundError:
                 return False
 
-    def entries(self, path: str) -> Generator[Entry]:
+    def entries(self, path: str) -> Generator[FolderEntry]:
         with _telling():
             node, place = name_nodes.opened(path)
             for page in node.pages(place):
@@ -131,7 +131,7 @@ def _telling() -> Iterator[None]:
     """Raises what HDFS refuses, and a name node that is away, as StoreRefused."""
     try:
         yield
-    except Refused as refused:
+    except HdfsRefused as refused:
         raise StoreRefused(str(refused), everywhere=refused.everywhere) from None
     except StorageError as error:
         raise StoreRefused(str(error), everywhere=True) from None
@@ -215,7 +215,7 @@ class StoredFolders:
         except BaseError as error:
             raise StoreRefused(str(refusal(error)), everywhere=False) from None
 
-    def entries(self, path: str) -> Generator[Entry]:
+    def entries(self, path: str) -> Generator[FolderEntry]:
         begun, self._ahead = self._ahead, None
         pages = begun[1] if begun is not None and begun[0] == path else self._pages(path)
         prefix, last, key = _prefix(path), "", ""
@@ -241,7 +241,7 @@ class StoredFolders:
                 return
             pages = self._pages(path, after=f"{prefix}{last}/{_LAST}")
 
-    def _direct(self, path: str, prefix: str, seen: str) -> Generator[Entry]:
+    def _direct(self, path: str, prefix: str, seen: str) -> Generator[FolderEntry]:
         """What lies directly in a directory behind a key, without a look at what lies deeper. Raises StoreRefused."""
         with _asking(path) as store:
             found = obstore.list_with_delimiter(store, prefix or None)

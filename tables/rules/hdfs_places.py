@@ -10,13 +10,13 @@ from typing import Any
 from console.base.text.counted import counted
 from tables.rules.locations import InvalidRoot
 from tables.storage.hdfs import name_nodes
-from tables.storage.hdfs.client import PAGE, NameNode, Refused, user_name
+from tables.storage.hdfs.client import PAGE, HdfsRefused, NameNode, user_name
 from tables.storage.s3.buckets import BRIEF
 
 PROBE = "_levee_probe_"  # of the file that a test of writing makes and removes: no table is ever named so
 
 
-class Directory:
+class HdfsDirectory:
     """A directory that is looked at. A client of its own asks, so that a refusal a moment ago doesn't count."""
 
     def __init__(self, uri: str) -> None:
@@ -25,14 +25,14 @@ class Directory:
         self.node = NameNode(authority, user_name(), BRIEF.answer_s)
 
 
-def reach(directory: Directory) -> str:
+def reach(directory: HdfsDirectory) -> str:
     """Whether the name node answers. Raises InvalidRoot."""
     with _refusing(f"Levee can’t ask {directory.node.authority}"):
         directory.node.status("/")
     return f"The name node {directory.node.authority} answers; Levee is the user {directory.node.user} there."
 
 
-def there(directory: Directory) -> str:
+def there(directory: HdfsDirectory) -> str:
     """Raises InvalidRoot where no directory is."""
     with _refusing(f"Levee can’t look at {directory.uri}"):
         try:
@@ -44,7 +44,7 @@ def there(directory: Directory) -> str:
     return "It is a directory."
 
 
-def listable(directory: Directory) -> str:
+def listable(directory: HdfsDirectory) -> str:
     """Raises InvalidRoot."""
     with _refusing(f"Levee can’t list {directory.uri}"):
         page = next(directory.node.pages(directory.path), [])
@@ -52,7 +52,7 @@ def listable(directory: Directory) -> str:
     return f"Levee can list it; it holds {more}{counted(len(page), 'name')}."
 
 
-def writable(directory: Directory) -> str:
+def writable(directory: HdfsDirectory) -> str:
     """Writes one empty file, and deletes it. Raises InvalidRoot, which names a file that stays, or may."""
     name = f"{PROBE}{uuid.uuid4().hex}"
     path = f"{directory.path.rstrip('/')}/{name}"
@@ -66,7 +66,7 @@ def writable(directory: Directory) -> str:
     return "Levee can write and delete there."
 
 
-def refuse_twins(directory: Directory, authorities: Iterable[str]) -> None:
+def refuse_twins(directory: HdfsDirectory, authorities: Iterable[str]) -> None:
     """Refuses a directory that another name node, or the same one by another name, has as well, changed in the same millisecond.
 
     One name node by two names would be two places for rules, leases and grants. One that doesn't answer says nothing. Raises
@@ -78,7 +78,7 @@ def refuse_twins(directory: Directory, authorities: Iterable[str]) -> None:
         if authority == directory.node.authority or not mine[0]:  # 0: nothing was ever made in it
             continue
         other = NameNode(authority, user_name(), BRIEF.answer_s)
-        with suppress(Refused, FileNotFoundError):
+        with suppress(HdfsRefused, FileNotFoundError):
             if _marks(other.status(directory.path)) == mine:
                 raise InvalidRoot(
                     f"{directory.node.authority} and {authority}, where a root lies, are the same name node: name it {authority}."
@@ -94,12 +94,12 @@ def _refusing(what: str, then: str = "", *, unsure: str = "") -> Iterator[None]:
     """`then` ends the answer; `unsure` does where the name node may have done it nonetheless."""
     try:
         yield
-    except Refused as refused:
+    except HdfsRefused as refused:
         raise InvalidRoot(f"{what}: {refused}{unsure if refused.everywhere else then}.") from None
     except FileNotFoundError:
         raise InvalidRoot(f"{what}: it is not there.") from None
 
 
-Question = tuple[str, Callable[[Directory], str]]
+Question = tuple[str, Callable[[HdfsDirectory], str]]
 LOOKS: tuple[Question, ...] = (("Name node", reach), ("Directory", there), ("Listable", listable))
 WRITES: tuple[Question, ...] = (("Writable", writable),)

@@ -29,7 +29,7 @@ OLD_SHARE = 0.3  # of the table's own bytes
 OLD_LEAST = 2**20  # fewer old bytes than this are no trouble, however small the table is
 
 
-class Code(models.TextChoices):
+class HealthCode(models.TextChoices):
     """The findings; the words are those of the facet."""
 
     SMALL_FILES = "small_files", "Small files"
@@ -64,10 +64,10 @@ class Severity(models.TextChoices):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthFinding:
     """One finding: `value` against `threshold` in words or numbers, `text` a sentence, `advice` what to do."""
 
-    code: Code
+    code: HealthCode
     severity: Severity
     value: float | str | None
     threshold: float | str | None
@@ -126,41 +126,48 @@ class Facts:
     rewritten: tuple[int, str, tuple[str, ...]] | None = None  # from which version on, seen when, what was there before
 
 
-def findings(facts: Facts) -> list[Finding]:
+def findings(facts: Facts) -> list[HealthFinding]:
     """All findings, worst first."""
     all_findings = [finding for rule in _RULES for finding in rule(facts)]
     return sorted(all_findings, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def stale(synced_at: datetime | None, now: datetime) -> Finding | None:
+def stale(synced_at: datetime | None, now: datetime) -> HealthFinding | None:
     """Whether the entry is older than it should be: asked when it is shown, since time passes without a sync."""
     if synced_at is None or now - synced_at <= STALE:
         return None
     days = (now - synced_at).days
     text = f"Levee last read this table’s log {days} days ago; this page may be out of date."
-    return Finding(
-        Code.STALE_SYNC, Severity.WARNING, days, STALE.days, text, "Sync the table; if that fails, Levee shows why."
+    return HealthFinding(
+        HealthCode.STALE_SYNC,
+        Severity.WARNING,
+        days,
+        STALE.days,
+        text,
+        "Sync the table; if that fails, Levee shows why.",
     )
 
 
-def old_files(old_bytes: int, size_bytes: int | None) -> Finding | None:
+def old_files(old_bytes: int, size_bytes: int | None) -> HealthFinding | None:
     """Whether a vacuum would free much: `old_bytes` were removed longer ago than the table keeps them. Asked when it is shown."""
     limit = min(OLD_BYTES, max(OLD_LEAST, round(OLD_SHARE * size_bytes))) if size_bytes else OLD_BYTES
     if old_bytes < limit:
         return None
     of_size = f" ({percent(old_bytes, size_bytes)} of its size)" if size_bytes else ""
     text = f"Files of {old_bytes / 2**20:,.0f} MiB{of_size} were removed longer ago than the table keeps them, and still lie in storage."
-    return Finding(Code.OLD_FILES, Severity.WARNING, old_bytes, limit, text, "Delete them from storage (VACUUM).")
+    return HealthFinding(
+        HealthCode.OLD_FILES, Severity.WARNING, old_bytes, limit, text, "Delete them from storage (VACUUM)."
+    )
 
 
-def missing(path: str) -> Finding:
+def missing(path: str) -> HealthFinding:
     """The finding for a directory that is gone."""
     text = f"The table at {path} is gone. Levee kept the history below."
     advice = "If it was moved, add it at its new location; if it was dropped, hide this entry."
-    return Finding(Code.MISSING, Severity.ERROR, None, None, text, advice)
+    return HealthFinding(HealthCode.MISSING, Severity.ERROR, None, None, text, advice)
 
 
-def _small_files(facts: Facts) -> Iterator[Finding]:
+def _small_files(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.num_files or facts.small_files is None or not has_many_small(facts.num_files, facts.small_files):
         return
     if is_over_partitioned(facts.small_files, facts.small_alone):
@@ -174,7 +181,7 @@ def _small_files(facts: Facts) -> Iterator[Finding]:
     )
     text = f"{percent(share, 1)} of the files are smaller than 32 MiB{of_bytes}. Each costs a reader one request."
     advice = "Compact the table (OPTIMIZE), and write larger batches."
-    yield Finding(Code.SMALL_FILES, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
+    yield HealthFinding(HealthCode.SMALL_FILES, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
 
 
 def is_over_partitioned(small_files: int, small_alone: int | None) -> bool:
@@ -182,7 +189,7 @@ def is_over_partitioned(small_files: int, small_alone: int | None) -> bool:
     return small_alone is not None and 2 * small_alone > small_files
 
 
-def _over_partitioned(num_files: int, small_alone: int, num_partitions: int | None) -> Finding:
+def _over_partitioned(num_files: int, small_alone: int, num_partitions: int | None) -> HealthFinding:
     share = small_alone / num_files
     among = f" of {counted(num_partitions, 'partition')}" if num_partitions else ""
     text = (
@@ -193,7 +200,7 @@ def _over_partitioned(num_files: int, small_alone: int, num_partitions: int | No
         "The table has too many partitions for its size. Write it anew with fewer: by a coarser column, such as the month"
         " instead of the day, or clustered instead of partitioned."
     )
-    return Finding(Code.OVER_PARTITIONED, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
+    return HealthFinding(HealthCode.OVER_PARTITIONED, Severity.WARNING, round(share, 4), SMALL_SHARE, text, advice)
 
 
 def has_many_small(num_files: int, small_files: int) -> bool:
@@ -206,27 +213,27 @@ def has_many_vectors(num_files: int, vectors: int) -> bool:
     return vectors >= VECTOR_COUNT and vectors / num_files > VECTOR_SHARE
 
 
-def _vectors(facts: Facts) -> Iterator[Finding]:
+def _vectors(facts: Facts) -> Iterator[HealthFinding]:
     files, vectors = facts.num_files, facts.files_with_vectors
     if not files or vectors is None or not has_many_vectors(files, vectors):
         return
     share = vectors / files
     text = f"{percent(share, 1)} of the files have a deletion vector: readers open it too, and read rows that they then leave out."
     advice = "Purge the deleted rows from the files (REORG … APPLY (PURGE))."
-    yield Finding(Code.DELETION_VECTORS, Severity.WARNING, round(share, 4), VECTOR_SHARE, text, advice)
+    yield HealthFinding(HealthCode.DELETION_VECTORS, Severity.WARNING, round(share, 4), VECTOR_SHARE, text, advice)
 
 
-def _skew(facts: Facts) -> Iterator[Finding]:
+def _skew(facts: Facts) -> Iterator[HealthFinding]:
     largest, median = facts.largest_partition_bytes, facts.median_partition_bytes
     if not largest or not median or largest < SKEW_BYTES or largest / median < SKEW:
         return
     ratio = largest / median
     text = f"The largest partition is {ratio:,.0f} × the median one: work on it doesn’t spread over machines."
     advice = "Partition by a more even column, or use clustering instead."
-    yield Finding(Code.SKEW, Severity.WARNING, round(ratio, 1), SKEW, text, advice)
+    yield HealthFinding(HealthCode.SKEW, Severity.WARNING, round(ratio, 1), SKEW, text, advice)
 
 
-def _statistics(facts: Facts) -> Iterator[Finding]:
+def _statistics(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.num_files or facts.files_with_statistics is None:
         return
     share = facts.files_with_statistics / facts.num_files
@@ -236,63 +243,65 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
     of = counted(facts.num_files, "file has", "files have")
     text = f"{without:,} of {of} no statistics: queries open them all, and row counts are unknown."
     advice = "Rewrite these files (OPTIMIZE), or convert with statistics next time."
-    yield Finding(Code.MISSING_STATISTICS, Severity.WARNING, round(share, 4), STATISTICS_SHARE, text, advice)
+    yield HealthFinding(
+        HealthCode.MISSING_STATISTICS, Severity.WARNING, round(share, 4), STATISTICS_SHARE, text, advice
+    )
 
 
-def _checkpoint(facts: Facts) -> Iterator[Finding]:
+def _checkpoint(facts: Facts) -> Iterator[HealthFinding]:
     commits = facts.commits_since_checkpoint
     if commits is None or commits <= LOG_LENGTH:
         return
     text = f"{counted(commits, 'commit')} since the last checkpoint: opening the table reads them one by one."
     advice = "Delta writes a checkpoint once delta.checkpointInterval is reached; check why none was written."
-    yield Finding(Code.NO_CHECKPOINT, Severity.WARNING, commits, LOG_LENGTH, text, advice)
+    yield HealthFinding(HealthCode.NO_CHECKPOINT, Severity.WARNING, commits, LOG_LENGTH, text, advice)
 
 
-def _long_log(facts: Facts) -> Iterator[Finding]:
+def _long_log(facts: Facts) -> Iterator[HealthFinding]:
     if facts.log_bytes is None or facts.log_bytes <= LOG_BYTES:
         return
     text = f"The log’s commits hold {facts.log_bytes / 2**30:.1f} GiB."
     advice = "Lower delta.logRetentionDuration, or check whether delta.enableExpiredLogCleanup is off."
-    yield Finding(Code.LONG_LOG, Severity.WARNING, facts.log_bytes, LOG_BYTES, text, advice)
+    yield HealthFinding(HealthCode.LONG_LOG, Severity.WARNING, facts.log_bytes, LOG_BYTES, text, advice)
 
 
-def _features(facts: Facts) -> Iterator[Finding]:
+def _features(facts: Facts) -> Iterator[HealthFinding]:
     for name in facts.unknown_features:
         text = (
             f"The protocol requires {name}, which Levee can’t interpret. Levee shows the history; files may be missing."
         )
-        yield Finding(
-            Code.NEEDS_FEATURE, Severity.ERROR, name, None, text, "Read it with an engine that has this feature."
+        yield HealthFinding(
+            HealthCode.NEEDS_FEATURE, Severity.ERROR, name, None, text, "Read it with an engine that has this feature."
         )
 
 
-def _actions(facts: Facts) -> Iterator[Finding]:
+def _actions(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.unknown_actions:
         return
     count = len(facts.unknown_actions)
     what = "entry of the log is" if count == 1 else "entries of the log are"
     text = f"{count:,} {what} of a kind that Levee doesn’t know: {facts.unknown_actions[0]}"
     advice = "Levee doesn’t show what they do to the table. Check which writer makes them."
-    yield Finding(Code.UNKNOWN_ACTIONS, Severity.WARNING, count, 0, text, advice)
+    yield HealthFinding(HealthCode.UNKNOWN_ACTIONS, Severity.WARNING, count, 0, text, advice)
 
 
-def _corrupt(facts: Facts) -> Iterator[Finding]:
+def _corrupt(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.broken_entries:
         return
     count = len(facts.broken_entries)
     text = f"{count:,} {'entry' if count == 1 else 'entries'} of the log can’t be read: {facts.broken_entries[0]}"
     advice = "Levee shows everything else. Restore the named files from a backup; don’t edit the log."
-    yield Finding(Code.CORRUPT_LOG, Severity.ERROR, count, 0, text, advice)
+    yield HealthFinding(HealthCode.CORRUPT_LOG, Severity.ERROR, count, 0, text, advice)
 
 
-def _stopping(facts: Facts) -> Iterator[Finding]:
+def _stopping(facts: Facts) -> Iterator[HealthFinding]:
     for file, reason in facts.stopping:
         without = "this value" if commit_version(file) is not None else "this file"
         text = f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without {without}."
-        yield Finding(Code.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
+        yield HealthFinding(HealthCode.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
 
 
-def _stored(facts: Facts) -> Iterator[Finding]:
+def _stored(facts: Facts) -> Iterator[HealthFinding]:
     stored = facts.stored
     if stored is None:
         return
@@ -302,19 +311,19 @@ def _stored(facts: Facts) -> Iterator[Finding]:
             f"Storage has no regular file for {_files(stored.missing)}{_such_as(stored.first_missing)} ({when}). Queries that need"
             f" {'it' if stored.missing == 1 else 'them'} fail."
         )
-        yield Finding(Code.FILES_MISSING, Severity.ERROR, stored.missing, 0, text, _PUT_BACK)
+        yield HealthFinding(HealthCode.FILES_MISSING, Severity.ERROR, stored.missing, 0, text, _PUT_BACK)
     if stored.missing_vectors:
         text = (
             f"Storage has no regular file for {_vectors_of(stored.missing_vectors)}{_such_as(stored.first_missing_vector)} ({when})."
             " Queries of the data files that they belong to fail, though the rows are there."
         )
-        yield Finding(Code.VECTORS_MISSING, Severity.ERROR, stored.missing_vectors, 0, text, _VECTOR_BACK)
+        yield HealthFinding(HealthCode.VECTORS_MISSING, Severity.ERROR, stored.missing_vectors, 0, text, _VECTOR_BACK)
     if stored.other_size:
         differs = "isn’t as large as the log says" if stored.other_size == 1 else "aren’t as large as the log says"
         text = (
             f"{_files(stored.other_size).capitalize()} {differs}{_such_as(stored.first_other_size)} ({when}). {_SHORT}"
         )
-        yield Finding(Code.FILE_SIZES, Severity.ERROR, stored.other_size, 0, text, _REPLACED)
+        yield HealthFinding(HealthCode.FILE_SIZES, Severity.ERROR, stored.other_size, 0, text, _REPLACED)
 
 
 _SHORT = "Spark reads a file only as far as the log’s size: it may leave rows out without an error."
@@ -358,7 +367,7 @@ def advice_on(file: str) -> str:
     )
 
 
-def _pointer(facts: Facts) -> Iterator[Finding]:
+def _pointer(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.pointer:
         return
     text = (
@@ -366,34 +375,34 @@ def _pointer(facts: Facts) -> Iterator[Finding]:
         " log, and waits three seconds before if it can’t read the file. Other engines may fail."
     )
     advice = "Delete _last_checkpoint before you change the table: Delta writes it again with its next checkpoint."
-    yield Finding(Code.LAST_CHECKPOINT, Severity.WARNING, None, None, text, advice)
+    yield HealthFinding(HealthCode.LAST_CHECKPOINT, Severity.WARNING, None, None, text, advice)
 
 
-def _outside(facts: Facts) -> Iterator[Finding]:
+def _outside(facts: Facts) -> Iterator[HealthFinding]:
     if not facts.outside_files:
         return
     text = (
         f"The log names {counted(facts.outside_files, 'file')} outside its directory: a shallow clone, or a forged log."
     )
     advice = "Levee refuses to change this table until its files lie inside it."
-    yield Finding(Code.OUTSIDE_FILES, Severity.WARNING, facts.outside_files, 0, text, advice)
+    yield HealthFinding(HealthCode.OUTSIDE_FILES, Severity.WARNING, facts.outside_files, 0, text, advice)
 
 
-def _recreated(facts: Facts) -> Iterator[Finding]:
+def _recreated(facts: Facts) -> Iterator[HealthFinding]:
     if facts.recreated_at is None:
         return
     text = f"Another table was at this location until {facts.recreated_at:%Y-%m-%d %H:%M} UTC; Levee keeps its history separately."
-    yield Finding(Code.RECREATED, Severity.NOTE, None, None, text, "No action needed if this was intended.")
+    yield HealthFinding(HealthCode.RECREATED, Severity.NOTE, None, None, text, "No action needed if this was intended.")
 
 
-def _rewritten(facts: Facts) -> Iterator[Finding]:
+def _rewritten(facts: Facts) -> Iterator[HealthFinding]:
     if facts.rewritten is None:
         return
     version, day, before = facts.rewritten
     named = ", ".join(before[:3]) + (", …" if len(before) > 3 else "")
     text = f"The log was rewritten from version {version:,} on, seen on {day}: before, Levee had read {named} there."
     advice = "Check who changed files in _delta_log: a restored backup, or commits removed by hand."
-    yield Finding(Code.REWRITTEN, Severity.WARNING, version, None, text, advice)
+    yield HealthFinding(HealthCode.REWRITTEN, Severity.WARNING, version, None, text, advice)
 
 
 _RULES = (

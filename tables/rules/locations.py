@@ -55,7 +55,7 @@ class NoSuchDirectory(LocationError):
     status = 404
 
 
-class Unreadable(LocationError):
+class PlaceUnreadable(LocationError):
     """The path is below a root, and the system or object store doesn't say what is there: it may be back in a moment."""
 
     code = "unreadable"
@@ -217,7 +217,7 @@ def _require_directory(location: Location[R], text: str) -> None:
         raise NoSuchDirectory(f"{text} is not a directory.") from None
     except OSError as error:
         if error.errno not in _NOT_THERE:
-            raise Unreadable(f"Levee can’t read {text} right now: {error.strerror}.") from None
+            raise PlaceUnreadable(f"Levee can’t read {text} right now: {error.strerror}.") from None
         if GLOB_CHARACTERS & set(text):
             raise OutsideRoots(f"{text} is a pattern; enter one directory.") from None
         raise NoSuchDirectory(f"There is no directory {text}.") from None
@@ -230,7 +230,7 @@ def _require_stored(location: Location[R], text: str) -> None:
             is_hdfs = name_nodes.is_hdfs(location.path)
             raise NoSuchDirectory(f"There is no directory {text}." if is_hdfs else f"Nothing lies below {text}.")
     except StorageError as error:
-        raise Unreadable(f"Levee can’t read {text} right now: {error}.") from None
+        raise PlaceUnreadable(f"Levee can’t read {text} right now: {error}.") from None
 
 
 def root_uri(text: str) -> str:

@@ -6,7 +6,7 @@ import uuid
 
 from django.db.models.functions import Now
 
-from tables.deltalog.read.commits import Commit
+from tables.deltalog.read.commits import LogCommit
 from tables.deltalog.read.filenames import LOG, commit_name
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.models import SyncTimes, Table
@@ -17,7 +17,7 @@ from tables.sync import table as syncing
 SYNC_CLAIM = syncing.CLAIM
 
 
-def find_mark(location: str, job_id: uuid.UUID, since: int | None) -> Commit | None:
+def find_mark(location: str, job_id: uuid.UUID, since: int | None) -> LogCommit | None:
     """The commit after `since` that carries the job's id in its `userMetadata`; None when the log has none.
 
     Without `since`, a place that holds no log has none either. With it, the log once held that version: StorageError is raised
@@ -29,7 +29,7 @@ def find_mark(location: str, job_id: uuid.UUID, since: int | None) -> Commit | N
         return None
 
 
-def find_marks(location: str, job_id: uuid.UUID, since: int | None) -> list[Commit]:
+def find_marks(location: str, job_id: uuid.UUID, since: int | None) -> list[LogCommit]:
     """All of them, oldest first: of a job whose run makes several commits. Raises as `find_mark` does."""
     try:
         return open_log(location).find_marks(str(job_id), since)
@@ -37,7 +37,7 @@ def find_marks(location: str, job_id: uuid.UUID, since: int | None) -> list[Comm
         return []
 
 
-def look_for_mark(location: str, job_id: uuid.UUID, since: int, most: int) -> tuple[Commit | None, int]:
+def look_for_mark(location: str, job_id: uuid.UUID, since: int, most: int) -> tuple[LogCommit | None, int]:
     """The same in `most` commits at most, with the last version that was looked at; for looks that are taken again and again."""
     try:
         return open_log(location).look_for_mark(str(job_id), since, most)

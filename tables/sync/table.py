@@ -22,7 +22,7 @@ from django.utils import timezone
 from console.base.errors import unexpected
 from console.base.logs import log
 from tables.deltalog.read.filenames import commit_version
-from tables.deltalog.read.problems import Code as ProblemCode
+from tables.deltalog.read.problems import ProblemCode as ProblemCode
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.replay.sync import Sync
@@ -42,7 +42,7 @@ from tables.record import (
 )
 from tables.record.live_files import files_path, live_files
 from tables.rules import discovery
-from tables.rules.health import Code
+from tables.rules.health import HealthCode
 from tables.rules.locations import LocationError, NoSuchDirectory, resolve
 from tables.storage.store import StorageError
 from tables.sync.fingerprint import fingerprint, listed
@@ -118,7 +118,7 @@ def judge(table: Table, now: datetime) -> None:
     """Sets the table's health, unsaved, with what time alone adds."""
     table_fields.judge(table)
     if removed_files.finding_of(table, now):
-        table.health_codes = sorted({*table.health_codes, Code.OLD_FILES.value})
+        table.health_codes = sorted({*table.health_codes, HealthCode.OLD_FILES.value})
 
 
 def _changed(table: Table, written: dict[str, Any]) -> list[str]:

@@ -20,18 +20,18 @@ def state_of(table: Table) -> StateLook:
         return StateLook("bad", "circle-x", "missing")
     if table.sync_error:
         return StateLook("unknown", "help-circle", "can’t be read")
-    if health.Code.NEEDS_FEATURE.value in table.health_codes:
+    if health.HealthCode.NEEDS_FEATURE.value in table.health_codes:
         return StateLook("unknown", "help-circle", "needs a feature")
-    if health.Code.CORRUPT_LOG.value in table.health_codes:
+    if health.HealthCode.CORRUPT_LOG.value in table.health_codes:
         return StateLook("bad", "circle-x", "corrupt log")
-    if health.Code.STOPS_SPARK.value in table.health_codes:
+    if health.HealthCode.STOPS_SPARK.value in table.health_codes:
         return StateLook("bad", "circle-x", "Spark can’t open it")
-    for code in (health.Code.FILES_MISSING, health.Code.VECTORS_MISSING, health.Code.FILE_SIZES):
+    for code in (health.HealthCode.FILES_MISSING, health.HealthCode.VECTORS_MISSING, health.HealthCode.FILE_SIZES):
         if code.value in table.health_codes:
             return StateLook("bad", "circle-x", code.label.lower())
-    codes = [code for code in freshness.codes_of(table) if code != health.Code.RECREATED.value]
+    codes = [code for code in freshness.codes_of(table) if code != health.HealthCode.RECREATED.value]
     if len(codes) == 1:
-        return StateLook("wait", "alert-triangle", health.Code(codes[0]).label.lower())
+        return StateLook("wait", "alert-triangle", health.HealthCode(codes[0]).label.lower())
     if codes:
         return StateLook("wait", "alert-triangle", f"{len(codes)} warnings")
     if table.synced_at:

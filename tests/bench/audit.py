@@ -202,11 +202,11 @@ def verifying(home: Home, size: Size) -> list[Figure]:
 
 def _export(person: Any, kind: str) -> tuple[float, float]:
     from console.audit.export import export
-    from console.audit.queries import Filter
+    from console.audit.queries import EventFilter
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started, rows = time.perf_counter(), 0
-    for piece in export(person, Filter(), kind):
+    for piece in export(person, EventFilter(), kind):
         rows += piece.count("\n")
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return rows / (time.perf_counter() - started), grown / 1024

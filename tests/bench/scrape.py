@@ -23,7 +23,7 @@ from tests.bench.audit import LARGE, migrated, p95
 from tests.bench.document import DOCUMENT, put_into
 
 if TYPE_CHECKING:
-    from console.metrics.figures import Source
+    from console.metrics.figures import FigureSource
 
 TITLE = "## A scrape"
 BAR_MS = 50.0
@@ -136,7 +136,7 @@ def _worked_ms() -> float:
     return 1000 * (time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"))
 
 
-def slowest(sources: Sequence[Source], times: int) -> list[tuple[str, float]]:
+def slowest(sources: Sequence[FigureSource], times: int) -> list[tuple[str, float]]:
     """The metric and the median of milliseconds of the slowest queries, as a scrape runs them."""
     from django.db import connection, transaction
 

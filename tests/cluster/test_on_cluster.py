@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from console.supervisor.tools import PROJECT
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.cluster import changes, standalone
 from tests.cluster.asked import QUIET_S, append, ends, progress, settings
 from tests.factories import lakes
@@ -120,8 +120,8 @@ def test_a_run_without_executors_is_cancelled_at_once(instance, cluster, table):
 @pytest.mark.parametrize(
     "point",
     [
-        pytest.param(Point.FILES_WRITTEN, marks=pytest.mark.long, id="before"),
-        pytest.param(Point.COMMIT_VISIBLE, id="after"),
+        pytest.param(FaultPoint.FILES_WRITTEN, marks=pytest.mark.long, id="before"),
+        pytest.param(FaultPoint.COMMIT_VISIBLE, id="after"),
     ],
 )
 def test_a_driver_that_dies_around_the_commit_has_one_effect(instance, table, point):

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from console.base.processes import start_ticks
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.cluster.asked import QUIET_S, append, ends, ids, orders, settings
 from tests.jobs.instance import Instance
 from tests.patience import wait_for
@@ -56,7 +56,7 @@ def test_of_two_workers_one_writes_at_a_time_and_every_commit_is_there_once(two,
 def test_a_writer_that_lost_its_lease_commits_nothing_afterwards(two, store):
     """It is stopped between its claim and its commit, as a machine that sleeps; the other one goes on meanwhile."""
     place = orders(two, store, "frozen")
-    two.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "self"})
+    two.arm(FaultPoint.SPARK_STARTED, {"do": "freeze", "victim": "self"})
     first = append(two, place)
     two.wait_fired(QUIET_S)
     second = append(two, place)

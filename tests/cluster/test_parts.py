@@ -21,7 +21,7 @@ from redis.retry import Retry
 
 from console.base.env import CLUSTERS_REDIS, Env
 from console.supervisor import alive, cluster, object_store, serve, spark_daemons, tools
-from console.supervisor.cluster import PARTS, Part
+from console.supervisor.cluster import PARTS, ClusterPart
 from console.supervisor.errors import StartRefused
 from console.supervisor.home import Home, open_home
 from console.supervisor.instance import Instance, StopAsked
@@ -91,7 +91,7 @@ def test_both_run_the_same_processes(programs):
 
 
 @each_part
-def test_both_run_them_by_the_same_command_with_the_same_settings(part: Part, programs):
+def test_both_run_them_by_the_same_command_with_the_same_settings(part: ClusterPart, programs):
     service = SERVICES[part.name]
     assert words(service["command"]) == part.words
     given = {name for name in service["environment"] if name.startswith("LEVEE_")}
@@ -102,7 +102,7 @@ def test_both_run_them_by_the_same_command_with_the_same_settings(part: Part, pr
 
 
 @each_part
-def test_both_give_a_part_the_same_values_where_nobody_sets_others(part: Part, programs):
+def test_both_give_a_part_the_same_values_where_nobody_sets_others(part: ClusterPart, programs):
     """Of `prepare` they differ in places and secrets alone, but for the port."""
     given = SERVICES[part.name]["environment"]
     defaults = {
@@ -135,7 +135,7 @@ def test_both_redis_keep_what_they_are_given_alike(home):
 
 
 @each_part
-def test_both_ask_the_same_whether_a_part_lives(part: Part, programs):
+def test_both_ask_the_same_whether_a_part_lives(part: ClusterPart, programs):
     if part.name == "prepare":
         assert "healthcheck" not in SERVICES[part.name]
         return

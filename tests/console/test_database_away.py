@@ -10,7 +10,7 @@ from django.test import Client
 
 from console.supervisor.home import Home
 from console.supervisor.servers import postgres
-from jobs.lifecycle.fault_points import Point, arm
+from jobs.lifecycle.fault_points import FaultPoint, arm
 from jobs.models import Job
 from tests import factories
 from tests.clients import Caller, caller
@@ -84,7 +84,7 @@ def cut_after_the_commit(transactional_db, postgres_server: Home) -> Iterator[No
     """PostgreSQL ends every session of the application's as soon as a request is on record and its wake-up sent."""
 
     def cut(reached: str) -> None:
-        if reached == Point.WAKE_SENT:
+        if reached == FaultPoint.WAKE_SENT:
             with postgres.connect(postgres_server) as superuser:
                 superuser.execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'levee_app'")
 

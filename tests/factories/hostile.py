@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from console.accounts.kept_lists import SavedFilter
 from console.accounts.models import Person
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from jobs.domain.errors import EngineFailure, Refusal
@@ -50,7 +50,7 @@ def everything(directory: Path, person: Person) -> dict[str, Any]:
     Root.objects.filter(pk=root.pk).update(scanned_at=timezone.now(), scan_stopped=hostile_whole("scan"))
     read = factories.read(person, question={"path": raw.path}, state=Read.State.ANSWERED, answer=_inspection(raw.path))
     event = record(
-        Actor.system("tests"), Action.TABLE_CHANGE, ObjectKind.TABLE, table.pk, hostile_whole("object"), outcome=Outcome.REFUSED,
+        Actor.system("tests"), Action.TABLE_CHANGE, ObjectKind.TABLE, table.pk, hostile_whole("object"), outcome=EventOutcome.REFUSED,
         reason=hostile_whole("event's reason"), before={hostile("key"): hostile_whole("before")}, after={"x": [hostile_whole("after")]},
     )  # fmt: skip
     return {

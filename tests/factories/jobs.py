@@ -23,7 +23,7 @@ from jobs.domain.states import CLAIMED, ENDED, State
 from jobs.lifecycle.cancelling import digest_of
 from jobs.models import Attempt, Job, JobEvent, PolicyRule, Read, Schedule, Stream, Worker
 from jobs.policy import services as policy_services
-from jobs.worker.claims import Holder
+from jobs.worker.claims import ClaimHolder
 from tables.models import Root, Table
 from tests.factories.catalog import TableFactory
 from tests.factories.people import PersonFactory
@@ -185,9 +185,9 @@ def attempt(of: Job, **changes: Any) -> Attempt:
     return Attempt.objects.create(**{**values, **changes})
 
 
-def holder(name: str = "spark@here", host: str = "gone.example", pid: int = 4_000_000) -> Holder:
+def holder(name: str = "spark@here", host: str = "gone.example", pid: int = 4_000_000) -> ClaimHolder:
     """A claimant that isn't this process (nothing may end the test's own)."""
-    return Holder(name, host, boot_id(), pid, 1)
+    return ClaimHolder(name, host, boot_id(), pid, 1)
 
 
 def stream(table: Table, who: Person | None = None, **changes: Any) -> Stream:

@@ -15,7 +15,7 @@ from jobs.domain.engine import Checked, Engine, Marks, Report
 from jobs.domain.errors import EngineCancelled, EngineFailure, EngineLost
 from jobs.domain.measures import Measure
 from jobs.domain.results import Result
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.jobs.append import Append, inspection
 
 PROGRAM = Path(__file__).with_name("fake_jvm.py")
@@ -74,15 +74,15 @@ class FakeEngine:
     def run(self, command: Any, preview: Mapping[str, Any], checked: Checked, marks: Marks, report: Report) -> Result:
         if not isinstance(command, Append) and (Path(command.path) / "_delta_log" / f"{0:020d}.json").exists():
             return Result(version=None, operation=None, no_op=True, details={"text": "A Delta table already."})
-        report.point(Point.VERSION_CHECKED)
-        report.point(Point.SPARK_STARTED)
+        report.point(FaultPoint.VERSION_CHECKED)
+        report.point(FaultPoint.SPARK_STARTED)
         report.stage("writing files")
         files = self._files(command)
         self._work(command)
-        report.point(Point.FILES_WRITTEN)
+        report.point(FaultPoint.FILES_WRITTEN)
         report.stage("committing")
         version = self._commit(command, marks, files, report)
-        report.point(Point.COMMIT_VISIBLE)
+        report.point(FaultPoint.COMMIT_VISIBLE)
         operation = "WRITE" if isinstance(command, Append) else "CONVERT"
         return Result(version=version, operation=operation, details={"text": "Done."})
 

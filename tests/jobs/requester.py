@@ -22,7 +22,7 @@ from jobs.commands.convert.rules import Convert
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import cancelling, wakeups
 from jobs.lifecycle.cancelling import digest_of
-from jobs.lifecycle.fault_points import Point, reached
+from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, Stream, Worker
 from jobs.policy.evaluate import policy_of
@@ -64,7 +64,7 @@ def do_append(path: str, rows: int = 1, **values: float) -> dict:
     with transaction.atomic():
         job = factories.queued_on(at, who, Append(path=path, rows=rows, **values))
         wakeups.wake_after_commit(Worker.Kind.SPARK)
-        reached(Point.REQUEST_WRITTEN)
+        reached(FaultPoint.REQUEST_WRITTEN)
     return {"job": str(job.pk)}
 
 

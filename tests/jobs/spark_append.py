@@ -12,7 +12,7 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.results import Inspection, Result
 from jobs.engine.commits.history import latest
 from jobs.engine.runner import Runner
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from jobs.worker import spark_engine
 from jobs.worker.runners import RUNNERS
 from tests.jobs import append
@@ -27,8 +27,8 @@ def run_append(
     session: SparkSession, command: Any, preview: Mapping[str, Any], checked: Checked, report: Report
 ) -> Result:
     """Appends `rows` numbers. The session's marks make it idempotent and traceable, as for every command."""
-    report.point(Point.VERSION_CHECKED)
-    report.point(Point.SPARK_STARTED)
+    report.point(FaultPoint.VERSION_CHECKED)
+    report.point(FaultPoint.SPARK_STARTED)
     report.stage("writing files")
     frame = session.range(command.rows).coalesce(1)
     if command.seconds:
@@ -36,7 +36,7 @@ def run_append(
     with _Written(command.path, report):
         frame.write.format("delta").mode("append").save(command.path)
     report.stage("committing")
-    report.point(Point.COMMIT_VISIBLE)
+    report.point(FaultPoint.COMMIT_VISIBLE)
     commit = latest(session, command.path)
     return Result(version=int(commit.version), operation=commit.operation, details={"text": "Done."})
 
@@ -74,7 +74,7 @@ class _Written:
         files, commits = self._before
         while not self._over.is_set():
             if self._files() - files and self._commits() == commits:
-                self.report.point(Point.FILES_WRITTEN)
+                self.report.point(FaultPoint.FILES_WRITTEN)
                 return
             time.sleep(0.001)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from console.base.processes import start_ticks
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened
 from tests.patience import wait_for
@@ -77,7 +77,7 @@ def ends(instance: Instance, job: str, *states: str):
 
 
 @pytest.mark.parametrize("victim", KILLS)
-@pytest.mark.parametrize("point", Point, ids=lambda p: p.value.replace(" ", "_"))
+@pytest.mark.parametrize("point", FaultPoint, ids=lambda p: p.value.replace(" ", "_"))
 def test_one_death_costs_at_most_an_attempt(instance, table, point, victim):
     instance.wait_ready()
     instance.arm(point, kill(victim))
@@ -91,7 +91,7 @@ def test_one_death_costs_at_most_an_attempt(instance, table, point, victim):
 def test_the_death_of_who_asks_before_the_commit_leaves_nothing(instance, table):
     """Not acknowledged, and not there: never half."""
     before = instance.rows("select count(*) from jobs_job")
-    instance.arm(Point.REQUEST_WRITTEN, kill("self"))
+    instance.arm(FaultPoint.REQUEST_WRITTEN, kill("self"))
     with pytest.raises(EOFError):
         instance.ask("append", path=str(table))
     wait_for(
@@ -102,7 +102,7 @@ def test_the_death_of_who_asks_before_the_commit_leaves_nothing(instance, table)
 
 
 def test_the_death_of_who_asks_after_the_commit_loses_nothing(instance, table):
-    instance.arm(Point.WAKE_SENT, kill("self"))
+    instance.arm(FaultPoint.WAKE_SENT, kill("self"))
     with pytest.raises(EOFError):
         instance.ask("append", path=str(table))
     ((job,),) = instance.rows("select id::text from jobs_job where location = %s", str(table))
@@ -113,7 +113,7 @@ def test_two_deaths_exhaust_the_attempts(instance, table):
     job = ""
     for _ in range(2):
         instance.wait_ready()
-        instance.arm(Point.FILES_WRITTEN, kill("child"))
+        instance.arm(FaultPoint.FILES_WRITTEN, kill("child"))
         job = job or str(instance.ask("append", path=str(table))["job"])
         instance.wait_fired()
     ended = ends(instance, job, "failed")
@@ -125,7 +125,7 @@ def test_a_convert_goes_all_the_way_and_survives_its_deaths(instance, table):
     """Preview on the interactive worker, run on the spark worker, the mark found though CONVERT ignores txnAppId."""
     (table / "a.parquet").write_bytes(b"x" * 10)
     instance.wait_ready()
-    instance.arm(Point.COMMIT_VISIBLE, kill("child"))
+    instance.arm(FaultPoint.COMMIT_VISIBLE, kill("child"))
     job = instance.ask("convert", path=str(table))["job"]
     ended = ends(instance, job, "succeeded")
     assert (ended["version"], instance.fired) == (0, True)
@@ -162,21 +162,21 @@ def test_a_jvm_that_commits_after_its_worker_died_has_one_effect(instance, table
 # --- frozen workers -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", [Point.CLAIMED, Point.FILES_WRITTEN, Point.COMMIT_VISIBLE])
+@pytest.mark.parametrize("point", [FaultPoint.CLAIMED, FaultPoint.FILES_WRITTEN, FaultPoint.COMMIT_VISIBLE])
 def test_a_worker_frozen_past_its_lease_is_ended_not_awaited(instance, table, point):
     instance.wait_ready()
     child = instance.victims()["child"]
     instance.arm(point, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
     ended = ends(instance, job, "succeeded")
-    assert ended["attempt"] == (1 if point is Point.COMMIT_VISIBLE else 2)
+    assert ended["attempt"] == (1 if point is FaultPoint.COMMIT_VISIBLE else 2)
     assert start_ticks(child) is None, "nothing is left that could wake up"
 
 
 def test_a_worker_frozen_for_less_than_its_lease_goes_on(instance, table):
     instance.wait_ready()
     child = instance.victims()["child"]
-    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
+    instance.arm(FaultPoint.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
     instance.wait_fired()
     os.kill(child, signal.SIGCONT)
@@ -185,7 +185,7 @@ def test_a_worker_frozen_for_less_than_its_lease_goes_on(instance, table):
 
 def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
     instance.wait_ready()
-    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "jvm"})
+    instance.arm(FaultPoint.FILES_WRITTEN, {"do": "freeze", "victim": "jvm"})
     job = instance.ask("append", path=str(table))["job"]
     instance.wait_fired()
     instance.ask("cancel", job=job)
@@ -194,7 +194,7 @@ def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
 
 def test_a_frozen_worker_is_ended_when_its_job_is_cancelled(instance, table):
     instance.wait_ready()
-    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
+    instance.arm(FaultPoint.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
     instance.wait_fired()
     instance.ask("cancel", job=job)
@@ -227,7 +227,9 @@ def test_a_planned_stop_counts_as_no_attempt(instance, table):
 # --- Redis, PostgreSQL --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", [Point.REQUEST_WRITTEN, Point.WAKE_SENT, Point.WAKE_RECEIVED, Point.FILES_WRITTEN])
+@pytest.mark.parametrize(
+    "point", [FaultPoint.REQUEST_WRITTEN, FaultPoint.WAKE_SENT, FaultPoint.WAKE_RECEIVED, FaultPoint.FILES_WRITTEN]
+)
 def test_redis_killed_and_emptied_loses_no_request(instance, table, point):
     instance.wait_ready()
     instance.arm(point, kill("redis"))
@@ -239,7 +241,14 @@ def test_redis_killed_and_emptied_loses_no_request(instance, table, point):
 
 
 @pytest.mark.parametrize(
-    "point", [Point.WAKE_RECEIVED, Point.CLAIMED, Point.FILES_WRITTEN, Point.COMMIT_VISIBLE, Point.RESULT_WRITTEN]
+    "point",
+    [
+        FaultPoint.WAKE_RECEIVED,
+        FaultPoint.CLAIMED,
+        FaultPoint.FILES_WRITTEN,
+        FaultPoint.COMMIT_VISIBLE,
+        FaultPoint.RESULT_WRITTEN,
+    ],
 )
 def test_postgresql_killed_loses_no_job(instance, table, point):
     instance.wait_ready()
@@ -249,7 +258,7 @@ def test_postgresql_killed_loses_no_job(instance, table, point):
     ]  # an earlier request's wake-up may fire it before this one is written
     ended = ends(instance, job, "succeeded")
     instance.wait_fired()
-    if point is Point.COMMIT_VISIBLE:
+    if point is FaultPoint.COMMIT_VISIBLE:
         assert ended["attempt"] == 1, "committed, not yet recorded: retried, never guessed"
 
 
@@ -276,7 +285,7 @@ def test_without_a_dispatcher_work_goes_on_and_a_lost_job_waits_for_one(instance
     instance.remove("dispatcher")
     try:
         ends(instance, instance.ask("append", path=str(table))["job"], "succeeded")
-        instance.arm(Point.FILES_WRITTEN, kill("child"))
+        instance.arm(FaultPoint.FILES_WRITTEN, kill("child"))
         lost = instance.ask("append", path=str(table))["job"]
         lapsed = "select 1 from jobs_job where id = %s and state = 'running' and lease_until < now()"
         wait_for(lambda: instance.rows(lapsed, lost), "the lease lapses")
@@ -290,7 +299,7 @@ def test_three_dispatchers_do_no_more_than_one(instance, table):
     for name in ("dispatcher-2", "dispatcher-3"):
         instance.add_dispatcher(name)
     try:
-        instance.arm(Point.FILES_WRITTEN, kill("main"))
+        instance.arm(FaultPoint.FILES_WRITTEN, kill("main"))
         jobs = [instance.ask("append", path=str(table))["job"] for _ in range(4)]
         for job in jobs:
             ends(instance, job, "succeeded")
@@ -312,7 +321,7 @@ def test_a_workers_clock_means_nothing(instance, table, hours):
     far = "select count(*) from jobs_logline where at not between now() - interval '1 hour' and now()"
     assert instance.rows(far) == [(0,)]
     instance.wait_ready()
-    instance.arm(Point.FILES_WRITTEN, kill("child"))
+    instance.arm(FaultPoint.FILES_WRITTEN, kill("child"))
     assert ends(instance, instance.ask("append", path=str(table))["job"], "succeeded")["attempt"] == 2
 
 
@@ -322,7 +331,7 @@ def test_a_workers_clock_means_nothing(instance, table, hours):
 def test_a_frozen_worker_on_another_host_makes_its_job_stale_and_its_late_commit_known(instance, table):
     replace_worker(instance, LEVEE_TEST_HOST="elsewhere")
     child = instance.victims()["child"]
-    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
+    instance.arm(FaultPoint.FILES_WRITTEN, {"do": "freeze", "victim": "child"})
     job = instance.ask("append", path=str(table))["job"]
     frozen_at = time.monotonic()
     stale = ends(instance, job, "stale")

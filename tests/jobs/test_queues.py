@@ -22,7 +22,7 @@ from jobs.domain.states import Cause, State
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt, Job
-from jobs.worker.claims import Claim, Holder, claim_preview, claim_run
+from jobs.worker.claims import Claim, ClaimHolder, claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tests import factories
 from tests.jobs import scripted
@@ -41,7 +41,7 @@ def asked(queue: str, at, who, **values: Any) -> Job:
     return factories.job_on(at, who, convert if queue == "spark" else None, **values)
 
 
-def claimed(queue: str, holder: Holder | None = None) -> Claim:
+def claimed(queue: str, holder: ClaimHolder | None = None) -> Claim:
     claim = claim_run(holder or factories.holder(), queue)
     assert claim is not None
     return claim
@@ -154,7 +154,7 @@ def test_the_last_approval_wakes_the_queue_of_its_command(orders, olga, no_wakes
 @pytest.mark.parametrize("outcome", ["", "stopping"], ids=["lost", "given back"])
 def test_a_run_that_ended_with_its_worker_wakes_the_queue_of_its_command(orders, olga, no_wakes, queue, outcome):
     job = asked(queue, orders, olga)
-    gone = Holder(f"{queue}@here", socket.gethostname(), boot_id(), 2**22 + 1, 1, 2**22 + 2, 1)
+    gone = ClaimHolder(f"{queue}@here", socket.gethostname(), boot_id(), 2**22 + 1, 1, 2**22 + 2, 1)
     claimed(queue, gone)
     Attempt.objects.update(outcome=outcome)
     Job.objects.update(lease_until=Now() - timedelta(seconds=1))

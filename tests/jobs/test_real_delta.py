@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from console.base.processes import start_ticks
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.factories import lakes
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened
@@ -99,14 +99,14 @@ def append(instance: Instance, table: Path, **values: float) -> str:
     ("point", "victim", "attempt"),
     [
         (
-            Point.FILES_WRITTEN,
+            FaultPoint.FILES_WRITTEN,
             "child",
             None,
         ),  # Delta may commit while the dispatcher hasn't ended the JVM: both are right
-        pytest.param(Point.FILES_WRITTEN, "jvm", None, marks=pytest.mark.long),
-        (Point.COMMIT_VISIBLE, "jvm", 1),
-        pytest.param(Point.COMMIT_VISIBLE, "main", 1, marks=pytest.mark.long),
-        (Point.COMMIT_VISIBLE, "postgres", 1),
+        pytest.param(FaultPoint.FILES_WRITTEN, "jvm", None, marks=pytest.mark.long),
+        (FaultPoint.COMMIT_VISIBLE, "jvm", 1),
+        pytest.param(FaultPoint.COMMIT_VISIBLE, "main", 1, marks=pytest.mark.long),
+        (FaultPoint.COMMIT_VISIBLE, "postgres", 1),
     ],
     ids=lambda v: str(v).replace(" ", "_"),
 )
@@ -153,9 +153,9 @@ def test_disjoint_deletes_queued_at_once_on_one_table_all_land(instance, table):
 @pytest.mark.parametrize(
     ("point", "victim"),
     [
-        (Point.SPARK_STARTED, "jvm"),
-        (Point.COMMIT_VISIBLE, "child"),
-        pytest.param(Point.RESULT_WRITTEN, "child", marks=pytest.mark.long),
+        (FaultPoint.SPARK_STARTED, "jvm"),
+        (FaultPoint.COMMIT_VISIBLE, "child"),
+        pytest.param(FaultPoint.RESULT_WRITTEN, "child", marks=pytest.mark.long),
     ],
     ids=lambda v: str(v).replace(" ", "_"),
 )
@@ -172,7 +172,7 @@ def test_a_delete_whose_worker_dies_has_one_effect(instance, table, point, victi
 def test_a_worker_frozen_past_its_lease_wakes_up_to_nothing(instance, table):
     ready(instance)
     child = instance.victims()["child"]
-    instance.arm(Point.VERSION_CHECKED, {"do": "freeze", "victim": "child"})
+    instance.arm(FaultPoint.VERSION_CHECKED, {"do": "freeze", "victim": "child"})
     assert ends(instance, append(instance, table), "succeeded")["attempt"] == 2
     assert start_ticks(child) is None, "nothing is left that could wake up"
 
@@ -193,7 +193,7 @@ def test_a_cancel_stops_spark_and_the_jvm_stays(instance, table):
 
 def test_a_frozen_jvm_is_ended_when_its_job_is_cancelled(instance, table):
     ready(instance)
-    instance.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "jvm"})
+    instance.arm(FaultPoint.SPARK_STARTED, {"do": "freeze", "victim": "jvm"})
     job = append(instance, table)
     instance.wait_fired()
     instance.ask("cancel", job=job)
@@ -204,7 +204,7 @@ def test_a_convert_whose_worker_dies_after_the_commit_is_found_by_its_mark(insta
     """CONVERT ignores txnAppId: only its userMetadata says whose it was."""
     lakes.parquet(table / "a.parquet", {"id": [1, 2, 3]})
     ready(instance)
-    instance.arm(Point.COMMIT_VISIBLE, kill("child"))
+    instance.arm(FaultPoint.COMMIT_VISIBLE, kill("child"))
     job = instance.ask("convert", path=str(table))["job"]
     ended = ends(instance, job, "succeeded")
     assert (ended["version"], instance.fired) == (0, True)
@@ -219,7 +219,7 @@ def test_a_writer_that_wakes_up_on_another_host_is_told_as_a_late_commit(instanc
     try:
         ready(instance)
         child = instance.victims()["child"]
-        instance.arm(Point.SPARK_STARTED, {"do": "freeze", "victim": "child"})
+        instance.arm(FaultPoint.SPARK_STARTED, {"do": "freeze", "victim": "child"})
         job = append(instance, table)
         assert ends(instance, job, "stale")["version"] is None
         os.kill(child, signal.SIGCONT)
@@ -241,7 +241,7 @@ def test_the_real_times_resolve_what_is_unknown_in_ninety_seconds(instance, tabl
         instance.add_worker()
         instance.add_dispatcher()
         ready(instance)
-        instance.arm(Point.COMMIT_VISIBLE, kill("child"))
+        instance.arm(FaultPoint.COMMIT_VISIBLE, kill("child"))
         job = append(instance, table)
         instance.wait_fired(SPARK_S)
         instance.wait_state(job, quiet_s=SPARK_S)

@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 
 from console.templatetags.formatting.looks import StateLook
-from jobs.pruning.column_profile import Columns, Value
-from jobs.pruning.column_profile import Profile as ColumnProfile
+from jobs.pruning.column_profile import ColumnProfile as ColumnProfile
+from jobs.pruning.column_profile import ColumnProfiles, Value
 from jobs.web.commands.convert.pages import PARTS as CONVERT_PARTS
 from jobs.web.jobs.forms import JobFilterForm
 from jobs.web.reads import row_cells, row_lines
@@ -560,7 +560,7 @@ DIFF_BY_FILES = DIFF_READ | {
     "updated": None, "lines": [], "came": 0, "went": 0, "more": 0,
 }  # fmt: skip
 PROFILE = ROWS | {
-    "found": Columns(
+    "found": ColumnProfiles(
         1_482, 3_412, None, 12,
         (
             ColumnProfile("order_id", "bigint", 0, low="1", high="9007199254740993", has_bounds=True),

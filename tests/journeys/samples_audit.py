@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from console.audit import presenters
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.models import Event, Seal, Verification
 from console.pages.audit.forms import AuditForm
 from tests.hostile_texts import hostile_long, hostile_whole
@@ -24,7 +24,7 @@ def event(sequence: int | None, who: str, action: Action, kind: ObjectKind, name
     values: dict[str, Any] = {
         "at": before(minutes=(48_300 - (sequence or 48_300)) * 3), "actor_kind": "person", "actor_id": uuid.uuid4(), "actor_name": who,
         "action": action, "object_kind": kind, "object_id": str(JOB if kind is ObjectKind.JOB else TABLE), "object_name": name,
-        "outcome": Outcome.ALLOWED, "hash": HASH, "table_id": TABLE, "job": JOB if kind is ObjectKind.JOB else None,
+        "outcome": EventOutcome.ALLOWED, "hash": HASH, "table_id": TABLE, "job": JOB if kind is ObjectKind.JOB else None,
     }  # fmt: skip
     made = Event(**{**values, **facts})
     link = Seal(sequence=sequence, event=made, previous=HASH, hash=HASH[::-1], sealed_at=made.at) if sequence else None
@@ -39,7 +39,7 @@ EVENTS = [
     event(48_203, "ines", Action.JOB_APPROVE, ObjectKind.JOB, DELETE, reason="The numbers fit the ticket."),
     event(
         48_118, "ana", Action.JOB_APPROVE, ObjectKind.JOB, DELETE,
-        outcome=Outcome.REFUSED, reason="not_your_own: You can’t decide your own request.",
+        outcome=EventOutcome.REFUSED, reason="not_your_own: You can’t decide your own request.",
     ),
     event(48_102, "tom", Action.TABLE_READ_ROWS, ObjectKind.TABLE, "sales.orders", table_version=1_479, actor_kind="token"),
     event(
@@ -48,8 +48,8 @@ EVENTS = [
     ),
     event(47_655, "dispatcher", Action.COMMIT_UNEXPLAINED, ObjectKind.TABLE, "sales.orders", table_version=1_474, actor_kind="system"),
     event(
-        47_001, hostile_long("actor"), Action.SIGN_IN, ObjectKind.PERSON, hostile_whole("object"), outcome=Outcome.FAILED, table_id=None,
-        reason=hostile_whole("reason"),
+        47_001, hostile_long("actor"), Action.SIGN_IN, ObjectKind.PERSON, hostile_whole("object"), outcome=EventOutcome.FAILED,
+        table_id=None, reason=hostile_whole("reason"),
     ),
 ]  # fmt: skip
 WHOLE = Verification(

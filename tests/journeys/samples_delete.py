@@ -15,7 +15,7 @@ from jobs.commands.restore.undone_commits import runs_of
 from jobs.domain.policy import Policy
 from jobs.domain.predicates.schema import Field, Schema
 from jobs.targets.undo_window import Undo
-from jobs.web.commands.delete.forms import Asked, condition_of
+from jobs.web.commands.delete.forms import AskedCondition, condition_of
 from tables.web.table.commit_lines import signed
 
 NOW = datetime.now(UTC)
@@ -91,7 +91,7 @@ TOO_OLD = "Delta refuses to restore a version that is older than delta.deletedFi
 NO_UNDO = Undo(1_478, possible=False, until=NOW - timedelta(days=30), why=TOO_OLD)
 
 
-def delete_page(asked: Asked, preview: dict[str, Any] | None, **more: Any) -> tuple[str, dict[str, Any]]:
+def delete_page(asked: AskedCondition, preview: dict[str, Any] | None, **more: Any) -> tuple[str, dict[str, Any]]:
     """The page as its view makes it."""
     context = {
         "table": TABLE,
@@ -180,35 +180,39 @@ APPEND_ONLY = Problem(
 READ = {"asked_at": NOW - timedelta(seconds=6)}
 RICH = "country = 'FR' OR (customer.segment LIKE 'test%' AND NOT (order_id < 1000))"
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "delete": delete_page(Asked(text=TEXT), PREVIEW),
-    "delete-start": delete_page(Asked(), None),
+    "delete": delete_page(AskedCondition(text=TEXT), PREVIEW),
+    "delete-start": delete_page(AskedCondition(), None),
     "delete-counting": delete_page(
-        Asked(text=TEXT), PREVIEW, poll_url="/pending", read=READ, spark_state="ready", retention=None
+        AskedCondition(text=TEXT), PREVIEW, poll_url="/pending", read=READ, spark_state="ready", retention=None
     ),
-    "delete-counted": delete_page(Asked(text=TEXT), PREVIEW, counted=COUNTED, read=READ),
+    "delete-counted": delete_page(AskedCondition(text=TEXT), PREVIEW, counted=COUNTED, read=READ),
     "delete-count-failed": delete_page(
-        Asked(text=TEXT), PREVIEW, count_error={"message": "[DELTA_FILE_NOT_FOUND] /lake/sales/orders/part-0.parquet"}
+        AskedCondition(text=TEXT),
+        PREVIEW,
+        count_error={"message": "[DELTA_FILE_NOT_FOUND] /lake/sales/orders/part-0.parquet"},
     ),
-    "delete-rich": delete_page(Asked(text=RICH), PREVIEW, undo=NO_UNDO),
-    "delete-unfilled": delete_page(Asked(text="", act="add"), None, faults={"condition": "Enter a condition."}),
+    "delete-rich": delete_page(AskedCondition(text=RICH), PREVIEW, undo=NO_UNDO),
+    "delete-unfilled": delete_page(
+        AskedCondition(text="", act="add"), None, faults={"condition": "Enter a condition."}
+    ),
     "delete-refused": delete_page(
-        Asked(text="country = 'FR' AND day < now()"),
+        AskedCondition(text="country = 'FR' AND day < now()"),
         None,
         faults={"condition": "Levee can’t accept this predicate.", "reason": "Enter a reason: approvers read it."},
     ),
-    "delete-long": delete_page(Asked(text=f"{LONG} > 12.50 AND {LONG} IS NOT NULL"), PREVIEW),
-    "delete-nothing": delete_page(Asked(text="country = 'XX'"), NOTHING),
+    "delete-long": delete_page(AskedCondition(text=f"{LONG} > 12.50 AND {LONG} IS NOT NULL"), PREVIEW),
+    "delete-nothing": delete_page(AskedCondition(text="country = 'XX'"), NOTHING),
     "delete-whole": delete_page(
-        Asked(text=TEXT, whole=True, name="sales.order", reason="Closed."),
+        AskedCondition(text=TEXT, whole=True, name="sales.order", reason="Closed."),
         WHOLE,
         needs=TWO,
         predicate=None,
         faults={"name": "This deletes every row: type sales.orders to confirm it."},
     ),
     "delete-open": delete_page(
-        Asked(text=TEXT, reason="Load test LT-118 wrote fake orders."), PREVIEW, request_problem=OPEN
+        AskedCondition(text=TEXT, reason="Load test LT-118 wrote fake orders."), PREVIEW, request_problem=OPEN
     ),
-    "delete-append-only": delete_page(Asked(text=TEXT), None, preview_problem=APPEND_ONLY),
+    "delete-append-only": delete_page(AskedCondition(text=TEXT), None, preview_problem=APPEND_ONLY),
     "delete-impossible": (
         "jobs/delete/page.html",
         {"table": TABLE, "table_name": "sales.orders", "problem": APPEND_ONLY},

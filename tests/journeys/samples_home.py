@@ -8,16 +8,16 @@ from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from console.accounts.appointments import Doubt, Link
+from console.accounts.appointments import AppointmentLink, Doubt
 from console.base.errors import Problem
-from console.pages.home.bar import Bar
+from console.pages.home.bar import StoryBar
 from console.pages.home.colleagues import APPROVER, ROLES, Approver, Team
 from console.pages.home.forms import ColleaguesForm
 from console.pages.home.lake import shown, sizes_shown
 from console.pages.home.steps import Step
 from console.pages.home.story import Invitation, Story
 from tables.catalog.lately.days import LakeDay, LakeDays
-from tables.catalog.lately.growth import Growth
+from tables.catalog.lately.growth import TableGrowth
 from tables.rules.commit_kinds import TEXTS
 from tests.hostile_texts import hostile_long
 from tests.journeys import samples_review
@@ -41,10 +41,10 @@ LAKE = shown(LakeDays([_day(back) for back in reversed(range(30))], datetime.now
 QUIET_LAKE = shown(LakeDays([LakeDay(TODAY - timedelta(days=b), int(not b), int(not b)) for b in reversed(range(30))]))
 
 
-def _grown(name: str, size: int, grown: int | None) -> Growth:
+def _grown(name: str, size: int, grown: int | None) -> TableGrowth:
     table: Any = SimpleNamespace(pk=uuid.uuid4(), name=name, size_bytes=size, last_commit_at=datetime.now(UTC))
     sizes: list[int | None] = [None] * 5 + [size - (grown or 0) + (grown or 0) * n // 25 for n in range(26)]
-    return Growth(table, sizes, grown, TODAY)
+    return TableGrowth(table, sizes, grown, TODAY)
 
 
 LARGEST = sizes_shown(
@@ -104,7 +104,7 @@ def _refused() -> ColleaguesForm:
 WAITING: Any = SimpleNamespace(state="awaiting_approval")
 DECIDES = "Nobody approves their own request. The approver signs in, opens it on their home page, and decides."
 AT_APPROVAL = _steps("approve", text=DECIDES, job=WAITING, act="Open the request", decision=True)
-DOUBT = Doubt((Link("admin", "ana", ""), Link("admin", "marc", "")), "marc")
+DOUBT = Doubt((AppointmentLink("admin", "ana", ""), AppointmentLink("admin", "marc", "")), "marc")
 ANA: Any = SimpleNamespace(name="ana")
 NOBODY, FULL = Team(None, Approver()), Team(ANA, Approver("marc"))
 ONLY_ANA = Team(ANA, Approver())
@@ -141,11 +141,11 @@ STORIES = {
 }  # fmt: skip
 FIRST_AT_APPROVAL, FIRST_AT_UNDO = STORIES["doubted"], STORIES["undo-hers"]
 BARS = {
-    "here": Bar(1, TITLES["convert"], "Check the partitions that Levee proposes, then request the conversion.", "/convert/"),
-    "alone": Bar(3, TITLES["team"], f"Nobody approves their own request: {BOTH}", "/", "Add two colleagues", "/#story", is_ahead=True),
-    "doubted": Bar(5, TITLES["approve"], DECIDES, "/", story=FIRST_AT_APPROVAL, decision=True, poll_seconds=15),
-    "hers": Bar(6, TITLES["undo"], "It is ana’s turn.", "/", yourself="/", story=FIRST_AT_UNDO, poll_seconds=15),
-    "end": Bar(6, "The story is complete", "You have undone it. Next you can:", "/", next=[("Read the help", "/help/")]),
+    "here": StoryBar(1, TITLES["convert"], "Check the partitions that Levee proposes, then request the conversion.", "/convert/"),
+    "alone": StoryBar(3, TITLES["team"], f"Nobody approves their own request: {BOTH}", "/", "Add two colleagues", "/#story", is_ahead=True),
+    "doubted": StoryBar(5, TITLES["approve"], DECIDES, "/", story=FIRST_AT_APPROVAL, decision=True, poll_seconds=15),
+    "hers": StoryBar(6, TITLES["undo"], "It is ana’s turn.", "/", yourself="/", story=FIRST_AT_UNDO, poll_seconds=15),
+    "end": StoryBar(6, "The story is complete", "You have undone it. Next you can:", "/", next=[("Read the help", "/help/")]),
 }  # fmt: skip
 MOVED = {
     "waiting": samples_review.CARDS, "heading": "Three decisions wait for you", "lake": LAKE, "largest": LARGEST,

@@ -6,9 +6,9 @@ import uuid
 from typing import Any
 
 from console.accounts.kept_lists import SavedFilter
-from console.accounts.lists import Listing, ListKind
+from console.accounts.lists import KeptList, ListKind
 from console.pages.find.places import PLACES
-from console.pages.find.results import Group, Option
+from console.pages.find.results import Option, ResultGroup
 from console.pages.preferences.forms import PreferencesForm
 from console.pages.preferences.kinds import KINDS
 from tests.hostile_texts import hostile_long, hostile_whole
@@ -20,11 +20,11 @@ def saved(kind: ListKind, name: str, query: str, *, pinned: bool = False) -> Sav
     return SavedFilter(id=uuid.uuid4(), list=kind.name, name=name, query=query, pinned=pinned)
 
 
-def listing(name: str, *filters: SavedFilter, query: str = "") -> Listing:
+def listing(name: str, *filters: SavedFilter, query: str = "") -> KeptList:
     """A list with all its columns."""
     kind = KINDS[name]
     every = frozenset(column for column, _ in kind.columns)
-    return Listing(kind=kind, columns=every, order="", rows=50, saved=filters, query=query)
+    return KeptList(kind=kind, columns=every, order="", rows=50, saved=filters, query=query)
 
 
 FAILED = saved(KINDS["jobs"], "Failed lately", "state=failed", pinned=True)
@@ -32,13 +32,13 @@ MINE = saved(KINDS["jobs"], "What I asked for and what became of it, in all thes
 HOSTILE = saved(KINDS["jobs"], hostile_long("filter")[:60], "by=x")  # the database takes no longer one
 JOBS = listing("jobs", FAILED, MINE, HOSTILE, query="state=failed")
 FOUND = [
-    Group("On sales.orders", [Option("Delete rows…", "#", "on this table")]),
-    Group(
+    ResultGroup("On sales.orders", [Option("Delete rows…", "#", "on this table")]),
+    ResultGroup(
         "Tables", [Option("sales.orders", "#", f"/lake/{LONG}", "table"), Option(LONG, "#", f"/lake/{LONG}", "table")]
     ),
-    Group("Columns", [Option("order_id", "#", f"column of {LONG}", "columns-3")]),
-    Group("Jobs", [Option(f"Delete 2 rows from {LONG}", "#", "7c41e0d2, awaiting approval", "clock")]),
-    Group(hostile_long("On"), [Option(hostile_whole("found"), "#", hostile_whole("beside it"), "table")]),
+    ResultGroup("Columns", [Option("order_id", "#", f"column of {LONG}", "columns-3")]),
+    ResultGroup("Jobs", [Option(f"Delete 2 rows from {LONG}", "#", "7c41e0d2, awaiting approval", "clock")]),
+    ResultGroup(hostile_long("On"), [Option(hostile_whole("found"), "#", hostile_whole("beside it"), "table")]),
 ]
 SAVED_ROWS = [
     {"filter": FAILED, "kind": KINDS["jobs"], "url": "/jobs/?state=failed"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from console.base.errors import Problem
-from console.base.questions import Question, Text
+from console.base.questions import Question, QuestionText
 from tests.hostile_texts import hostile_long, hostile_whole
 
 REVOKE = Question(
@@ -24,7 +24,7 @@ REMOVE = Question(
     ],
     back="/streams/",
     back_text=hostile_long("clicks"),
-    text=Text("reason", "Reason", "Recorded in the audit log.", is_required=True),
+    text=QuestionText("reason", "Reason", "Recorded in the audit log.", is_required=True),
 )
 REFUSED = Problem(400, "invalid", "A reason is needed.", fields={"reason": "Enter a reason."})
 BASE: dict[str, Any] = {"sent_on": [], "written": "", "fault": None, "problem": None}

@@ -6,35 +6,39 @@ from typing import Any
 
 from console.accounts.roles import SCOPE_MEANS
 from console.pages.reference.curl import curl
-from console.pages.reference.operations import Answer, Operation, Parameter, Subject, Variant
-from console.pages.reference.schemas import Field, Object
+from console.pages.reference.operations import Operation, OperationGroup, Parameter, Response, Variant
+from console.pages.reference.schemas import Object, SchemaField
 
 BASE = "https://levee.example.org/api/v1"
-TABLE_ID = Parameter(Field("table_id", "id", True, ""), "path", [], False)
+TABLE_ID = Parameter(SchemaField("table_id", "id", True, ""), "path", [], False)
 STATES = ["open", "queued", "succeeded"]
 QUERY = [
     Parameter(
-        Field("state", "choice", False, "`open` stands for every state that isn’t final."), "query", STATES, False
+        SchemaField("state", "choice", False, "`open` stands for every state that isn’t final."), "query", STATES, False
     ),
-    Parameter(Field("tag", "list of text", False, "Tables with all of these."), "query", [], True),
-    Parameter(Field("limit", "integer", True, "1 to 500."), "query", [], False),
+    Parameter(SchemaField("tag", "list of text", False, "Tables with all of these."), "query", [], True),
+    Parameter(SchemaField("limit", "integer", True, "1 to 500."), "query", [], False),
 ]
 KEY = Parameter(
-    Field("Idempotency-Key", "text", False, "The same key and body answer with the same job."), "header", [], False
+    SchemaField("Idempotency-Key", "text", False, "The same key and body answer with the same job."),
+    "header",
+    [],
+    False,
 )
 JOB = Object(
     "Job",
     "A job as it is now.",
     [
-        Field("id", "id", True, ""),
-        Field("table", "TableRef or null", True, "What it works on.", ("TableRef",)),
-        Field("approvals", "list of object", True, "One person’s decision on one digest. " * 3),
-        Field("a_name_that_is_rather_long.and_one_below_it", "object of text", False, "By `name`."),
+        SchemaField("id", "id", True, ""),
+        SchemaField("table", "TableRef or null", True, "What it works on.", ("TableRef",)),
+        SchemaField("approvals", "list of object", True, "One person’s decision on one digest. " * 3),
+        SchemaField("a_name_that_is_rather_long.and_one_below_it", "object of text", False, "By `name`."),
     ],
 )
-TABLE = Object("TableRef", "", [Field("path", "text", True, "")])
+TABLE = Object("TableRef", "", [SchemaField("path", "text", True, "")])
 BODIES = [
-    Variant("convert", "CONVERT TO DELTA of a directory.", [Field("path", "text", True, "Absolute.")], '{\n  "path": "/lake/50% off"\n}'),
+    Variant("convert", "CONVERT TO DELTA of a directory.", [SchemaField("path", "text", True, "Absolute.")],
+            '{\n  "path": "/lake/50% off"\n}'),
     Variant("vacuum", "", [], "{}"),
 ]  # fmt: skip
 
@@ -52,7 +56,7 @@ READING = operation(
     "GET",
     "/tables/{table_id}/jobs",
     parameters=[TABLE_ID, *QUERY],
-    answers=[Answer("200", "OK", "a page of Job", ("Job",), ""), Answer("204", "No Content", "", (), "")],
+    answers=[Response("200", "OK", "a page of Job", ("Job",), ""), Response("204", "No Content", "", (), "")],
     objects=[JOB, TABLE],
 )
 CHANGING = operation(
@@ -62,7 +66,7 @@ CHANGING = operation(
     text="Asks for a job: 201.\n\n409 `already_open` while another is open.",
     parameters=[KEY],
     bodies=BODIES,
-    answers=[Answer("201", "Created", "Job", ("Job",), "The job.")],
+    answers=[Response("201", "Created", "Job", ("Job",), "The job.")],
     objects=[JOB, TABLE],
     permissions=["job.request", "job.decide"],
     roles=["operator", "approver"],
@@ -70,7 +74,7 @@ CHANGING = operation(
 )
 OPEN = operation("index", "GET", "/", permissions=[], roles=[], scopes=[])
 PERSONAL = operation("tokens_revoke", "DELETE", "/tokens/{token_id}", permissions=[], roles=[], scopes=["admin"])
-SUBJECTS = [Subject("jobs", "Jobs", [READING, CHANGING]), Subject("api", "This API", [OPEN, PERSONAL])]
+SUBJECTS = [OperationGroup("jobs", "Jobs", [READING, CHANGING]), OperationGroup("api", "This API", [OPEN, PERSONAL])]
 
 
 def page(shown: Operation) -> tuple[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobs.commands.repair.rules import Loss, consequences_of
+from jobs.commands.repair.rules import LostFiles, consequences_of
 from jobs.web.commands.repair.pages import RepairForm
 from tests.journeys.samples_accounts import before
 from tests.journeys.samples_tables import SUBJECT, TABLE
@@ -22,7 +22,7 @@ REPAIR: dict[str, Any] = {
             {"values": [["day", "2026-05-03"], ["country", "FR"]], "files": 2, "rows": 41_808},
             {"values": [["day", "2026-05-09"], ["country", None]], "files": 1, "rows": None},
         ],
-        "consequences": consequences_of(Loss(64, None, None), change_feed=True),
+        "consequences": consequences_of(LostFiles(64, None, None), change_feed=True),
     },
     "needs": {"required_approvals": 2, "reasons": ["“A repair is seen by two”: 2 approvers."]},
 }  # fmt: skip

@@ -14,13 +14,13 @@ from jobs.models import Decision, Job
 from jobs.policy.approvers import Weight
 from jobs.targets.undo_window import Undo
 from jobs.web.approvals import outcome as review_outcome
-from jobs.web.approvals.checks import Check
+from jobs.web.approvals.checks import ReviewCheck
 from jobs.web.approvals.figures import figures_of, outcome_of, rehearsed_of
 from jobs.web.approvals.forms import CommentForm, DecisionForm, UndoForm
 from jobs.web.approvals.review_queries import DecisionRights
-from jobs.web.approvals.revisions import Change, Revision
+from jobs.web.approvals.revisions import FieldChange, Revision
 from jobs.web.approvals.revisions import parts_of as words_of
-from jobs.web.commands.delete.edit import EditForm
+from jobs.web.commands.delete.edit import DeleteEditForm
 from jobs.web.parts import parts_of
 from tables.models import Commit, Table
 from tests.hostile_texts import hostile_long
@@ -114,9 +114,9 @@ FORMERLY = "country = 'FR' AND day BETWEEN DATE '2026-10-01' AND DATE '2026-10-3
 EDITED = {
     "at": before(minutes=30), "who": "ana", "kind": "previewing", "text": "Edited.",
     "revision": Revision(2, [
-        Change("Condition", FORMERLY, PREDICATE, tuple(words_of(FORMERLY, PREDICATE))),
-        Change("Reason", "none", "Load test LT-118."),
-        Change("Rows to delete", "401,118", "184,207"),
+        FieldChange("Condition", FORMERLY, PREDICATE, tuple(words_of(FORMERLY, PREDICATE))),
+        FieldChange("Reason", "none", "Load test LT-118."),
+        FieldChange("Rows to delete", "401,118", "184,207"),
     ]),
 }  # fmt: skip
 
@@ -184,7 +184,7 @@ def page(of: Job, shown: dict[str, Any]) -> dict[str, Any]:
         "checks": CHECKS,
         "decision_form": DecisionForm(auto_id="decide-%s", initial={"digest": of.digest}),
         "comment_form": CommentForm(auto_id="say-%s"),
-        "edit_form": EditForm(auto_id="edit-%s", initial={"predicate": PREDICATE, "reason": of.reason}),
+        "edit_form": DeleteEditForm(auto_id="edit-%s", initial={"predicate": PREDICATE, "reason": of.reason}),
     }
 
 
@@ -192,13 +192,13 @@ COUNTS = Weight("added by a command on the machine, made approver by admin", "")
 DOUBT = "It doesn’t count: ana added ben, and ben added marc."
 NEVER = Weight("added by ben, made approver by admin", DOUBT, "manage.py person vouch marc")
 CHECKS = [
-    Check("warning", "The table has moved.", "It is at version 1,482 now. Other files may match by now."),
-    Check("info", "It has 1 of 2 approvals.", "It runs on its own once it has them all."),
-    Check("success", "The digest holds.", "Levee just recomputed it from the stored request."),
-    Check("success", "It can be undone.", "You can restore version 1,482 for 6 days more."),
+    ReviewCheck("warning", "The table has moved.", "It is at version 1,482 now. Other files may match by now."),
+    ReviewCheck("info", "It has 1 of 2 approvals.", "It runs on its own once it has them all."),
+    ReviewCheck("success", "The digest holds.", "Levee just recomputed it from the stored request."),
+    ReviewCheck("success", "It can be undone.", "You can restore version 1,482 for 6 days more."),
 ]
 AGAIN = "Request it again to measure the table as it is now."
-STALE = [Check("error", "The table has moved: this would end stale.", AGAIN), *CHECKS[1:]]
+STALE = [ReviewCheck("error", "The table has moved: this would end stale.", AGAIN), *CHECKS[1:]]
 MAY = DecisionRights(may_approve=True, may_reject=True, why="")
 LATE = DecisionRights(
     may_approve=False, may_reject=True, why="It has all its approvals. A rejection still ends it until it runs."
@@ -340,7 +340,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "review-edit-refused": (
         REVIEW,
-        review(job(), OWN, may_edit=True) | {"edit_form": EditForm({"predicate": "", "reason": ""}, auto_id="edit-%s")},
+        review(job(), OWN, may_edit=True)
+        | {"edit_form": DeleteEditForm({"predicate": "", "reason": ""}, auto_id="edit-%s")},
     ),
     "review-edited": (REVIEW, review(job(), MAY, events=[*EVENTS, EDITED])),
     "review-past": (REVIEW, review(job(**RAN), OWN) | {"now_url": None}),

@@ -11,7 +11,7 @@ from jobs.schedules.standing import DEFINE_AGAIN
 from jobs.web.approvals.forms import DecisionForm
 from jobs.web.schedules import lines
 from jobs.web.schedules.forms import ChoiceForm, ScheduleForm
-from jobs.web.schedules.standing import Actions, Review, RunLine
+from jobs.web.schedules.standing import Review, RunLine, ScheduleButtons
 from tables.models import Table
 from tests.hostile_texts import hostile_long, hostile_whole
 from tests.journeys.samples_accounts import before, refused
@@ -44,8 +44,8 @@ def page(review: Review, **more: Any) -> tuple[str, dict[str, Any]]:
     context = {
         "schedule": SCHEDULE | more, "title": f"Optimize {LONG}", "look": lines.LOOKS[state],
         "values": [("Predicate", "day > '2026-10-01'")],
-        "bounds": "at most 20.0 GiB and 60 minutes a run", "upcoming": UPCOMING, "runs": RUNS, "actions": Actions(resume=True, edit=True),
-        "review": review, "decision_form": DecisionForm(auto_id="decide-%s"), "confirm_url": None,
+        "bounds": "at most 20.0 GiB and 60 minutes a run", "upcoming": UPCOMING, "runs": RUNS,
+        "actions": ScheduleButtons(resume=True, edit=True), "review": review, "decision_form": DecisionForm(auto_id="decide-%s"), "confirm_url": None,
     }  # fmt: skip
     return "jobs/schedules/schedule.html", context
 
@@ -54,14 +54,14 @@ ASKED = Review(2, 1, RULE, DECIDED, may_approve=True, may_reject=True, why="", d
 HELD = Review(0, 0, ("No rule asks for an approval of this optimize.",), [], False, False, "", None)
 
 ROWS = [
-    lines.Row(
+    lines.ScheduleRow(
         "Small files of the returns, each night", "#", f"Optimize {LONG}", state_line(lines.LOOKS["stopped"]), STOPPED,
         "30 3 * * MON-FRI, Europe/Berlin", "none", "Failed, due 7 h ago", "olga",
     ),
-    lines.Row(
+    lines.ScheduleRow(
         "Old files", "#", f"Vacuum {LONG}", state_line(lines.LOOKS["awaiting_approval"]), "", "0 4 * * SUN, UTC", "none", "none yet", "ines"
     ),
-    lines.Row(
+    lines.ScheduleRow(
         hostile_long("schedule"), "#", hostile_whole("its title"), state_line(lines.LOOKS["active"]), hostile_whole("its state"),
         "0 2 * * *, UTC", "in 3 h", hostile_whole("its last run"), "ines",
     ),

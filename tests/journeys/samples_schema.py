@@ -12,7 +12,7 @@ from jobs.commands.alter_schema.rules import AlterSchema
 from jobs.commands.alter_schema.wording import CLASSES
 from jobs.domain.delta.data_types import OFFERED, parse_type
 from jobs.targets.subject import Subject
-from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm
+from jobs.web.commands.alter_schema.forms import KINDS, AskedChanges, ChangeForm, ReasonForm
 from tables.deltalog.read.actions import Protocol
 from tests.journeys.samples_tables import TABLE
 
@@ -43,14 +43,14 @@ SUBJECT = cast(
 )
 PREVIEW = from_log(SUBJECT, AlterSchema("1", CHANGES))[1]
 OPEN: dict[str, Any] = {
-    "table": TABLE, "table_name": TABLE.name, "version": 64, "asked": Asked(tuple(CHANGES[:2]), "add_constraint"), "wanted": CHANGES,
+    "table": TABLE, "table_name": TABLE.name, "version": 64, "asked": AskedChanges(tuple(CHANGES[:2]), "add_constraint"), "wanted": CHANGES,
     "kinds": KINDS, "form": ChangeForm("add_constraint", dict(CHANGES[2]["add_constraint"])), "reason_form": ReasonForm({"reason": ""}),
     "columns": ["order_id", "customer", "customer.id"], "types": OFFERED, "constraints": ["positive"], "preview": PREVIEW,
     "class_text": CLASSES["irreversible"],
     "needs": {"required_approvals": 1, "reasons": ["“A schema change that can’t be taken back is seen by a second person”: 1 approver."]},
 }  # fmt: skip
 REFUSED: dict[str, Any] = OPEN | {
-    "asked": Asked((), "rename"), "form": ChangeForm("rename", {"path": "day", "to": "order_id"}), "preview": None, "needs": None,
+    "asked": AskedChanges((), "rename"), "form": ChangeForm("rename", {"path": "day", "to": "order_id"}), "preview": None, "needs": None,
     "preview_problem": Problem(400, "invalid", "Column rename is not supported.", engine={"condition": "DELTA_UNSUPPORTED_RENAME_COLUMN"}),
     "properties_url": "/tables/1/properties/?set=1",
     "request_problem": {"detail": "The same request is open already.", "extra": {"job": TABLE.pk}},

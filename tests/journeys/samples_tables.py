@@ -15,17 +15,17 @@ from jobs.commands.optimize.wording import MODES
 from jobs.commands.reorg.rules import consequences_of as purged
 from jobs.models import Stream
 from jobs.sample.files import LakeFiles
-from jobs.sample.removal import Consequences
+from jobs.sample.removal import LakeConsequences
 from jobs.targets.subject import Subject
 from jobs.web.commands.clone.pages import CloneForm
 from jobs.web.commands.optimize.pages import OptimizeForm
 from jobs.web.commands.reorg.pages import ReorgForm
-from tables.deltalog.rules.schema_changes import Change, SchemaChange
+from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind
 from tables.history import growth, queries, schemas
 from tables.history.operations import Destructive
 from tables.history.reachability import Span
 from tables.models import Commit, Root, Schema, Table
-from tables.ports import Act
+from tables.ports import JobRun
 from tables.web.charts.commits import commits_by_day
 from tables.web.charts.growth import rows_over_time, rows_over_versions, sizes_over_versions
 from tables.web.charts.strip import strip
@@ -56,9 +56,11 @@ HEADER: dict[str, Any] = {
 }
 
 
-def act(title: str, asked: float, version: int | None, undoes: Act | None = None, state: str = "succeeded") -> Act:
+def act(
+    title: str, asked: float, version: int | None, undoes: JobRun | None = None, state: str = "succeeded"
+) -> JobRun:
     """A job that was asked for `asked` days ago, ran for a day half a day later, and maybe has a commit."""
-    return Act(
+    return JobRun(
         id=uuid.uuid4(), url="/jobs/", title=title, reason="GDPR-2026-114", asked_by="ana", asked_at=before(days=asked),
         began_at=before(days=asked - 0.5), ended_at=before(days=asked - 1.5), state=state, version=version,
         undoes=undoes.id if undoes else None, undoes_version=undoes.version if undoes else None,
@@ -73,10 +75,10 @@ SPANS = [
 ]
 DESTROYED = [Destructive(62, before(days=18), "DELETE", True), Destructive(64, before(days=4), "RESTORE", False)]
 DAYS = [queries.Day(before(days=back), 3 + back % 5, 80 << 30, 210_000_000 - back) for back in range(80, 0, -1)]
-POINTS = [growth.Point(version, 1, (60 + version) << 30, 200_000_000 + version) for version in range(40, 65)]
+POINTS = [growth.GrowthPoint(version, 1, (60 + version) << 30, 200_000_000 + version) for version in range(40, 65)]
 HISTORY: dict[str, Any] = HEADER | {
     "tab": "history",
-    "listing": listing("history"), "rows": [], "form": HistoryForm(), "wanted": queries.Filter(), "incarnation": 0,
+    "listing": listing("history"), "rows": [], "form": HistoryForm(), "wanted": queries.HistoryFilter(), "incarnation": 0,
     "operations": ["DELETE", "WRITE"], "groups": queries.GROUPS, "commits_url": "/commits/", "begins": True,
     "spans": SPANS, "destructive": DESTROYED[::-1], "strip": strip(SPANS, DESTROYED),
     "days": DAYS, "commits_drawn": commits_by_day(DAYS), "rows_drawn": rows_over_time(DAYS),
@@ -102,14 +104,14 @@ STRUCT = {
 CHANGED: list[timelines.SchemaCommit] = [
     (
         Commit(version=60, committed_at=before(days=3), operation="ADD COLUMNS"),
-        [SchemaChange(Change.ADDED, "channel", None, "string")],
+        [SchemaChange(SchemaChangeKind.ADDED, "channel", None, "string")],
     ),
     (
         Commit(version=41, committed_at=before(days=20), operation="CHANGE COLUMN", user_name="ana"),
         [
-            SchemaChange(Change.RENAMED, "order_id", "order_number_of_the_shop", "order_id"),
-            SchemaChange(Change.TYPE, "order_id", "int", "long"),
-            SchemaChange(Change.REMOVED, hostile_long("removed"), hostile_long("string"), None),
+            SchemaChange(SchemaChangeKind.RENAMED, "order_id", "order_number_of_the_shop", "order_id"),
+            SchemaChange(SchemaChangeKind.TYPE, "order_id", "int", "long"),
+            SchemaChange(SchemaChangeKind.REMOVED, hostile_long("removed"), hostile_long("string"), None),
         ],
     ),
 ]
@@ -179,8 +181,8 @@ STREAMS = [
     Stream(id=uuid.uuid4(), name=name, state=state)
     for name, state in (("clicks", "running"), (hostile_long("logs"), "stopped"))
 ]
-FREE = Consequences(tables=9, streams=STREAMS, files=FILES, jobs=0, rules=0, roots=[])
-HELD = Consequences(tables=9, streams=[], files=FILES, jobs=2, rules=1, roots=[])
+FREE = LakeConsequences(tables=9, streams=STREAMS, files=FILES, jobs=0, rules=0, roots=[])
+HELD = LakeConsequences(tables=9, streams=[], files=FILES, jobs=2, rules=1, roots=[])
 REMOVAL = "jobs/sample/remove.html"
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "history": ("tables/table/history.html", HISTORY),

@@ -23,7 +23,7 @@ from jobs.domain.errors import CommandRefused
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.pruning.prediction import see
-from jobs.pruning.statistics import Wanted, bounds_of
+from jobs.pruning.statistics import WantedColumn, bounds_of
 from tables.deltalog.read.problems import Problems
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.properties import settings
@@ -47,7 +47,7 @@ SCHEMA = json.dumps(
         "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in COLUMNS.items()],
     }
 )
-WANTED = [Wanted((name,), "bigint" if kind == "long" else kind) for name, kind in COLUMNS.items()]
+WANTED = [WantedColumn((name,), "bigint" if kind == "long" else kind) for name, kind in COLUMNS.items()]
 LOW = {"id": 1, "at": "2020-01-01T00:00:00.000Z", "price": 1.5, "x": 0.5, "born": "2020-01-01"}
 STATS = {"numRecords": 10, "minValues": LOW, "maxValues": {**LOW, "id": 9}, "nullCount": dict.fromkeys(LOW, 0)}
 PROTOCOL = {

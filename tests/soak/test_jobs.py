@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 
 from console.supervisor.leftovers import wait_until
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened
 from tests.jobs.test_real_delta import TIMING, deletable, disjoint, ids_of
@@ -79,7 +79,7 @@ def deliver_doubled(instance: Instance, chance: random.Random, count: int) -> No
     tables = [instance.table(f"f1-{n}") for n in range(max(1, count // 50))]
     for n in range(count):
         if n % 10 == 0:
-            instance.arm(chance.choice(list(Point)[2:]), {"do": "kill", "victim": "child"})
+            instance.arm(chance.choice(list(FaultPoint)[2:]), {"do": "kill", "victim": "child"})
         instance.ask("append", path=str(chance.choice(tables)))
         instance.ask("wakes", count=DOUBLED)
     wait_all_ended(instance, before + count)
@@ -124,7 +124,7 @@ def test_f2_job_state_is_table_truth_after_kills_at_every_step(instance, chance)
             break
         instance.wait_ready(quiet_s=QUIET_S)
         victim = chance.choice(VICTIMS)
-        instance.arm(chance.choice(list(Point)), {"do": "kill", "victim": victim})
+        instance.arm(chance.choice(list(FaultPoint)), {"do": "kill", "victim": victim})
         answer = instance.ask("append", path=str(table))
         if "refused" not in answer:  # the database died while it was asked: refused, and nothing acknowledged
             instance.wait_state(answer["job"], quiet_s=30)
@@ -143,7 +143,7 @@ def test_f2_job_state_is_table_truth_after_kills_at_every_step(instance, chance)
 def test_f3_no_acknowledged_request_is_lost_with_redis(instance):
     table = instance.table("f3")
     for _ in range(EMPTIED):
-        instance.arm(Point.WAKE_SENT, {"do": "kill", "victim": "redis"})
+        instance.arm(FaultPoint.WAKE_SENT, {"do": "kill", "victim": "redis"})
         jobs = [instance.ask("append", path=str(table))["job"] for _ in range(3)]
         for job in jobs:
             assert instance.wait_state(job, quiet_s=15)["state"] == "succeeded"

@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from console.accounts.authority import Scope, require_admin_of_everything
+from console.accounts.authority import GrantScope, require_admin_of_everything
 from console.accounts.models import Appointment, FirstLink, Person
 from console.accounts.roles import Role
 from console.accounts.services import add_person, change_password, end_first_links, grant
@@ -43,7 +43,7 @@ def why_not(maker: Person | None, person: Person) -> str:
     return ""
 
 
-def add_people(actor: Actor, wanted: Mapping[str, Role | None], scope: Scope) -> list[tuple[Person, str]]:
+def add_people(actor: Actor, wanted: Mapping[str, Role | None], scope: GrantScope) -> list[tuple[Person, str]]:
     """Adds people by name, each with a role on the scope, if one is given, and a first link's secret: all of them or nobody.
 
     Raises Problem 400 `invalid` with the `person` whose name is refused, 403 `forbidden`.
@@ -55,7 +55,7 @@ def add_people(actor: Actor, wanted: Mapping[str, Role | None], scope: Scope) ->
             return [_add(actor, name, role, scope) for name, role in wanted.items()]
 
 
-def _add(actor: Actor, name: str, role: Role | None, scope: Scope) -> tuple[Person, str]:
+def _add(actor: Actor, name: str, role: Role | None, scope: GrantScope) -> tuple[Person, str]:
     try:
         person = add_person(actor, name, None)
     except Problem as problem:

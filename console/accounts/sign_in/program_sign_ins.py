@@ -16,12 +16,12 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from console.accounts import attempts
-from console.accounts.attempts import Source
+from console.accounts.attempts import PasswordSource
 from console.accounts.authentication import new_secret
 from console.accounts.models import Person, SignInRequest, Token
 from console.accounts.roles import TokenScope
 from console.accounts.services import issue_token
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
@@ -42,7 +42,7 @@ def begin(machine: str, scopes: Iterable[TokenScope], address: str) -> tuple[Sig
 
     Raises Problem 429 `too_many_attempts` for too many from one network, 503 `busy` while too many wait in all.
     """
-    source = Source(f"programs:{attempts.network_of(address)}", most=MOST_BEGUN, what="sign-ins of programs")
+    source = PasswordSource(f"programs:{attempts.network_of(address)}", most=MOST_BEGUN, what="sign-ins of programs")
     attempts.admit("", source)
     SignInRequest.objects.filter(expires_at__lt=Now() - KEPT).delete()
     if _waiting().count() >= MOST_WAITING:
@@ -69,7 +69,7 @@ def spelled(code: str) -> str:
 
 def waiting_with(person: Person, code: str) -> SignInRequest:
     """The program that waits with the code, as a person types it. Raises Problem 404 `not_found`, 429 `too_many_attempts`."""
-    attempt = attempts.admit(person.name, Source(f"codes:{person.pk}", most=MOST_TRIED, what="wrong codes"))
+    attempt = attempts.admit(person.name, PasswordSource(f"codes:{person.pk}", most=MOST_TRIED, what="wrong codes"))
     found = _waiting().filter(code_hmac=_hmac(letters(code))).first()
     if found is None:
         raise Problem(404, "not_found", UNKNOWN)
@@ -93,7 +93,15 @@ def deny(actor: Actor, person: Person, asked: SignInRequest) -> None:
     with transaction.atomic():
         held = _held(asked)
         reason = f"{person.name} denied the sign-in of a program from {held.address}."
-        record(actor, Action.TOKEN_ADD, ObjectKind.TOKEN, held.id, held.machine, outcome=Outcome.REFUSED, reason=reason)
+        record(
+            actor,
+            Action.TOKEN_ADD,
+            ObjectKind.TOKEN,
+            held.id,
+            held.machine,
+            outcome=EventOutcome.REFUSED,
+            reason=reason,
+        )
         _decide(held, person, None)
 
 

@@ -23,7 +23,7 @@ _AT = COLUMNS.index("at")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """One link as it is stored, with its event's stored hash and the hash of the event's row as it is now (None: no row)."""
 
     sequence: int
@@ -34,7 +34,7 @@ class Link:
     computed: str | None
 
 
-def links(after: int, most: int) -> list[Link]:
+def links(after: int, most: int) -> list[ChainLink]:
     """The next links after a sequence."""
     with connection.cursor() as cursor:
         for kind in _AS_SENT:
@@ -43,10 +43,10 @@ def links(after: int, most: int) -> list[Link]:
         return [_link(row) for row in cursor]
 
 
-def _link(row: Sequence[str | None]) -> Link:
+def _link(row: Sequence[str | None]) -> ChainLink:
     sequence, event, previous, stored, event_hash_, *values = row
     computed = None if event_hash_ is None else row_hash(values)
-    return Link(int(sequence or 0), event or "", previous or "", stored or "", event_hash_, computed)
+    return ChainLink(int(sequence or 0), event or "", previous or "", stored or "", event_hash_, computed)
 
 
 def row_hash(values: Sequence[str | None]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from console.audit.actions import Action, Outcome
+from console.audit.actions import Action, EventOutcome
 from console.audit.integrity import heads
 from console.audit.integrity.heads import Restored
 from console.audit.models import Event
@@ -55,6 +55,6 @@ def unrecorded(lines: Sequence[Restored]) -> Iterator[Restored]:
     for number, line in enumerate(lines):
         if any(made_at(later) <= restored_at(line) for later in lines[number + 1 :]):
             continue
-        events = Event.objects.filter(action=Action.INSTANCE_RESTORE, outcome=Outcome.ALLOWED)
+        events = Event.objects.filter(action=Action.INSTANCE_RESTORE, outcome=EventOutcome.ALLOWED)
         if not events.filter(after__made_at=line.made_at, after__sequence=line.restored_to).exists():
             yield line

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from console.audit import definitions
 from console.audit.integrity import heads, restores
-from console.audit.integrity.canonical import Link, links
+from console.audit.integrity.canonical import ChainLink, links
 from console.audit.integrity.heads import HeadsFile, SignedHead
 from console.audit.models import Head, Seal, Verification
 from console.audit.verify_export import START, link_hash
@@ -32,7 +32,7 @@ _COUNTS = "select (select count(*) from audit.event), (select count(*) from audi
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """A difference. From `sequence` on the audit has changed; None if no sequence shows it."""
 
     kind: str
@@ -40,7 +40,7 @@ class Finding:
     text: str
 
 
-class Walk:
+class ChainWalk:
     """A walk along the chain from one link on.
 
     `trusted` is the last sequence at which a head and the chain agreed, `suspect` the first one since at which anything differed.
@@ -52,7 +52,7 @@ class Walk:
         self.suspect: int | None = None
         self.checked = 0
 
-    def take(self, link: Link) -> Iterator[Finding]:
+    def take(self, link: ChainLink) -> Iterator[AuditFinding]:
         """The findings about the next link."""
         for finding in (*self._place(link), *_content(link)):
             self.suspect = self.suspect or finding.sequence
@@ -63,40 +63,40 @@ class Walk:
         self.last, self.hash = link.sequence, link.hash
         self.checked += 1
 
-    def _place(self, link: Link) -> Iterator[Finding]:
+    def _place(self, link: ChainLink) -> Iterator[AuditFinding]:
         if link.sequence != self.last + 1:
             missing = (
                 f"#{self.last + 1}" if link.sequence == self.last + 2 else f"#{self.last + 1} to #{link.sequence - 1}"
             )
-            yield Finding("gap", self.last + 1, f"{missing} missing: the chain goes on with #{link.sequence}.")
+            yield AuditFinding("gap", self.last + 1, f"{missing} missing: the chain goes on with #{link.sequence}.")
         elif link.previous != self.hash:
-            yield Finding(
+            yield AuditFinding(
                 "link_broken", link.sequence, f"#{link.sequence} doesn't follow #{self.last} as it is stored."
             )
 
-    def _against(self, head: SignedHead, link: Link) -> Iterator[Finding]:
+    def _against(self, head: SignedHead, link: ChainLink) -> Iterator[AuditFinding]:
         if not head.is_signed_by(self.key):
-            yield Finding(
+            yield AuditFinding(
                 "head_forged", head.sequence, f"The exported head #{head.sequence} isn't signed by this home's key."
             )
         elif head.hash != link.hash:
             since = self.suspect or self.trusted + 1
             text = f"#{link.sequence} isn't what was exported: all since #{since} may have been rewritten."
-            yield Finding("head_differs", since, text)
+            yield AuditFinding("head_differs", since, text)
         else:
             self.trusted, self.suspect = link.sequence, None
 
 
-def _content(link: Link) -> Iterator[Finding]:
+def _content(link: ChainLink) -> Iterator[AuditFinding]:
     if link.event_hash is None:
-        yield Finding("event_gone", link.sequence, f"The event of #{link.sequence} ({link.event}) is gone.")
+        yield AuditFinding("event_gone", link.sequence, f"The event of #{link.sequence} ({link.event}) is gone.")
     elif link.computed != link.event_hash:
-        yield Finding("event_changed", link.sequence, f"The event of #{link.sequence} isn't what was recorded.")
+        yield AuditFinding("event_changed", link.sequence, f"The event of #{link.sequence} isn't what was recorded.")
     elif link.hash != link_hash(link.sequence, link.previous, link.event, link.event_hash):
-        yield Finding("seal_changed", link.sequence, f"#{link.sequence} and its event don't belong together.")
+        yield AuditFinding("seal_changed", link.sequence, f"#{link.sequence} and its event don't belong together.")
 
 
-Checks = Callable[[], Iterable[Finding]]
+Checks = Callable[[], Iterable[AuditFinding]]
 
 
 def verify(asked_by: str, since: int = 0, key: str | None = None, more: Checks = tuple) -> Verification:
@@ -123,8 +123,8 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     started = time.perf_counter()
     key = key or heads.public_key()
     exported = heads.exported(key)
-    walk = Walk(run.last, run.hash, exported, key)
-    findings: list[Finding] = []
+    walk = ChainWalk(run.last, run.hash, exported, key)
+    findings: list[AuditFinding] = []
     rows = links(run.last, SLICE)
     for link in rows:
         findings += walk.take(link)
@@ -134,13 +134,13 @@ def advance(run: Verification, key: str | None = None, more: Checks = tuple) -> 
     _keep(run, walk, findings, time.perf_counter() - started, ended)
 
 
-def _ends(walk: Walk, exported: HeadsFile, key: str) -> Iterator[Finding]:
+def _ends(walk: ChainWalk, exported: HeadsFile, key: str) -> Iterator[AuditFinding]:
     """What only the whole shows: a cut tail, heads that are lost or forged, events that are in no chain, functions that were replaced."""
     beyond = {sequence: head for sequence, head in exported.heads.items() if sequence > walk.last}
     yield from _cut(walk.last, beyond, key)
     for line in restores.unrecorded(exported.restores):
         text = f"The signed heads say that the chain was {restores.sentence(line)}, and no event of this instance does."
-        yield Finding("restore_unrecorded", line.restored_to + 1, text)
+        yield AuditFinding("restore_unrecorded", line.restored_to + 1, text)
     stored = stored_heads()
     yield from at_rest(stored, heads.exported(key))  # the file is read after them, since a head is written there first
 
@@ -150,26 +150,28 @@ def stored_heads() -> list[int]:
     return list(Head.objects.values_list("sequence", flat=True))
 
 
-def at_rest(stored: Iterable[int], exported: HeadsFile) -> Iterator[Finding]:
+def at_rest(stored: Iterable[int], exported: HeadsFile) -> Iterator[AuditFinding]:
     """What differs wherever the chain ends: heads of the database that the file lacks, events in no chain, replaced definitions."""
     lost = [sequence for sequence in stored if sequence not in exported.heads]
     if lost:
         text = f"{len(lost):,} signed heads, #{min(lost)} first, are no longer in the file outside the database."
-        yield Finding("head_lost", min(lost), text)
+        yield AuditFinding("head_lost", min(lost), text)
     yield from unsealed()
-    yield from (Finding("definition_changed", None, text) for text in definitions.differences())
+    yield from (AuditFinding("definition_changed", None, text) for text in definitions.differences())
 
 
-def _cut(last: int, beyond: Mapping[int, SignedHead], key: str) -> Iterator[Finding]:
+def _cut(last: int, beyond: Mapping[int, SignedHead], key: str) -> Iterator[AuditFinding]:
     signed = [sequence for sequence, head in beyond.items() if head.is_signed_by(key)]
     if signed:
         text = f"The chain ends at #{last}, but a head of #{max(signed)} was exported: what came after #{last} is gone."
-        yield Finding("tail_cut", last + 1, text)
+        yield AuditFinding("tail_cut", last + 1, text)
     elif beyond:
-        yield Finding("head_forged", min(beyond), f"The exported head #{min(beyond)} isn't signed by this home's key.")
+        yield AuditFinding(
+            "head_forged", min(beyond), f"The exported head #{min(beyond)} isn't signed by this home's key."
+        )
 
 
-def unsealed() -> Iterator[Finding]:
+def unsealed() -> Iterator[AuditFinding]:
     """Events that are neither in the chain nor waiting for it: only the table's owner can make such."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS)
@@ -178,10 +180,12 @@ def unsealed() -> Iterator[Finding]:
             return
         cursor.execute(_UNSEALED)
         for event, action, at in cursor.fetchall():
-            yield Finding("unsealed", None, f"The event {event} ({action}, {at:%Y-%m-%d %H:%M:%S} UTC) is in no chain.")
+            yield AuditFinding(
+                "unsealed", None, f"The event {event} ({action}, {at:%Y-%m-%d %H:%M:%S} UTC) is in no chain."
+            )
 
 
-def _keep(run: Verification, walk: Walk, findings: list[Finding], seconds: float, ended: bool) -> None:
+def _keep(run: Verification, walk: ChainWalk, findings: list[AuditFinding], seconds: float, ended: bool) -> None:
     run.last, run.hash = walk.last, walk.hash
     run.checked += walk.checked
     run.seconds = round(run.seconds + seconds, 3)

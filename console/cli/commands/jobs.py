@@ -11,24 +11,24 @@ from console.cli.acts import Act, JobId, ListGroup, limit_of, limited, pass_sess
 from console.cli.following import has_ended, is_approved
 from console.cli.lookup import job_id, table_id
 from console.cli.reviews import whole
-from console.cli.session import Column, Session, facts, listing
+from console.cli.session import ListColumn, Session, facts, listing
 from console.cli.waits import wait_for
 from console.cli.words import moment, shown
 
 _LIST = [
-    Column("Job", lambda row: row["id"], is_whole=True),
-    Column("Command", lambda row: row["command"], is_whole=True),
-    Column("Table", lambda row: row["table"]["name"]),
-    Column("State", lambda row: row["state"].replace("_", " "), is_whole=True),
-    Column("By", lambda row: row["requested_by"]),
-    Column("Requested (UTC)", lambda row: moment(row["requested_at"]), is_whole=True),
-    Column("Reason", lambda row: row["reason"]),
+    ListColumn("Job", lambda row: row["id"], is_whole=True),
+    ListColumn("Command", lambda row: row["command"], is_whole=True),
+    ListColumn("Table", lambda row: row["table"]["name"]),
+    ListColumn("State", lambda row: row["state"].replace("_", " "), is_whole=True),
+    ListColumn("By", lambda row: row["requested_by"]),
+    ListColumn("Requested (UTC)", lambda row: moment(row["requested_at"]), is_whole=True),
+    ListColumn("Reason", lambda row: row["reason"]),
 ]
 _EVENTS = [
-    Column("When (UTC)", lambda row: moment(row["happened_at"]), is_whole=True),
-    Column("Event", lambda row: row["kind"].replace("_", " "), is_whole=True),
-    Column("By", lambda row: row["who"]),
-    Column("Text", lambda row: shown(row["text"])),
+    ListColumn("When (UTC)", lambda row: moment(row["happened_at"]), is_whole=True),
+    ListColumn("Event", lambda row: row["kind"].replace("_", " "), is_whole=True),
+    ListColumn("By", lambda row: row["who"]),
+    ListColumn("Text", lambda row: shown(row["text"])),
 ]
 
 

@@ -16,9 +16,9 @@ from console.cli.acts import Act, LocalAct, pass_session
 from console.cli.browser_sign_in import token_by_browser
 from console.cli.client import Api
 from console.cli.exits import CliError, Exit
-from console.cli.problems import Refused
-from console.cli.profiles import Server
-from console.cli.session import Column, Session, facts
+from console.cli.problems import RefusedByServer
+from console.cli.profiles import ServerProfile
+from console.cli.session import ListColumn, Session, facts
 from console.cli.words import moment, shown
 
 OWN_TOKEN = "/me/token"
@@ -71,10 +71,10 @@ def sign_in(
     known = profiles.load()
     label = name or profiles.name_of(place)
     own = not by_token and (browser or opens or bool(scopes) or sys.stdin.isatty())
-    token = token_by_browser(session, Server(label, place, ""), scopes, opens) if own else _token()
+    token = token_by_browser(session, ServerProfile(label, place, ""), scopes, opens) if own else _token()
     earlier = known.servers.get(label)
     stays_own = earlier is not None and earlier.own and earlier.token == token
-    server = Server(label, place, token, own or stays_own)
+    server = ServerProfile(label, place, token, own or stays_own)
     who = Api(server, session.note).get("/me")
     profiles.save(known.with_server(server))
     _replace(session, earlier, server)
@@ -105,7 +105,7 @@ def _token() -> str:
     return text
 
 
-def _replace(session: Session, earlier: Server | None, server: Server) -> None:
+def _replace(session: Session, earlier: ServerProfile | None, server: ServerProfile) -> None:
     """The token that an earlier sign-in made for this program isn't needed any more."""
     if earlier and earlier.own and earlier.url == server.url and earlier.token != server.token:
         with suppress(CliError):
@@ -140,11 +140,11 @@ def sign_out(session: Session, name: str | None, revoke: bool, forget: bool) -> 
     session.show({"signed_out": wanted, "revoked": revoked}, lambda: f"Signed out of {server.url}; {end}.")
 
 
-def _revoked(session: Session, server: Server) -> bool:
+def _revoked(session: Session, server: ServerProfile) -> bool:
     """Ends the token on the server; one that works no more is ended already. Raises CliError when that can't be known."""
     try:
         Api(server, session.note).delete(OWN_TOKEN)
-    except Refused as problem:
+    except RefusedByServer as problem:
         if problem.status != HTTPStatus.UNAUTHORIZED:
             raise
     except CliError as trouble:
@@ -201,9 +201,9 @@ def servers(session: Session, use: str | None) -> None:
     session.show_list(
         page,
         [
-            Column("Server", lambda row: row["name"], is_whole=True),
-            Column("Address", lambda row: row["url"]),
-            Column("Current", lambda row: "yes" if row["current"] else ""),
+            ListColumn("Server", lambda row: row["name"], is_whole=True),
+            ListColumn("Address", lambda row: row["url"]),
+            ListColumn("Current", lambda row: "yes" if row["current"] else ""),
         ],
     )
 

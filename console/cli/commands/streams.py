@@ -10,18 +10,18 @@ from console.cli.acts import Act, ListGroup, keyed, limit_of, limited, pass_sess
 from console.cli.following import has_ended
 from console.cli.lookup import stream_id
 from console.cli.reviews import summary
-from console.cli.session import Column, Session, facts
+from console.cli.session import ListColumn, Session, facts
 from console.cli.waits import wait_for
 from console.cli.words import moment, shown
 
 _LIST = [
-    Column("Stream", lambda row: row["name"]),
-    Column("State", lambda row: row["state"].replace("_", " "), is_whole=True),
-    Column("Table", lambda row: row["table"]["name"]),
-    Column("Waiting", lambda row: _lag(row), is_number=True),
-    Column("Last batch (UTC)", lambda row: moment((row["last_batch"] or {}).get("at")), is_whole=True),
-    Column("Next round (UTC)", lambda row: moment(row["next_round_at"]), is_whole=True),
-    Column("What it says", lambda row: row["state_text"]),
+    ListColumn("Stream", lambda row: row["name"]),
+    ListColumn("State", lambda row: row["state"].replace("_", " "), is_whole=True),
+    ListColumn("Table", lambda row: row["table"]["name"]),
+    ListColumn("Waiting", lambda row: _lag(row), is_number=True),
+    ListColumn("Last batch (UTC)", lambda row: moment((row["last_batch"] or {}).get("at")), is_whole=True),
+    ListColumn("Next round (UTC)", lambda row: moment(row["next_round_at"]), is_whole=True),
+    ListColumn("What it says", lambda row: row["state_text"]),
 ]
 
 

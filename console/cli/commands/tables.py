@@ -9,18 +9,18 @@ from rich.console import Group
 
 from console.cli.acts import Act, limit_of, limited, pass_session
 from console.cli.lookup import table_id
-from console.cli.session import Column, Session, facts, listing
+from console.cli.session import ListColumn, Session, facts, listing
 from console.cli.words import figure, moment, shown, size
 
 _LIST = [
-    Column("Name", lambda row: row["catalog_name"] or row["name"]),
-    Column("Format", lambda row: row["format"]),
-    Column("Version", lambda row: _version(row["version"]), is_number=True),
-    Column("Rows", lambda row: shown(row["num_records"]), is_number=True),
-    Column("Size", lambda row: size(row["size_bytes"]), is_number=True),
-    Column("Last commit (UTC)", lambda row: moment(row["last_commit_at"]), is_whole=True),
-    Column("Health", lambda row: ", ".join(row["health_codes"])),
-    Column("Path", lambda row: row["path"]),
+    ListColumn("Name", lambda row: row["catalog_name"] or row["name"]),
+    ListColumn("Format", lambda row: row["format"]),
+    ListColumn("Version", lambda row: _version(row["version"]), is_number=True),
+    ListColumn("Rows", lambda row: shown(row["num_records"]), is_number=True),
+    ListColumn("Size", lambda row: size(row["size_bytes"]), is_number=True),
+    ListColumn("Last commit (UTC)", lambda row: moment(row["last_commit_at"]), is_whole=True),
+    ListColumn("Health", lambda row: ", ".join(row["health_codes"])),
+    ListColumn("Path", lambda row: row["path"]),
 ]
 
 
@@ -119,9 +119,9 @@ def _overview(found: dict[str, Any]) -> Group:
 
 
 _COLUMNS = [
-    Column("Column", lambda column: column["name"]),
-    Column("Type", lambda column: column["type"] if isinstance(column["type"], str) else column["type"]["type"]),
-    Column("Nullable", lambda column: shown(column["nullable"])),
+    ListColumn("Column", lambda column: column["name"]),
+    ListColumn("Type", lambda column: column["type"] if isinstance(column["type"], str) else column["type"]["type"]),
+    ListColumn("Nullable", lambda column: shown(column["nullable"])),
 ]
 
 
@@ -130,13 +130,13 @@ def _columns(schema: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 _HISTORY = [
-    Column("Version", lambda row: str(row["version"]), is_number=True),
-    Column("Committed (UTC)", lambda row: moment(row["committed_at"]), is_whole=True),
-    Column("Operation", lambda row: shown(row["operation"])),
-    Column("By", lambda row: shown(row["user_name"] or row["engine_info"])),
-    Column("Restorable", lambda row: shown(row["restorable"])),
-    Column("Job", lambda row: shown(row["job"])),
-    Column("Metrics", lambda row: ", ".join(f"{name}={value}" for name, value in row["operation_metrics"].items())),
+    ListColumn("Version", lambda row: str(row["version"]), is_number=True),
+    ListColumn("Committed (UTC)", lambda row: moment(row["committed_at"]), is_whole=True),
+    ListColumn("Operation", lambda row: shown(row["operation"])),
+    ListColumn("By", lambda row: shown(row["user_name"] or row["engine_info"])),
+    ListColumn("Restorable", lambda row: shown(row["restorable"])),
+    ListColumn("Job", lambda row: shown(row["job"])),
+    ListColumn("Metrics", lambda row: ", ".join(f"{name}={value}" for name, value in row["operation_metrics"].items())),
 ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from console.audit.integrity import heads
 from console.audit.integrity.canonical import links
 from console.audit.integrity.heads import HeadsFile
-from console.audit.integrity.verification import SLICE, Finding, Walk, at_rest, stored_heads
+from console.audit.integrity.verification import SLICE, AuditFinding, ChainWalk, at_rest, stored_heads
 from console.audit.verify_export import START
 from console.base.text.counted import counted
 from console.management.backup.archive import Manifest
@@ -38,15 +38,15 @@ def check_keys(key: Path, manifest: Manifest, lines: Sequence[str]) -> None:
         )
 
 
-def differences(manifest: Manifest, lines: Sequence[str]) -> list[Finding]:
+def differences(manifest: Manifest, lines: Sequence[str]) -> list[AuditFinding]:
     """What differs in the loaded chain, against itself and every head, in the file and in the backup, up to its end.
 
     Each later verification finds these again. Raises NotRestored for what none could find, since the restore takes newer heads back:
     a chain that doesn't end where the backup says, or that lacks what was signed before the backup was made.
     """
     held = heads.held_by((line for part in heads.joined(lines) for line in part), manifest.public_key)
-    walk = Walk(0, START, held, manifest.public_key)
-    found: list[Finding] = []
+    walk = ChainWalk(0, START, held, manifest.public_key)
+    found: list[AuditFinding] = []
     while rows := links(walk.last, SLICE):
         for link in rows:
             found += walk.take(link)
@@ -55,7 +55,7 @@ def differences(manifest: Manifest, lines: Sequence[str]) -> list[Finding]:
     return [*found, *at_rest(stored_heads(), held)]
 
 
-def _check_end(walk: Walk, manifest: Manifest) -> None:
+def _check_end(walk: ChainWalk, manifest: Manifest) -> None:
     if (walk.last, walk.hash if walk.last else "") != (manifest.sequence, manifest.hash):
         raise NotRestored(
             f"the audit in the backup ends at #{walk.last:,} and isn't the one that the backup names,"
@@ -87,7 +87,7 @@ def _time(text: str) -> datetime:
     return time
 
 
-def refuse(found: Sequence[Finding]) -> None:
+def refuse(found: Sequence[AuditFinding]) -> None:
     """Raises NotRestored if anything differs."""
     if found:
         first = " ".join(f"{each.kind}: {each.text}" for each in found[:SHOWN])

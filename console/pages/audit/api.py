@@ -21,7 +21,7 @@ from console.audit import queries
 from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.export import export
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from console.audit.readings import record_reading
 from console.audit.representation import event_json
 from console.audit.serializers import AuditQuery, EventOut, ExportQuery, filter_of
@@ -55,7 +55,7 @@ class AuditDetail(APIView):
     def get(self, request: Request, event_id: uuid.UUID) -> Response:
         person = person_of(request)
         event = queries.event_for(person, event_id)
-        record_reading(Actor.of(request), Filter(object=str(event_id)))
+        record_reading(Actor.of(request), EventFilter(object=str(event_id)))
         return Response(event_json(event, origins=queries.sees_origins(person)))
 
 

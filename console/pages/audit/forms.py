@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from console.audit.actions import Action, Outcome
-from console.audit.queries import Filter
+from console.audit.actions import Action, EventOutcome
+from console.audit.queries import EventFilter
 from console.base.text.short_ids import BEGINNING
 
 ANY = ("", "any")
@@ -17,7 +17,7 @@ class AuditForm(forms.Form):
     object = forms.CharField(required=False, max_length=4000, label="Object")
     actor = forms.CharField(required=False, max_length=64, label="Who")
     action = forms.ChoiceField(required=False, choices=[ANY, *((value, value) for value in Action.values)], label="Act")
-    outcome = forms.ChoiceField(required=False, choices=[ANY, *((v, v) for v in Outcome.values)], label="Outcome")
+    outcome = forms.ChoiceField(required=False, choices=[ANY, *((v, v) for v in EventOutcome.values)], label="Outcome")
     q = forms.CharField(required=False, max_length=200, label="Words of the reason")
     since = forms.DateTimeField(required=False, label="Since, UTC")
     until = forms.DateTimeField(required=False, label="Until, UTC")
@@ -30,8 +30,8 @@ class AuditForm(forms.Form):
         for name, hint in hints.items():
             self.fields[name].widget.attrs |= {"placeholder": hint, "autocomplete": "off"}
 
-    def wanted(self) -> Filter:
+    def wanted(self) -> EventFilter:
         """The filter from the form; an invalid value filters nothing."""
         if not self.is_valid():
-            return Filter()
-        return Filter(**{name: value for name, value in self.cleaned_data.items() if value})
+            return EventFilter()
+        return EventFilter(**{name: value for name, value in self.cleaned_data.items() if value})

@@ -17,7 +17,7 @@ from console.audit import presenters, queries
 from console.audit.actions import ObjectKind
 from console.audit.actor import Actor
 from console.audit.models import Event
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from console.audit.readings import chain_context, record_reading
 from console.audit.searching import NEWEST, OLDEST
 from console.base.pagination import pager
@@ -66,7 +66,7 @@ def _titles(events: Sequence[Event]) -> dict[str, str]:
     return {str(job.pk): title_of(job) for job in jobs}
 
 
-def _about(person: Person, wanted: Filter) -> str:
+def _about(person: Person, wanted: EventFilter) -> str:
     """The subject of a filtered list."""
     if wanted.table and (known := queries.uuid_of(wanted.table)):
         return Table.objects.filter(pk=known).values_list("name", flat=True).first() or wanted.table
@@ -79,7 +79,7 @@ def event_detail(request: HttpRequest, event_id: uuid.UUID) -> HttpResponse:
     """One event: the full record, its link in the chain, and related links."""
     person = person_of(request)
     event = queries.event_for(person, event_id)
-    record_reading(Actor.of(request), Filter(object=str(event_id)))
+    record_reading(Actor.of(request), EventFilter(object=str(event_id)))
     context = {
         "line": presenters.line(event, _titles([event])),
         "changes": presenters.changes(event),

@@ -27,7 +27,7 @@ def acts_on_tables(person: Person, q: str, here: Table | None) -> list[tuple[str
     if not texts or not person.may(Permission.TABLE_READ):
         return []
     order = listing.SEARCH_ORDER if left else "-changed"
-    tables = listing.table_page(person, listing.Filter(q=" ".join(left)), order, TABLES, "").rows
+    tables = listing.table_page(person, listing.TableFilter(q=" ".join(left)), order, TABLES, "").rows
     protected = ports.protected(person, [table.path for table in tables])
     found = [
         (f"{act.offer.text.removesuffix('…')}: {table.catalog_name or table.name}", act.url, table)

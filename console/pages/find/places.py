@@ -26,7 +26,7 @@ class Shelf(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePlace:
     """A page by the name of its URL, with all that navigation, menus, keys and the palette say of it.
 
     `needs` is what its acts require, where everybody may look at it. `holds`: how the names of the pages that belong to it begin, beside
@@ -78,41 +78,41 @@ def _asked_for(address: str) -> tuple[Asked, ...] | None:
 
 _MAIN, _ADMINISTRATION, _ACCOUNT = Shelf
 PLACES = (
-    Place("Home", "home", "start overview", "h", shelf=_MAIN),
-    Place("Tables", "tables:list", "catalog", "t", shelf=_MAIN, holds=("tables:", "jobs:convert"), holds_tables=True),
-    Place("Jobs", "jobs:list", "runs requests", "j", shelf=_MAIN, holds=("jobs:detail",)),
-    Place("Approvals", "jobs:approvals", "reviews waiting decide", "a", shelf=_MAIN, holds=("jobs:review",)),
-    Place("Streams", "jobs:streams", "ingestion", "s", shelf=_MAIN, holds=("jobs:stream",)),
-    Place("Schedules", "jobs:schedules", "cron recurring maintenance", "d", shelf=_MAIN, holds=("jobs:schedule",)),
-    Place("Audit", "audit:list", "events log", "u", shelf=_MAIN, holds=("audit:", "jobs:life", "jobs:verify")),
-    Place("Workers", "jobs:workers", "administration spark engine", "w", shelf=_ADMINISTRATION),
-    Place("People", "accounts:people", "administration users roles grants", "e", shelf=_ADMINISTRATION, holds=("accounts:person",)),
-    Place("Roots", "roots:list", "administration storage directories", "r", shelf=_ADMINISTRATION, holds=("roots:",)),
-    Place("Policies", "policies:list", "administration rules policy approvals needed", "o", shelf=_ADMINISTRATION, holds=("policies:",)),
-    Place("Add tables", "tables:add", "scan path new"),
-    Place("Convert a directory", "jobs:convert", "parquet delta", needs=Permission.JOB_REQUEST),
-    Place("New stream", "jobs:stream_new", "ingestion"),
-    Place("New schedule", "jobs:schedule_new", "cron recurring"),
-    Place("Verify the audit", "jobs:verify", "chain"),
-    Place(
+    PagePlace("Home", "home", "start overview", "h", shelf=_MAIN),
+    PagePlace("Tables", "tables:list", "catalog", "t", shelf=_MAIN, holds=("tables:", "jobs:convert"), holds_tables=True),
+    PagePlace("Jobs", "jobs:list", "runs requests", "j", shelf=_MAIN, holds=("jobs:detail",)),
+    PagePlace("Approvals", "jobs:approvals", "reviews waiting decide", "a", shelf=_MAIN, holds=("jobs:review",)),
+    PagePlace("Streams", "jobs:streams", "ingestion", "s", shelf=_MAIN, holds=("jobs:stream",)),
+    PagePlace("Schedules", "jobs:schedules", "cron recurring maintenance", "d", shelf=_MAIN, holds=("jobs:schedule",)),
+    PagePlace("Audit", "audit:list", "events log", "u", shelf=_MAIN, holds=("audit:", "jobs:life", "jobs:verify")),
+    PagePlace("Workers", "jobs:workers", "administration spark engine", "w", shelf=_ADMINISTRATION),
+    PagePlace("People", "accounts:people", "administration users roles grants", "e", shelf=_ADMINISTRATION, holds=("accounts:person",)),
+    PagePlace("Roots", "roots:list", "administration storage directories", "r", shelf=_ADMINISTRATION, holds=("roots:",)),
+    PagePlace("Policies", "policies:list", "administration rules policy approvals", "o", shelf=_ADMINISTRATION, holds=("policies:",)),
+    PagePlace("Add tables", "tables:add", "scan path new"),
+    PagePlace("Convert a directory", "jobs:convert", "parquet delta", needs=Permission.JOB_REQUEST),
+    PagePlace("New stream", "jobs:stream_new", "ingestion"),
+    PagePlace("New schedule", "jobs:schedule_new", "cron recurring"),
+    PagePlace("Verify the audit", "jobs:verify", "chain"),
+    PagePlace(
         "Preferences", "preferences:page", "settings options theme dark light time zone density saved filters", "p",
         shelf=_ACCOUNT, icon="adjustments-horizontal", holds=("preferences:",),
     ),
-    Place("Keyboard shortcuts", "find:keys", "keys help", shelf=_ACCOUNT, icon="keyboard"),
-    Place("Help", "help", "guide documentation manual", shelf=_ACCOUNT, icon="help-circle"),
-    Place("Sign in a program", "accounts:sign_in_program", "account code device levee command line cli terminal"),
-    Place("REST API", "api_index", "openapi swagger documentation reference curl addresses endpoints programs"),
-    Place("API tokens", "accounts:tokens", "account programs", shelf=_ACCOUNT, icon="key"),
-    Place("Change password", "accounts:change_password", "account", shelf=_ACCOUNT, icon="lock"),
-    Place("Sign out", "accounts:sign_out", "log out logout leave quit end session", shelf=_ACCOUNT, icon="logout", is_post=True),
+    PagePlace("Keyboard shortcuts", "find:keys", "keys help", shelf=_ACCOUNT, icon="keyboard"),
+    PagePlace("Help", "help", "guide documentation manual", shelf=_ACCOUNT, icon="help-circle"),
+    PagePlace("Sign in a program", "accounts:sign_in_program", "account code device levee command line cli terminal"),
+    PagePlace("REST API", "api_index", "openapi swagger documentation reference curl addresses endpoints programs"),
+    PagePlace("API tokens", "accounts:tokens", "account programs", shelf=_ACCOUNT, icon="key"),
+    PagePlace("Change password", "accounts:change_password", "account", shelf=_ACCOUNT, icon="lock"),
+    PagePlace("Sign out", "accounts:sign_out", "log out logout leave quit end session", shelf=_ACCOUNT, icon="logout", is_post=True),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPlace:
     """A place for one page: whether that page is it, or belongs to it."""
 
-    place: Place
+    place: PagePlace
     is_current: bool
 
 
@@ -127,15 +127,15 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def shelves(places: Sequence[Place], match: ResolverMatch | None) -> dict[str, Any]:
+def shelves(places: Sequence[PagePlace], match: ResolverMatch | None) -> dict[str, Any]:
     """By the shelf's name, and whether the page belongs to one of Administration's (`in_administration`)."""
     found = {
-        shelf.value: [Shown(place, place.is_around(match)) for place in places if place.shelf is shelf]
+        shelf.value: [ShownPlace(place, place.is_around(match)) for place in places if place.shelf is shelf]
         for shelf in Shelf
     }
     return {**found, "in_administration": any(shown.is_current for shown in found[Shelf.ADMINISTRATION])}
 
 
-def places_for(person: Person) -> list[Place]:
+def places_for(person: Person) -> list[PagePlace]:
     """The pages that exist and that the person may open."""
     return [place for place in PLACES if place.is_for(person)]

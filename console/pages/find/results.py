@@ -55,12 +55,12 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ResultGroup:
     heading: str
     options: Sequence[Option]
 
 
-def found(person: Person, q: str, at: str = "") -> list[Group]:
+def found(person: Person, q: str, at: str = "") -> list[ResultGroup]:
     """The groups of a search. `at` is the path of the page that it is asked from: its table's pages and acts come first."""
     here = _table_at(person, at)
     tables = _tables(person, q)
@@ -69,31 +69,31 @@ def found(person: Person, q: str, at: str = "") -> list[Group]:
     own = _favourites(person, q)
     marked = {each.pk for each in own}
     groups = [
-        Group("Favourites", [_table(table, FAVOURITE) for table in own]),
+        ResultGroup("Favourites", [_table(table, FAVOURITE) for table in own]),
         *_on_this_table(person, here, q),
-        Group("Acts", _acts(person, q, here)),
-        Group("Pages", _pages(person, q)),
-        Group("Saved filters", _filters(person, q)),
-        Group("Tables", [_table(table) for table in tables if table.pk not in marked]),
-        Group("Columns", _columns(person, q, tables)),
-        Group("Jobs", _jobs(person, q, tables)),
-        Group("Streams", _streams(person, q)),
-        Group("Schedules", _schedules(person, q)),
-        Group("People", _people(person, q)),
-        Group("Jobs by their reason", _jobs_by_reason(person, q)),
-        Group("Help", _help(q)),
+        ResultGroup("Acts", _acts(person, q, here)),
+        ResultGroup("Pages", _pages(person, q)),
+        ResultGroup("Saved filters", _filters(person, q)),
+        ResultGroup("Tables", [_table(table) for table in tables if table.pk not in marked]),
+        ResultGroup("Columns", _columns(person, q, tables)),
+        ResultGroup("Jobs", _jobs(person, q, tables)),
+        ResultGroup("Streams", _streams(person, q)),
+        ResultGroup("Schedules", _schedules(person, q)),
+        ResultGroup("People", _people(person, q)),
+        ResultGroup("Jobs by their reason", _jobs_by_reason(person, q)),
+        ResultGroup("Help", _help(q)),
     ]
     return [group for group in groups if group.options]
 
 
-def unasked(person: Person, at: str = "", recent: Iterable[str] = ()) -> list[Group]:
+def unasked(person: Person, at: str = "", recent: Iterable[str] = ()) -> list[ResultGroup]:
     """What stands there before anything is typed: their favourites, what they last opened, this page's table, their filters, the pages."""
     groups = [
-        Group("Favourites", [_table(table, FAVOURITE) for table in _favourites(person, "")]),
-        Group("Last opened", _recent(person, list(recent)[:RECENT])),
+        ResultGroup("Favourites", [_table(table, FAVOURITE) for table in _favourites(person, "")]),
+        ResultGroup("Last opened", _recent(person, list(recent)[:RECENT])),
         *_on_this_table(person, _table_at(person, at), ""),
-        Group("Saved filters", _filters(person, "", pinned_only=True)),
-        Group("Pages", _pages(person, "")),
+        ResultGroup("Saved filters", _filters(person, "", pinned_only=True)),
+        ResultGroup("Pages", _pages(person, "")),
     ]
     return [group for group in groups if group.options]
 
@@ -104,7 +104,7 @@ def _matches(q: str, text: str) -> bool:
     return all(any(word.startswith(term) for word in words) for term in terms(q))
 
 
-def _on_this_table(person: Person, table: Table | None, q: str) -> list[Group]:
+def _on_this_table(person: Person, table: Table | None, q: str) -> list[ResultGroup]:
     """The pages and acts of the page's table; words of the question that its name holds say which table, not what to do there."""
     if table is None:
         return []
@@ -115,7 +115,7 @@ def _on_this_table(person: Person, table: Table | None, q: str) -> list[Group]:
         for text, url, words in page_header.places(person, table)
         if _matches(asked, f"{text} {words}")
     ]
-    return [Group(f"On {name}", matching)]
+    return [ResultGroup(f"On {name}", matching)]
 
 
 def _acts(person: Person, q: str, here: Table | None) -> list[Option]:
@@ -157,7 +157,7 @@ def _filters(person: Person, q: str, *, pinned_only: bool = False) -> list[Optio
 def _tables(person: Person, q: str) -> list[Table]:
     if not person.may(Permission.TABLE_READ):
         return []
-    return listing.table_page(person, listing.Filter(q=q), listing.SEARCH_ORDER, TABLES, "").rows
+    return listing.table_page(person, listing.TableFilter(q=q), listing.SEARCH_ORDER, TABLES, "").rows
 
 
 def _favourites(person: Person, q: str) -> list[Table]:

@@ -18,7 +18,7 @@ STATIC = "static:"
 
 
 @dataclass(frozen=True)
-class Heading:
+class PageHeading:
     """`level` is 1 for a page's title; `text` has no marks."""
 
     level: int
@@ -27,15 +27,15 @@ class Heading:
 
 
 @dataclass
-class Section:
+class SearchSection:
     """What stands below one heading, as plain text: the unit of the search."""
 
-    heading: Heading
+    heading: PageHeading
     text: str = ""
 
 
 @dataclass(frozen=True)
-class Link:
+class PageLink:
     """A link as written: its text, and where it leads. `picture` is true for an image."""
 
     text: str
@@ -49,8 +49,8 @@ class Document:
 
     name: str
     tokens: list[Token]
-    sections: list[Section] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    sections: list[SearchSection] = field(default_factory=list)
+    links: list[PageLink] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -81,7 +81,7 @@ def read(path: str, text: str) -> Document:
         if token.type == "heading_open" and following is not None:
             heading = _heading(token, following, taken)
             token.attrSet("id", heading.anchor)
-            document.sections.append(Section(heading))
+            document.sections.append(SearchSection(heading))
         elif token.type in ("inline", "fence", "code_block") and document.sections:
             words = plain(token)
             if words != document.sections[-1].heading.text or document.sections[-1].text:
@@ -90,12 +90,12 @@ def read(path: str, text: str) -> Document:
     return document
 
 
-def _heading(opening: Token, inline: Token, taken: dict[str, int]) -> Heading:
+def _heading(opening: Token, inline: Token, taken: dict[str, int]) -> PageHeading:
     text = plain(inline)
     slug = slug_of(text)
     times = taken.get(slug, 0)
     taken[slug] = times + 1
-    return Heading(int(opening.tag[1]), f"{slug}-{times}" if times else slug, text)
+    return PageHeading(int(opening.tag[1]), f"{slug}-{times}" if times else slug, text)
 
 
 def slug_of(text: str) -> str:
@@ -111,13 +111,13 @@ def plain(token: Token) -> str:
     return "".join(words).strip()
 
 
-def _links(token: Token) -> Iterator[Link]:
+def _links(token: Token) -> Iterator[PageLink]:
     children = token.children or []
     for place, child in enumerate(children):
         if child.type == "link_open":
-            yield Link(children[place + 1].content, str(child.attrGet("href") or ""))
+            yield PageLink(children[place + 1].content, str(child.attrGet("href") or ""))
         elif child.type == "image":
-            yield Link(child.content, str(child.attrGet("src") or ""), picture=True)
+            yield PageLink(child.content, str(child.attrGet("src") or ""), picture=True)
 
 
 def lead_to(name: str, path: str) -> tuple[str, str]:

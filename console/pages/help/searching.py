@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from console.pages.help.site import Page, Section
+from console.pages.help.site import HelpPage, Section
 
 MOST_WORDS = 8
 MOST_HITS = 30
@@ -17,7 +17,7 @@ AROUND = 110  # characters of an excerpt on each side of the first word found
 class Hit:
     """A section that was found; `parts` is its excerpt in pieces, of which every second one is a word that was found."""
 
-    page: Page
+    page: HelpPage
     section: Section
     parts: list[str]
 
@@ -26,7 +26,7 @@ class Hit:
         return self.section.level == 1
 
 
-def search(text: str, pages: Mapping[str, Page]) -> list[Hit]:
+def search(text: str, pages: Mapping[str, HelpPage]) -> list[Hit]:
     """At most 30 sections, best first; none for a text without words."""
     words = text.lower().split()[:MOST_WORDS]
     if not words:
@@ -35,7 +35,7 @@ def search(text: str, pages: Mapping[str, Page]) -> list[Hit]:
     return [Hit(page, section, _excerpt(section.text, words)) for _, page, section in scored[:MOST_HITS]]
 
 
-def _scored(words: list[str], pages: Mapping[str, Page]) -> Iterator[tuple[int, Page, Section]]:
+def _scored(words: list[str], pages: Mapping[str, HelpPage]) -> Iterator[tuple[int, HelpPage, Section]]:
     for page in pages.values():
         for section in page.sections:
             score = _score(words, page.title.lower(), section.title.lower(), section.text.lower())

@@ -27,7 +27,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Page:
+class HelpPage:
     """One page; `name` is its address below the help, empty for the first."""
 
     name: str
@@ -41,7 +41,7 @@ class Site:
     """All pages by name, and the navigation: sections with a title and pages, each with name and title."""
 
     navigation: list[dict[str, Any]]
-    pages: Mapping[str, Page]
+    pages: Mapping[str, HelpPage]
 
 
 @cache
@@ -51,7 +51,7 @@ def load() -> Site:
     return Site(made["navigation"], {name: _page(name, page) for name, page in made["pages"].items()})
 
 
-def _page(name: str, page: Mapping[str, Any]) -> Page:
+def _page(name: str, page: Mapping[str, Any]) -> HelpPage:
     html = PICTURE.sub(lambda found: f'{found[1]}="{static(f"levee/help/{found[2]}")}"', page["html"])
     sections = tuple(Section(**section) for section in page["sections"])
-    return Page(name, page["title"], SafeString(html), sections)  # nosec B703  # the build's own, in which text is escaped
+    return HelpPage(name, page["title"], SafeString(html), sections)  # nosec B703  # the build's own, in which text is escaped

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Open, requires
 from console.pages.help import searching
-from console.pages.help.site import Page, Site, load
+from console.pages.help.site import HelpPage, Site, load
 
 LONGEST_QUERY = 200
 
@@ -42,6 +42,6 @@ def _site() -> Site:
         raise Http404("The help isn’t built; `make setup` builds it.") from missing
 
 
-def _shown(request: HttpRequest, site: Site, shown: Page) -> HttpResponse:
+def _shown(request: HttpRequest, site: Site, shown: HelpPage) -> HttpResponse:
     contents = [section for section in shown.sections if section.level == 2]
     return render(request, "help/page.html", {"navigation": site.navigation, "page": shown, "contents": contents})

@@ -13,7 +13,7 @@ from django.urls import Resolver404, ResolverMatch, get_script_prefix, resolve, 
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.pages.find.places import Place
+from console.pages.find.places import PagePlace
 from console.pages.home.progress import Progress
 from console.pages.home.steps import KEYS, Step, closing_number
 from console.pages.home.story import FOR_SOMEBODY, Story, sample, story_of
@@ -44,15 +44,15 @@ HERE = {
 }
 DECIDE = "Read what it does, then approve or reject it on this page."
 NEXT = (
-    Place("Read files into a table with a stream", "jobs:stream_new"),
-    Place("Repeat a command on a schedule", "jobs:schedule_new"),
-    Place("Add tables of your own", "tables:add"),
-    Place("Read the help", "help"),
+    PagePlace("Read files into a table with a stream", "jobs:stream_new"),
+    PagePlace("Repeat a command on a schedule", "jobs:schedule_new"),
+    PagePlace("Add tables of your own", "tables:add"),
+    PagePlace("Read the help", "help"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class StoryBar:
     """What the bar says. `act` and `url` lead on; `next` is what the end offers; `at` is the page, for an open one that asks again.
 
     `decision`: `story` says who can approve. `poll_seconds` is 0 where nothing changes without the reader.
@@ -83,7 +83,7 @@ class Bar:
         return len(KEYS)
 
 
-def bar_at(person: Person, address: str) -> Bar | None:
+def bar_at(person: Person, address: str) -> StoryBar | None:
     """The bar of the page at an address of this instance; None where there is none, or no such page."""
     try:
         parts = urlsplit(address)
@@ -93,7 +93,7 @@ def bar_at(person: Person, address: str) -> Bar | None:
     return bar_of(person, match, QueryDict(parts.query), address)
 
 
-def bar_of(person: Person, match: ResolverMatch | None, query: QueryDict, at: str) -> Bar | None:
+def bar_of(person: Person, match: ResolverMatch | None, query: QueryDict, at: str) -> StoryBar | None:
     """The person's bar on the page that was matched; None on a page of no step, of another table, or for who takes no part."""
     if match is None or match.view_name not in PAGES or person.story_dismissed_at is not None:
         return None
@@ -132,7 +132,7 @@ def _place_of(match: ResolverMatch, query: QueryDict, root: Root) -> tuple[str |
     return key, None
 
 
-def _askers(story: Story, now: Step, key: str, view: str, at: str) -> Bar:
+def _askers(story: Story, now: Step, key: str, view: str, at: str) -> StoryBar:
     """For who may ask: the step at hand, what to do about it on this page, or the way to where it is done."""
     here = now.key == key or {now.key, key} == {"delete", "approve"}
     usual: dict[str, Any] = {
@@ -140,16 +140,16 @@ def _askers(story: Story, now: Step, key: str, view: str, at: str) -> Bar:
         "decision": now.decision, "poll_seconds": _poll(story, now),
     }  # fmt: skip
     if here and not now.waits and now.job is None and view in HERE:
-        return Bar(text=HERE[view], **usual)
+        return StoryBar(text=HERE[view], **usual)
     if now.key == "team":
         text = f"{now.text} {HERE[view]}" if view in HERE and here else now.text
         act = "Add the colleague" if len(story.team.missing if story.team else ()) == 1 else "Add two colleagues"
-        return Bar(text=text, act=act if story.may_add_people else "See who is missing", url=_on_home(), **usual)
+        return StoryBar(text=text, act=act if story.may_add_people else "See who is missing", url=_on_home(), **usual)
     if now.decision and now.act == "Review" and here:
-        return Bar(text=f"{now.text} {DECIDE}", **usual)
+        return StoryBar(text=f"{now.text} {DECIDE}", **usual)
     if urlsplit(now.url).path == urlsplit(at).path:
-        return Bar(text=now.text, **usual)
-    return Bar(text=now.text, act=now.act, url=now.url, yourself=now.yourself, **usual)
+        return StoryBar(text=now.text, **usual)
+    return StoryBar(text=now.text, act=now.act, url=now.url, yourself=now.yourself, **usual)
 
 
 def _poll(story: Story, now: Step) -> int:
@@ -159,7 +159,7 @@ def _poll(story: Story, now: Step) -> int:
     return story.poll_seconds or (FOR_SOMEBODY if now.job or now.waits else 0)
 
 
-def _approvers(story: Story, job: Job | None, at: str) -> Bar | None:
+def _approvers(story: Story, job: Job | None, at: str) -> StoryBar | None:
     """For who only approves: on requests of the story, the one that waits, or what comes next."""
     if job is None or job.command == "convert":
         return None
@@ -169,20 +169,20 @@ def _approvers(story: Story, job: Job | None, at: str) -> Bar | None:
         text = "The next request of the story comes to you too: it appears here, and on your home page."
         if job.state == State.AWAITING_APPROVAL:
             text = DECIDE
-        return Bar(title="Approve a colleague’s request", text=text, poll_seconds=FOR_SOMEBODY, **usual)
+        return StoryBar(title="Approve a colleague’s request", text=text, poll_seconds=FOR_SOMEBODY, **usual)
     usual["number"] = closing_number(step.job.command)
     if step.job.pk == job.pk:
-        return Bar(title=step.title, text=DECIDE, **usual)
-    return Bar(title=step.title, text=step.text, act=step.act, url=step.url, is_ahead=True, **usual)
+        return StoryBar(title=step.title, text=DECIDE, **usual)
+    return StoryBar(title=step.title, text=step.text, act=step.act, url=step.url, is_ahead=True, **usual)
 
 
-def _end(person: Person, root: Root, at: str) -> Bar | None:
+def _end(person: Person, root: Root, at: str) -> StoryBar | None:
     """The story is over: what you can do now. For who took part in it, until they put it away."""
     if not Progress(root).undone or not _took_part(person, root):
         return None
     links = [(place.text, place.url) for place in NEXT if place.is_for(person)]
     text = "You have converted a directory, deleted rows with an approval, and undone it: the table reads as before. Next you can:"
-    return Bar(number=len(KEYS), title="The story is complete", text=text, at=at, next=links)
+    return StoryBar(number=len(KEYS), title="The story is complete", text=text, at=at, next=links)
 
 
 def _took_part(person: Person, root: Root) -> bool:

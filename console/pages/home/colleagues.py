@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from console.accounts.appointments import Doubt, doubt_about, who_may_judge
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import FirstLink, Grant, Person
 from console.accounts.roles import Permission, Role
 from console.accounts.services import is_unclaimed
@@ -112,7 +112,7 @@ def _approver(root: Root, asker: Person | None) -> Approver:
         first = held.first()
         return _named(first.person if first else None)
     people = [grant.person for grant in held.exclude(person=asker)[:MOST]]
-    scope = Scope(root_id=root.pk)
+    scope = GrantScope(root_id=root.pk)
     counting = who_may_judge([person.pk for person in people], asker, Role.APPROVER, scope)
     named = next((person for person in people if person.pk in counting), None)
     if named or not people:

@@ -9,18 +9,18 @@ from datetime import date
 from console.base.text.counted import counted
 from console.templatetags.levee import number, size
 from tables.catalog.lately.days import LakeDay
-from tables.rules.commit_kinds import TEXTS, Kind
+from tables.rules.commit_kinds import TEXTS, CommitKind
 from tables.web.charts.axes import BOTTOM, LEFT, TOP, Tick, byte_steps, nice_steps
 from tables.web.charts.hatching import hatch
 
 # From the axis up: what takes away lies at the bottom, where days compare best. Each has a class of its own, and `change` a hatch.
-STACK = (Kind.REMOVAL, Kind.CHANGE, Kind.APPEND, Kind.UPKEEP, Kind.OTHER)
+STACK = (CommitKind.REMOVAL, CommitKind.CHANGE, CommitKind.APPEND, CommitKind.UPKEEP, CommitKind.OTHER)
 LABELLED = 6  # every so many days one has its date below
 WHOLE, HALF = 1232, 600  # widths of a drawing over the page, and of one of two
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPath:
     """All bars of one kind as one path."""
 
     kind: str
@@ -41,10 +41,10 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class DayColumns:
     """A drawing with a slot for each day."""
 
-    parts: list[Part]
+    parts: list[BarPath]
     grid: list[Tick]
     below: list[Tick]
     slots: list[Slot]
@@ -52,7 +52,7 @@ class Columns:
     axis: float = BOTTOM
 
 
-def commits_by_kind(days: Sequence[LakeDay]) -> Columns:
+def commits_by_kind(days: Sequence[LakeDay]) -> DayColumns:
     """Stacked bars of each day's commits."""
     top = max((day.commits for day in days), default=0)
     steps = nice_steps(top, 2, least=1)
@@ -66,19 +66,19 @@ def commits_by_kind(days: Sequence[LakeDay]) -> Columns:
                 continue
             y = round(y - height, 1)
             heaps[kind] += _bar(slot, y, height)
-            if kind is Kind.CHANGE:
+            if kind is CommitKind.CHANGE:
                 hatches += hatch(slot.x + 2, y, slot.width - 4, height)
-    parts = [Part(k.value, TEXTS[k], heaps[k], hatches if k is Kind.CHANGE else "") for k in STACK if heaps[k]]
+    parts = [BarPath(k.value, TEXTS[k], heaps[k], hatches if k is CommitKind.CHANGE else "") for k in STACK if heaps[k]]
     grid = [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps]
-    return Columns(parts, grid, _below(slots), slots)
+    return DayColumns(parts, grid, _below(slots), slots)
 
 
-def rows_in_and_out(days: Sequence[LakeDay]) -> Columns:
+def rows_in_and_out(days: Sequence[LakeDay]) -> DayColumns:
     """Rows gained above the axis, rows lost below it."""
     return _in_and_out(days, [(day.rows_in, day.rows_out) for day in days], lambda top: nice_steps(top, 3, 1), number)
 
 
-def bytes_in_and_out(days: Sequence[LakeDay]) -> Columns:
+def bytes_in_and_out(days: Sequence[LakeDay]) -> DayColumns:
     """The same of bytes."""
     return _in_and_out(days, [(day.bytes_in, day.bytes_out) for day in days], byte_steps, size)
 
@@ -88,7 +88,7 @@ def _in_and_out(
     values: Sequence[tuple[int, int]],
     steps_of: Callable[[float], list[float]],
     text: Callable[[int], object],
-) -> Columns:
+) -> DayColumns:
     up, down = max((a for a, _ in values), default=0), max((b for _, b in values), default=0)
     steps = steps_of(max(up, down))
     scale = (BOTTOM - TOP) / max(up + down, 1)
@@ -107,8 +107,8 @@ def _in_and_out(
     grid += [
         Tick(y, f"−{text(int(step))}") for step in steps[1:] if down and (y := round(axis + step * scale, 1)) <= BOTTOM
     ]
-    parts = [Part("pos", "In", gains), Part("neg", "Out", losses)]
-    return Columns([part for part in parts if part.path], grid, _below(slots), slots, HALF, axis)
+    parts = [BarPath("pos", "In", gains), BarPath("neg", "Out", losses)]
+    return DayColumns([part for part in parts if part.path], grid, _below(slots), slots, HALF, axis)
 
 
 def _slots(days: Sequence[LakeDay], whole: int, text: Callable[[LakeDay], str]) -> list[Slot]:

@@ -13,7 +13,7 @@ from console.accounts.models import Person
 from console.accounts.sign_in import drafts, step_up
 from console.audit.integrity import chain
 from console.audit.readings import last_verification
-from console.base.disks import Room, disks, fullest
+from console.base.disks import DiskRoom, disks, fullest
 from console.base.version import VERSION
 from console.pages.health import redis_answers
 from console.pages.home.bar import bar_of
@@ -88,10 +88,10 @@ def _troubles(request: HttpRequest) -> list[dict[str, str]]:
 
 def _disk_troubles() -> list[dict[str, str]]:
     disk = fullest(disks(settings.ENV))
-    if disk is None or disk.room is Room.ENOUGH:
+    if disk is None or disk.room is DiskRoom.ENOUGH:
         return []
-    title = f"{disk.words[0].upper()}{disk.words[1:]} is {'full' if disk.room is Room.FULL else 'nearly full'}."
-    if disk.room is Room.LOW:
+    title = f"{disk.words[0].upper()}{disk.words[1:]} is {'full' if disk.room is DiskRoom.FULL else 'nearly full'}."
+    if disk.room is DiskRoom.LOW:
         return [{"level": "warning", "title": title, "text": f"{disk.left.capitalize()}. Free some space on it."}]
     if not disk.records:
         text = f"{disk.left.capitalize()}. Programs that Levee starts may fail there; free some space on it."

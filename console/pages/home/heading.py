@@ -14,7 +14,7 @@ WAIT_FOR_A_WORKER = (State.QUEUED, State.PREVIEWING)
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class JobCounts:
     """How many of each there are for the person. `jobs` are those that run or will without anybody's decision, by state."""
 
     failed_streams: int = 0
@@ -35,7 +35,7 @@ class Counts:
 Sentence = Callable[[int], str]
 
 
-def heading_of(counts: Counts) -> str:
+def heading_of(counts: JobCounts) -> str:
     """The one sentence for what comes first. What failed comes before what waits, and that before what goes well."""
     ranked: list[tuple[int, Sentence]] = [
         (counts.in_states((State.RECONCILING,)), lambda n: f"{_many(n, 'job')} ended without a known outcome"),
@@ -52,7 +52,7 @@ def heading_of(counts: Counts) -> str:
     return next((sentence(number) for number, sentence in ranked if number), empty)
 
 
-def _jobs(counts: Counts) -> str:
+def _jobs(counts: JobCounts) -> str:
     running, queued = counts.in_states(RUNS), counts.in_states(WAIT_FOR_A_WORKER)
     if not running:
         return f"{_many(queued, 'job')} {'is' if queued == 1 else 'are'} queued"

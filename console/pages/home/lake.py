@@ -14,7 +14,7 @@ from console.accounts.models import Person
 from console.pages.home import drawings
 from tables.catalog.lately import growth
 from tables.catalog.lately.days import LakeDay, LakeDays, days_for
-from tables.catalog.lately.growth import Growth
+from tables.catalog.lately.growth import TableGrowth
 from tables.rules.commit_kinds import TEXTS
 
 DRAWN = 32  # sets of days whose drawings a process keeps, some 60 kB each
@@ -66,7 +66,7 @@ def largest_of(person: Person) -> dict[str, Any]:
     return sizes_shown(found) if found else {}
 
 
-def sizes_shown(found: list[Growth]) -> dict[str, Any]:
+def sizes_shown(found: list[TableGrowth]) -> dict[str, Any]:
     """The growth as the page shows it; `since` is the first day, from which a table's history explains its drawing."""
     rows = [
         {

@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class StoryReader:
     """Who reads the story, who also asks. `leads`: adds people."""
 
     person: Person
@@ -59,7 +59,7 @@ class Reader:
         return self.decides and job.requested_by_id != self.person.pk
 
 
-def asking_steps(progress: Progress, reader: Reader, team: Team) -> list[Step]:
+def asking_steps(progress: Progress, reader: StoryReader, team: Team) -> list[Step]:
     """All six steps, for who may ask for changes. A colleague who has come for the delete isn't sent back to the history."""
     looked = reader.looked or progress.asked is not None or (not team.missing and not reader.leads)
     return _in_order(
@@ -131,7 +131,7 @@ def _colleagues(progress: Progress, team: Team) -> dict[str, Any]:
     return {"key": "team", "title": "Add two colleagues", "text": text, "waits": True, "yourself": yourself}
 
 
-def _delete(progress: Progress, reader: Reader, team: Team) -> dict[str, Any]:
+def _delete(progress: Progress, reader: StoryReader, team: Team) -> dict[str, Any]:
     step = {"key": "delete", "title": "Preview a delete, and request it"}
     if progress.asked is None and team.asker is not None and not reader.asks(team):
         text = _turn_of(team.asker)
@@ -153,7 +153,7 @@ def _delete_url(progress: Progress) -> str:
     return f"{reverse('jobs:delete', args=[progress.table_id])}?{filled_in}"
 
 
-def _approve(progress: Progress, reader: Reader) -> dict[str, Any]:
+def _approve(progress: Progress, reader: StoryReader) -> dict[str, Any]:
     step: dict[str, Any] = {"key": "approve", "title": "Have it approved by a second person"}
     job = progress.asked
     if job is None or job.state == State.PREVIEWING:
@@ -161,7 +161,7 @@ def _approve(progress: Progress, reader: Reader) -> dict[str, Any]:
     return step | _decision(job, reader, "Nobody approves their own request.")
 
 
-def _decision(job: Job, reader: Reader, why: str) -> dict[str, Any]:
+def _decision(job: Job, reader: StoryReader, why: str) -> dict[str, Any]:
     """What an open request waits for, and who can give it."""
     if reader.decides_on(job):
         text, act = f"{job.requested_by.name} asked for it.", "Review"
@@ -170,7 +170,7 @@ def _decision(job: Job, reader: Reader, why: str) -> dict[str, Any]:
     return {"text": text, "act": act, "url": _review(job), "job": job, "decision": True}
 
 
-def _undo(progress: Progress, reader: Reader, team: Team) -> dict[str, Any]:
+def _undo(progress: Progress, reader: StoryReader, team: Team) -> dict[str, Any]:
     step: dict[str, Any] = {"key": "undo", "title": "Undo it"}
     if progress.asked is None or not progress.removed:
         return step | (_follow(progress.asked, "The delete runs.") if progress.asked else {"text": ""})

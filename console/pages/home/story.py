@@ -17,7 +17,7 @@ from console.accounts.roles import Permission
 from console.pages.home.colleagues import Team, team_of
 from console.pages.home.forms import ColleaguesForm
 from console.pages.home.progress import Progress
-from console.pages.home.steps import Reader, Step, asking_steps, deciding_steps
+from console.pages.home.steps import Step, StoryReader, asking_steps, deciding_steps
 from jobs.domain.states import State
 from tables.models import Root
 from tables.rules.sample_lake import ROOT_NAME
@@ -90,7 +90,7 @@ def story_of(person: Person) -> Story | None:
     if not asks:
         return Story(deciding_steps(progress), None, may_add_people=False)
     leads = person.scopes(Permission.PEOPLE_MANAGE).everything
-    reader = Reader(person, leads, decides, looked=person.story_looked_at is not None)
+    reader = StoryReader(person, leads, decides, looked=person.story_looked_at is not None)
     team = team_of(root, person, progress.author, leads=leads)
     steps = asking_steps(progress, reader, team)
     at_hand = any(step.key == "team" and step.state == "now" for step in steps)

@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from console.accounts import notices
-from console.accounts.authority import Scope, require_admin_of_everything
+from console.accounts.authority import GrantScope, require_admin_of_everything
 from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.roles import Permission
@@ -122,7 +122,7 @@ def _now(request: HttpRequest, seen: int, unexplained: int | None = None) -> dic
 
 def _heading(person: Person, shown: dict[str, Any]) -> str:
     catalog = shown["catalog"]
-    counts = heading.Counts(
+    counts = heading.JobCounts(
         failed_streams=shown["failed_streams"],
         stopped_schedules=shown["stopped_schedules"],
         unexplained=shown["unexplained_count"],
@@ -195,7 +195,7 @@ def story_colleagues(request: HttpRequest) -> HttpResponse:
     if root is None or told is None or told.form is None or told.team is None:
         return _nobody_is_missing(request)
     form = ColleaguesForm(request.POST, wanted=told.team.missing)
-    added = _added(request, form, Scope(root_id=root.pk)) if form.is_valid() else []
+    added = _added(request, form, GrantScope(root_id=root.pk)) if form.is_valid() else []
     now_told = story.story_of(person) or told
     if added:
         return _home_page(request, replace(now_told, invitations=added))
@@ -211,7 +211,7 @@ def _nobody_is_missing(request: HttpRequest) -> HttpResponse:
     return redirect("accounts:people")
 
 
-def _added(request: HttpRequest, form: ColleaguesForm, scope: Scope) -> list[story.Invitation]:
+def _added(request: HttpRequest, form: ColleaguesForm, scope: GrantScope) -> list[story.Invitation]:
     """The links to hand over; none where the form says what is refused."""
     try:
         people = first_links.add_people(Actor.of(request), form.people, scope)

@@ -18,7 +18,7 @@ from console.accounts.roles import Permission, Role, TokenScope
 from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.base.pagination import Key, page
+from console.base.pagination import OrderKey, page
 from console.base.rest import ListQuery, body_of, cursor_asked, limit_asked, listed, query_of
 from console.pages.people import queries
 from console.pages.people.serializers import (
@@ -34,9 +34,9 @@ from console.pages.people.serializers import (
 )
 from tables.catalog.scopes import scope_of
 
-BY_NAME = (Key("name"), Key("id"))
-BY_ID = (Key("id"),)
-NEWEST = (Key("created_at", descending=True), Key("id", descending=True))
+BY_NAME = (OrderKey("name"), OrderKey("id"))
+BY_ID = (OrderKey("id"),)
+NEWEST = (OrderKey("created_at", descending=True), OrderKey("id", descending=True))
 
 
 class Tokens(APIView):

@@ -14,10 +14,10 @@ from rest_framework.views import APIView
 from console.accounts import notices
 from console.accounts.permissions import person_of
 from console.audit.actor import Actor
-from console.base.pagination import Key, page
+from console.base.pagination import OrderKey, page
 from console.base.rest import ListQuery, cursor_asked, limit_asked, listed
 
-NEWEST = (Key("at", descending=True), Key("id"))
+NEWEST = (OrderKey("at", descending=True), OrderKey("id"))
 
 
 class NoticeSerializer(serializers.Serializer[Any]):

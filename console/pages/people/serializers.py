@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.accounts.roles import Role, TokenScope
-from console.base.rest import Body, Flag, ListQuery, Text
+from console.base.rest import Body, Flag, ListQuery, LiteralText
 
 
 class TokenSerializer(serializers.Serializer[Any]):
@@ -30,7 +30,7 @@ class IssuedTokenSerializer(TokenSerializer):
 
 
 class NewToken(Body):
-    label = Text(max_length=100)  # type: ignore[assignment]
+    label = LiteralText(max_length=100)  # type: ignore[assignment]
     scopes = serializers.ListField(
         child=serializers.ChoiceField(TokenScope.values), required=False, help_text="read and request by default"
     )
@@ -55,8 +55,8 @@ class PersonSerializer(serializers.Serializer[Any]):
 
 
 class NewPerson(Body):
-    name = Text(max_length=64)
-    password = Text(required=False, max_length=500)
+    name = LiteralText(max_length=64)
+    password = LiteralText(required=False, max_length=500)
 
 
 class PersonChange(Body):
@@ -72,9 +72,9 @@ class GrantSerializer(HeldGrantSerializer):
 
 
 class NewGrant(Body):
-    person = Text(max_length=64, help_text="The person's name.")
+    person = LiteralText(max_length=64, help_text="The person's name.")
     role = serializers.ChoiceField(Role.values)
-    on = Text(max_length=4200, help_text="everything, root:NAME or table:PATH")
+    on = LiteralText(max_length=4200, help_text="everything, root:NAME or table:PATH")
 
 
 class GrantQuery(ListQuery):

@@ -20,7 +20,7 @@ from console.accounts import attempts, devices, services
 from console.accounts.models import PasswordAttempt, Person
 from console.accounts.permissions import Open, person_of, requires
 from console.accounts.sign_in import drafts, first_links, step_up
-from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.actions import Action, ActorKind, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.addresses import leads_into_levee
@@ -72,7 +72,7 @@ class SignIn(LoginView):
         actor = Actor(ActorKind.SYSTEM, "sign-in", address=request_address.get(), request_id=request_id.get())
         reason = "wrong name or password"
         name = _name_given(self.request)
-        record(actor, Action.SIGN_IN, ObjectKind.PERSON, "unknown", name, outcome=Outcome.REFUSED, reason=reason)
+        record(actor, Action.SIGN_IN, ObjectKind.PERSON, "unknown", name, outcome=EventOutcome.REFUSED, reason=reason)
         return super().form_invalid(form)
 
 

@@ -19,14 +19,14 @@ from console.accounts.permissions import Open
 from console.accounts.roles import TokenScope
 from console.accounts.sign_in import program_sign_ins
 from console.base.logs import request_address
-from console.base.rest import Body, Text, body_of
+from console.base.rest import Body, LiteralText, body_of
 
 INTERVAL_S = 2
 STATES = [state.value for state in SignInState]
 
 
 class NewSignIn(Body):
-    machine = Text(
+    machine = LiteralText(
         max_length=100, help_text="Where the program runs; the person reads it, and the token is named after it."
     )
     scopes = serializers.ListField(

@@ -19,7 +19,7 @@ from console.accounts.permissions import Open
 from console.pages.reference import views
 
 
-class Page(BaseRenderer):
+class PageRenderer(BaseRenderer):
     """A page that a browser asks for. A problem stays the JSON that it is."""
 
     media_type = "text/html"
@@ -46,7 +46,7 @@ class Index(APIView):
     """The beginning of the API."""
 
     requires: ClassVar[dict[str, Open]] = {"GET": Open.PUBLIC}
-    renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer, Page]  # type: ignore[misc]
+    renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer, PageRenderer]  # type: ignore[misc]
 
     @extend_schema(
         operation_id="index",
@@ -55,7 +55,7 @@ class Index(APIView):
     )
     def get(self, request: Request) -> Response | HttpResponse:
         """The addresses to begin with; for a browser (`Accept: text/html`), the reference of the API."""
-        if isinstance(request.accepted_renderer, Page):
+        if isinstance(request.accepted_renderer, PageRenderer):
             return views.index(request._request)
         return Response(
             {

@@ -14,7 +14,7 @@ from console.accounts.permissions import SAFE
 from console.accounts.roles import Permission
 from console.base.openapi import document
 from console.pages.reference import schemas as read
-from console.pages.reference.schemas import Field, Object, Schema
+from console.pages.reference.schemas import Object, Schema, SchemaField
 
 PREFIX = "/api/v1"
 # The order and the titles of the subjects; one that is new comes last, under its own name.
@@ -47,7 +47,7 @@ _READING = {Permission.TABLE_READ.value, Permission.TABLE_ROWS.value}
 class Parameter:
     """A part of the address, of the query, or a header."""
 
-    field: Field
+    field: SchemaField
     place: str  # path, query or header
     choices: Sequence[str]
     is_several: bool
@@ -59,12 +59,12 @@ class Variant:
 
     title: str
     text: str
-    fields: Sequence[Field]
+    fields: Sequence[SchemaField]
     sample: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A status with what comes with it. `object` is what the body is, empty for none."""
 
     status: str
@@ -90,7 +90,7 @@ class Operation:
     text: str
     parameters: Sequence[Parameter]
     bodies: Sequence[Variant]
-    answers: Sequence[Answer]
+    answers: Sequence[Response]
     objects: Sequence[Object]
     permissions: Sequence[str]
     roles: Sequence[str]
@@ -126,7 +126,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class OperationGroup:
     """Operations on one kind of thing."""
 
     name: str
@@ -135,13 +135,13 @@ class Subject:
 
 
 @cache
-def subjects() -> tuple[Subject, ...]:
+def subjects() -> tuple[OperationGroup, ...]:
     """Every operation, by subject in reading order; made once in a process, as the document is."""
     found: dict[str, list[Operation]] = {}
     for operation in _operations(document()):
         found.setdefault(operation.subject, []).append(operation)
     names = sorted(found, key=lambda name: list(SUBJECTS).index(name) if name in SUBJECTS else len(SUBJECTS))
-    return tuple(Subject(name, SUBJECTS.get(name, name), found[name]) for name in names)
+    return tuple(OperationGroup(name, SUBJECTS.get(name, name), found[name]) for name in names)
 
 
 @cache
@@ -228,12 +228,12 @@ def _bodies(body: Schema, schemas: read.Schemas) -> Iterator[Variant]:
         yield Variant(title, read.described(told), list(read.fields_of(told, schemas)), sample)
 
 
-def _answers(responses: Mapping[str, Any], schemas: read.Schemas) -> Iterator[Answer]:
+def _answers(responses: Mapping[str, Any], schemas: read.Schemas) -> Iterator[Response]:
     for status, answer in _own(responses).items():
         kinds = list(answer.get("content", {}))
         schema = _json_schema(answer)
         what, objects = _what(schema, schemas) if schema else (" or ".join(kinds), ())
-        yield Answer(status, HTTPStatus(int(status)).phrase, what, objects, answer.get("description", ""))
+        yield Response(status, HTTPStatus(int(status)).phrase, what, objects, answer.get("description", ""))
 
 
 def _what(schema: Schema, schemas: read.Schemas) -> tuple[str, Sequence[str]]:

@@ -57,7 +57,7 @@ SAMPLES: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SchemaField:
     """One field. `objects` are the schemas that its type names, which have tables of their own."""
 
     name: str
@@ -78,7 +78,7 @@ class Object:
 
     name: str
     text: str
-    fields: Sequence[Field]
+    fields: Sequence[SchemaField]
 
     @property
     def anchor(self) -> str:
@@ -159,7 +159,7 @@ def _of_kind(kind: str, told: Schema, schemas: Schemas) -> tuple[str, tuple[str,
     return TYPES[kind], ()
 
 
-def fields_of(schema: Schema, schemas: Schemas, prefix: str = "") -> Iterator[Field]:
+def fields_of(schema: Schema, schemas: Schemas, prefix: str = "") -> Iterator[SchemaField]:
     """Its fields, required ones first; those of an object without a name stand under its own, with a dot between."""
     told = resolved(schema, schemas)
     required = set(told.get("required", ()))
@@ -176,7 +176,7 @@ def _inner(schema: Schema) -> Schema:
     return _inner(schema["items"]) if "items" in schema else {} if name_of(schema) else schema
 
 
-def field(name: str, schema: Schema, schemas: Schemas, required: bool, text: str = "") -> Field:
+def field(name: str, schema: Schema, schemas: Schemas, required: bool, text: str = "") -> SchemaField:
     """One field or parameter with all that its schema says of it."""
     kind, objects = type_of(schema, schemas)
     told = resolved(schema, schemas)
@@ -186,7 +186,7 @@ def field(name: str, schema: Schema, schemas: Schemas, required: bool, text: str
         _bounds(told),
     ]
     sentences = [part if part.endswith((".", "?")) else f"{part}." for part in parts if part]
-    return Field(name, kind, required, " ".join(sentences), objects)
+    return SchemaField(name, kind, required, " ".join(sentences), objects)
 
 
 def _choices(schema: Schema, schemas: Schemas) -> str:

@@ -24,7 +24,7 @@ STOP_SIGNAL = signal.SIGINT  # "fast": ends the sessions, then shuts down cleanl
 
 
 @dataclass(frozen=True)
-class Server:
+class PostgresServer:
     """A PostgreSQL installation: where its programs are, and its major version."""
 
     bin_dir: Path
@@ -84,7 +84,7 @@ def connect(home: Home, database: str = DATABASE, user: str = SUPERUSER) -> psyc
     return psycopg.connect(host=directory, dbname=database, user=user, autocommit=True, connect_timeout=5)
 
 
-def _choose(home: Home) -> Server:
+def _choose(home: Home) -> PostgresServer:
     pinned = home.record.pg_major
     servers = list(_installed())
     if pinned is None:
@@ -102,7 +102,7 @@ def _choose(home: Home) -> Server:
     if same:
         return same[0]
     if _major(recorded) == pinned:  # a copy in the home whose origin has gone
-        return Server(recorded, pinned)
+        return PostgresServer(recorded, pinned)
     majors = ", ".join(str(server.major) for server in servers) or "none"
     raise StartRefused(
         f"LEVEE_HOME: {home.path} holds data of PostgreSQL {pinned}, installed: {majors}. "
@@ -110,11 +110,11 @@ def _choose(home: Home) -> Server:
     )
 
 
-def _installed() -> Iterator[Server]:
+def _installed() -> Iterator[PostgresServer]:
     for bin_dir in _places():
         major = _major(bin_dir)
         if major is not None:
-            yield Server(bin_dir, major)
+            yield PostgresServer(bin_dir, major)
 
 
 def _places() -> Iterator[Path]:
@@ -139,7 +139,7 @@ def _major(bin_dir: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _where_executable(home: Home, server: Server) -> Server:
+def _where_executable(home: Home, server: PostgresServer) -> PostgresServer:
     """The same server, copied beside the data when its user can't reach it (a wheel below a closed home)."""
     if home.account is None or can_execute(home.account, server.bin_dir / "postgres"):
         return server
@@ -154,7 +154,7 @@ def _where_executable(home: Home, server: Server) -> Server:
         _open_to_all(target)
         (target / "complete").touch()
     install = server.bin_dir.parent
-    return Server(target / install.parent.name / install.name / "bin", server.major)
+    return PostgresServer(target / install.parent.name / install.name / "bin", server.major)
 
 
 def _open_to_all(tree: Path) -> None:
@@ -165,7 +165,7 @@ def _open_to_all(tree: Path) -> None:
             path.chmod(mode | (mode & 0o500) >> 3 | (mode & 0o500) >> 6)
 
 
-def _make_data(home: Home, server: Server, data: Path) -> None:
+def _make_data(home: Home, server: PostgresServer, data: Path) -> None:
     """initdb beside the place and one rename: an interrupted one leaves nothing that looks whole."""
     new = data.with_name("data.new")
     shutil.rmtree(new, ignore_errors=True)

@@ -11,7 +11,7 @@ from console.base.errors import Problem
 from jobs.commands.alter_schema.log.preview import fingerprint, from_log, violations, with_counts
 from jobs.commands.alter_schema.rules import AlterSchema, fault_of, opened
 from jobs.commands.alter_schema.wording import table_state
-from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
 from jobs.domain.consequences import Consequence
 from jobs.domain.engine import Checked
 from jobs.domain.errors import CommandRefused, EngineFailure
@@ -20,7 +20,7 @@ from jobs.domain.results import Result
 from jobs.models import Job, Stream
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import Change, named, with_readers
+from jobs.targets.readers import CommitChange, named, with_readers
 from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
@@ -75,7 +75,7 @@ class AlterSchemaHandling(Handling[AlterSchema]):
         try:
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+            return Drift(DriftVerdict.MOVED, None, str(refused))
 
     def files_read(self, job: Job) -> FilesRead | None:
         """All, where Delta reads the rows to see that none violates what the changes ask for."""
@@ -106,7 +106,7 @@ def previewed(subject: Subject, command: AlterSchema) -> tuple[AlterSchema, dict
     kinds = {opened(change)[0] for change in command.changes}
     shaped = bool(RESHAPING & kinds)
     values["consequences"] += _writing_streams(subject, kinds)
-    return written, with_readers(values, subject, Change(removes=False, adds=False, reshapes=shaped))
+    return written, with_readers(values, subject, CommitChange(removes=False, adds=False, reshapes=shaped))
 
 
 def _writing_streams(subject: Subject, kinds: set[str]) -> list[Consequence]:
@@ -140,14 +140,14 @@ def _violating(measured: Measured, version: int) -> Violating:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if fingerprint(subject) != preview.get("metadata_sha256"):
-        return Drift(Verdict.MOVED, head, MOVED)
+        return Drift(DriftVerdict.MOVED, head, MOVED)
     if head == job.base_version:
         text = f"The table is still at version {head:,}, the previewed one."
-        return Drift(Verdict.UNMOVED, head, text, Checked(head))
+        return Drift(DriftVerdict.UNMOVED, head, text, Checked(head))
     text = f"The table has moved to version {head:,}, with the same schema and properties."
-    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+    return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))
 
 
 def _partly(job: Job, versions: list[int], failure: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from jobs.domain.errors import EngineFailure
 from jobs.domain.measures import Violating
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result, failed_afterwards, with_warnings
-from jobs.engine.commits.history import Commit, commits_after, is_own, recorded_together
+from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded_together
 from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import CANCELLED, as_failure
@@ -64,7 +64,7 @@ def run_alter_schema(
         head = started(session, directory, checked)
         refuse_redefined(session, directory.path, checked)
     report.point("Spark started")
-    commits: list[Commit] = []
+    commits: list[HistoryCommit] = []
     warnings: list[str] = []
     failure = None
     for change in command.changes:
@@ -94,7 +94,7 @@ def run_alter_schema(
     return with_warnings(recorded_together(commits, _details(session, command, commits, failure)), *warnings)
 
 
-def _committed(session: SparkSession, directory: Directory, change: Change, head: int, *, first: bool) -> Commit:
+def _committed(session: SparkSession, directory: Directory, change: Change, head: int, *, first: bool) -> HistoryCommit:
     """Makes one change and returns its commit."""
     # The last check before Delta writes: since the one before, the path may have become a link out of the root. A refusal would say
     # that nothing was changed, which is true of the first change alone.
@@ -108,13 +108,13 @@ def _committed(session: SparkSession, directory: Directory, change: Change, head
     return commit
 
 
-def _own_commit(session: SparkSession, directory: Directory, head: int) -> Commit | None:
+def _own_commit(session: SparkSession, directory: Directory, head: int) -> HistoryCommit | None:
     """The job's first commit after a version."""
     return next((commit for commit in commits_after(directory.path, head) if is_own(session, commit)), None)
 
 
 def _details(
-    session: SparkSession, command: AlterSchema, commits: list[Commit], failure: dict[str, Any] | None
+    session: SparkSession, command: AlterSchema, commits: list[HistoryCommit], failure: dict[str, Any] | None
 ) -> dict[str, Any]:
     listed = [{"version": commit.version, "operation": commit.operation} for commit in commits]
     done = [

@@ -29,7 +29,7 @@ UNFINISHED = re.compile(r"\.{1,2}\d{20}\.(json|crc)\.[0-9a-f]{8}(-[0-9a-f]{4}){3
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CloneClaim:
     """The job that a run works for, and the fencing token of its claim."""
 
     job: str
@@ -46,7 +46,7 @@ class Claim:
         return f"{_vectors_of(self.job)}x{self.token}"
 
 
-def remove(path: str, claim: Claim, now: float | None = None) -> None:
+def remove(path: str, claim: CloneClaim, now: float | None = None) -> None:
     """Removes the copies below the target that the job's runs up to this claim have made, and a log that holds no commit. The target itself
     stays, empty.
 
@@ -64,7 +64,7 @@ def _vectors_of(job: str) -> str:
     return "levee" + re.sub(r"[^A-Za-z0-9]", "", job)
 
 
-def _made_by(claim: Claim) -> Callable[[str, str], bool]:
+def _made_by(claim: CloneClaim) -> Callable[[str, str], bool]:
     """Whether a file, by its directory's path below the target and its name, is one that the job's runs up to the claim have made.
 
     Those of an earlier Levee carry no token.

@@ -15,7 +15,7 @@ from console.audit.services import refuse
 from console.base.errors import Problem
 from console.base.logs import log
 from console.base.text.counted import counted
-from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import REWRITTEN, Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
 from jobs.commands.clone import cleanup
 from jobs.commands.clone.log import REMEDY, files_hash, from_log, kept_until
 from jobs.commands.clone.rules import DEPTHS, Clone, is_at_or_below
@@ -100,7 +100,7 @@ class CloneHandling(Handling[Clone]):
         try:
             return _by_log(job)
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+            return Drift(DriftVerdict.MOVED, None, str(refused))
 
     def clean_up(self, job: Job) -> None:
         """Removes the files that carry the job's id and the token of a lost claim, and a log without a commit; nothing once another
@@ -113,7 +113,7 @@ class CloneHandling(Handling[Clone]):
         except LocationError:
             return
         try:
-            cleanup.remove(job.location, cleanup.Claim(str(job.pk), job.token or 0), now)
+            cleanup.remove(job.location, cleanup.CloneClaim(str(job.pk), job.token or 0), now)
         except (OSError, StorageError) as error:  # its next attempt, or the next clone there, says what it meets
             log.warning("copies_left", job=str(job.pk), error=str(error))
 
@@ -185,19 +185,21 @@ def _by_log(job: Job) -> Drift:
     check_claimed(command.source)  # the worker has checked the job's own place, the target
     subject, version = subject_of(uuid.UUID(command.table)), command.version or 0
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, subject.version, "The table at the source’s path isn’t the one that was previewed.")
+        return Drift(
+            DriftVerdict.MOVED, subject.version, "The table at the source’s path isn’t the one that was previewed."
+        )
     if version > subject.version or files_hash(subject, version) != preview.get("files_sha256"):
-        return Drift(Verdict.MOVED, subject.version, REWRITTEN.format(version=version))
+        return Drift(DriftVerdict.MOVED, subject.version, REWRITTEN.format(version=version))
     if version == subject.version:
-        return Drift(Verdict.UNMOVED, version, f"The source is still at version {version:,}, the previewed one.")
+        return Drift(DriftVerdict.UNMOVED, version, f"The source is still at version {version:,}, the previewed one.")
     # The vacuum looks for clones once, before it deletes. Both claims are committed before either looks: one sees the other.
     if vacuum := running_vacuum(subject.table):
         text = VACUUMS.format(who=vacuum.requested_by.name, source=command.source_name, version=version)
-        return Drift(Verdict.MOVED, subject.version, text)
+        return Drift(DriftVerdict.MOVED, subject.version, text)
     text = (
         f"The source has moved to version {subject.version:,}. The clone is of version {version:,}, which is unchanged."
     )
-    return Drift(Verdict.SAME_ROWS, subject.version, text)
+    return Drift(DriftVerdict.SAME_ROWS, subject.version, text)
 
 
 def _invalid(field: str, text: str) -> Problem:

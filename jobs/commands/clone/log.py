@@ -23,7 +23,7 @@ from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.state.livefiles import sum_of
 from tables.deltalog.state.snapshot import Snapshot
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit
 from tables.storage.store import StorageError
 
@@ -60,7 +60,7 @@ def kept_until(subject: Subject, version: int | None) -> datetime | None:
         return None
     table = subject.table
     commit = Commit.objects.filter(table=table, incarnation=table.incarnation, version=version).first()
-    reach = Reach(table)
+    reach = TableReach(table)
     until = reach.of(commit).until if commit is not None else None
     if until is not None and until < timezone.now():
         text = f"Cannot time travel beyond delta.deletedFileRetentionDuration ({in_words(reach.retention)}) set on the table."

@@ -9,7 +9,7 @@ import click
 from rich.console import Group
 
 from console.cli.acts import Act, pass_session
-from console.cli.lookup import Directory, directory
+from console.cli.lookup import NamedDirectory, directory
 from console.cli.requesting import opened, requested, timed_answer
 from console.cli.session import Session, facts
 from console.cli.words import figure, label, plain, shown
@@ -102,7 +102,7 @@ def convert(
     return opened(session, "/jobs", body, **asked)
 
 
-def _check_partitions(place: Directory, ddl: str | None, unpartitioned: bool) -> None:
+def _check_partitions(place: NamedDirectory, ddl: str | None, unpartitioned: bool) -> None:
     """Raises UsageError unless they are said once, by an option or by the catalog. The server compares --partitioned-by with the latter."""
     if (ddl is not None and unpartitioned) or not (ddl is not None or unpartitioned or place.declared):
         raise click.UsageError("Give either --partitioned-by DDL or --unpartitioned.")

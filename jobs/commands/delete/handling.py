@@ -9,7 +9,18 @@ from typing import Any
 
 from console.audit.actor import Actor
 from console.base.text.counted import counted
-from jobs.commands.base import REWRITTEN, Drift, Edited, Found, Further, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import (
+    REWRITTEN,
+    Drift,
+    DriftVerdict,
+    Edited,
+    Found,
+    Further,
+    Handling,
+    Measured,
+    Prepared,
+    stored,
+)
 from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
 from jobs.domain.engine import Checked
@@ -22,7 +33,7 @@ from jobs.domain.predicates.tree import Node
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, reread
 from jobs.targets.writable import subject_to_change
@@ -84,8 +95,8 @@ class DeleteHandling(Handling[Delete]):
             subject = subject_to_change(job.table_id)
             drift = _by_log(job, subject)
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
-        return drift or Drift(Verdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
+            return Drift(DriftVerdict.MOVED, None, str(refused))
+        return drift or Drift(DriftVerdict.MOVED, subject.version, OTHER_FILES, spark_decides=True)
 
     def files_read(self, job: Job) -> FilesRead | None:
         """Those that may hold matching rows; none where Delta removes whole files by the log alone."""
@@ -137,7 +148,7 @@ def _with_readers(values: Mapping[str, Any], subject: Subject) -> dict[str, Any]
     """The preview with what follows for streams. A rewrite adds files if rows remain, of which only Spark’s count can be sure."""
     copies = values["branch"] == "rewrite" and values["rows_matched_exact"] and (values["rows_copied"] or 0) > 0
     adds = False if values["branch"] == "metadata_only" else True if copies else None
-    return with_readers(values, subject, Change(removes=True, adds=adds))
+    return with_readers(values, subject, CommitChange(removes=True, adds=adds))
 
 
 def tree_of(job: Job) -> Node | None:
@@ -155,20 +166,20 @@ def _by_log(job: Job, subject: Subject) -> Drift | None:
     """The drift as far as the log alone decides; None where other files may match, so that Spark must compare rows."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if subject.shape_sha256 != preview.get("shape_sha256"):
-        return Drift(Verdict.MOVED, head, "The table’s schema or partitioning has changed since the preview.")
+        return Drift(DriftVerdict.MOVED, head, "The table’s schema or partitioning has changed since the preview.")
     same_files = _files_now(job, subject).values["files_sha256"] == preview.get("files_sha256")
     if head == job.base_version and not same_files:
-        return Drift(Verdict.MOVED, head, REWRITTEN.format(version=head))
+        return Drift(DriftVerdict.MOVED, head, REWRITTEN.format(version=head))
     if head == job.base_version:
         text = f"The table is still at version {head:,}, the previewed one."
-        return Drift(Verdict.UNMOVED, head, text, Checked(head, is_strict(job)))
+        return Drift(DriftVerdict.UNMOVED, head, text, Checked(head, is_strict(job)))
     if is_strict(job):
         text = f"The whole table was previewed at version {job.base_version:,}; it is now at version {head:,}."
-        return Drift(Verdict.MOVED, head, text)
+        return Drift(DriftVerdict.MOVED, head, text)
     if same_files:
-        return Drift(Verdict.SAME_FILES, head, f"The table has moved to version {head:,}. {AGAIN}", Checked(head))
+        return Drift(DriftVerdict.SAME_FILES, head, f"The table has moved to version {head:,}. {AGAIN}", Checked(head))
     return None
 
 
@@ -181,17 +192,17 @@ def _by_rows(job: Job, head: int, measured: Measured) -> Drift:
     preview = job.preview or {}
     if preview.get("rows_hash") is None:
         text = f"Other files may match at version {head:,}, and the preview has no hash of its rows for a comparison."
-        return Drift(Verdict.MOVED, head, text)
+        return Drift(DriftVerdict.MOVED, head, text)
     matched = _matched(measured, head)
     if (matched.rows, matched.rows_hash) == (preview.get("rows_matched"), preview["rows_hash"]):
         same = counted(matched.rows, "same row matches", "same rows match")
         text = f"The table has moved to version {head:,}; the {same}, in other files."
-        return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+        return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))
     text = (
         f"The matching rows differ: {matched.rows:,} at version {head:,}, {preview.get('rows_matched'):,} at version"
         f" {job.base_version:,}, the previewed one."
     )
-    return Drift(Verdict.MOVED, head, text)
+    return Drift(DriftVerdict.MOVED, head, text)
 
 
 def _matched(measured: Measured, version: int) -> Matched:

@@ -13,7 +13,7 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Matched
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result, affected_rows
-from jobs.engine.commits.history import Commit, commits_after, commits_before, is_own, recorded
+from jobs.engine.commits.history import HistoryCommit, commits_after, commits_before, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.measuring import measure
 from jobs.engine.predicates import column_of
@@ -73,7 +73,7 @@ def _condition(session: SparkSession, command: Delete) -> Column | None:
     return None if command.tree is None else column_of(from_json(command.tree), session)
 
 
-def _own_commit(session: SparkSession, path: str, head: int) -> Commit | None:
+def _own_commit(session: SparkSession, path: str, head: int) -> HistoryCommit | None:
     """The commit with this job's mark: after the checked version, or earlier by a previous attempt.
 
     Delta silently skips a transaction that the table already has, just as when no row matches; the snapshot's transactions tell
@@ -88,7 +88,7 @@ def _own_commit(session: SparkSession, path: str, head: int) -> Commit | None:
     return next((commit for commit in commits_before(path, head) if is_own(session, commit)), None)
 
 
-def _result(commit: Commit, preview: Mapping[str, Any]) -> Result:
+def _result(commit: HistoryCommit, preview: Mapping[str, Any]) -> Result:
     rows = affected_rows(commit.operationMetrics)
     if rows is None and _counted_none(commit, preview):
         rows = 0
@@ -96,7 +96,7 @@ def _result(commit: Commit, preview: Mapping[str, Any]) -> Result:
     return recorded(commit, {"branch": branch_of(commit.operationMetrics), "text": text}, rows)
 
 
-def _counted_none(commit: Commit, preview: Mapping[str, Any]) -> bool:
+def _counted_none(commit: HistoryCommit, preview: Mapping[str, Any]) -> bool:
     """Whether Spark counted that no row matches at the very version that the commit read: Delta records no count of 0 rows.
 
     Source: Delta 4.4.0, DeltaOperations.Delete, which leaves out a `numDeletedRows` of 0.

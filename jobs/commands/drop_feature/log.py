@@ -22,13 +22,13 @@ from jobs.commands.drop_feature.rules import (
 )
 from jobs.domain.consequences import in_words
 from jobs.domain.delta.column_names import is_invalid
-from jobs.domain.delta.protocols import FEATURES, Protocol, feature_of
+from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, feature_of
 from jobs.domain.delta.readers import readers_of, unseen_by
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.states import State
 from jobs.models import Job
 from jobs.targets.definition import definition_sha256, protocol_of
-from jobs.targets.readers import Change, still_to_read, with_readers
+from jobs.targets.readers import CommitChange, still_to_read, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, TYPES, features_asked
 from tables.deltalog.rules.retention import parse_interval
@@ -47,7 +47,7 @@ def written_for(subject: Subject, command: DropFeature) -> DropFeature:
 def preview_of(subject: Subject, command: DropFeature) -> dict[str, Any]:
     """The preview that people approve: the log's, with the streams that the commits may fail or outdate. Raises as `from_log`."""
     # Other files with the same rows pass streams by; without column mapping they meet another schema.
-    change = Change(removes=False, adds=False, reshapes=command.feature == MAPPING)
+    change = CommitChange(removes=False, adds=False, reshapes=command.feature == MAPPING)
     return with_readers(from_log(subject, command), subject, change)
 
 
@@ -142,7 +142,7 @@ def _fault(subject: Subject, command: DropFeature) -> EngineFailure | None:
     return next(_faults(protocol_of(subject), command), None) or next(_uses(subject, command.feature), None)
 
 
-def _faults(protocol: Protocol, command: DropFeature) -> Iterator[EngineFailure]:
+def _faults(protocol: DeltaProtocol, command: DropFeature) -> Iterator[EngineFailure]:
     name = command.feature
     feature = FEATURES.get(name)
     if name not in protocol.features and name in TYPES:

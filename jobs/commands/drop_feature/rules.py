@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.delta.feature_support import EVERYWHERE, Cells, Refused
-from jobs.domain.delta.protocols import FEATURES, Protocol, protocol_with, protocol_without
+from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, protocol_with, protocol_without
 
 Way = Literal["plain", "fast", "truncate"]
 DROPPED = "DROP FEATURE"  # the operation of the commit that takes it out of the protocol
@@ -90,7 +90,7 @@ def way_of(command: DropFeature) -> Way:
     return "fast" if command.feature in PROTECTED else "plain"
 
 
-def protocol_after(protocol: Protocol, command: DropFeature) -> Protocol:
+def protocol_after(protocol: DeltaProtocol, command: DropFeature) -> DeltaProtocol:
     """The protocol once the feature is dropped: after the second step where there are two."""
     way = way_of(command)
     return protocol_without(protocol_with(protocol, [PROTECTION]) if way == "fast" else protocol, command.feature)

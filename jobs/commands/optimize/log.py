@@ -15,7 +15,7 @@ from jobs.domain.delta.readers import unseen_by
 from jobs.domain.packing import MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.schema import Unresolved, resolve
 from jobs.domain.predicates.tree import Node
-from jobs.pruning.packing import Group, packed, sorted_whole
+from jobs.pruning.packing import FileGroup, packed, sorted_whole
 from jobs.pruning.partition_predicates import refuse_data_columns, refused, refused_on_clustered
 from jobs.pruning.prediction import matched
 from jobs.targets.subject import Subject
@@ -174,7 +174,7 @@ def _work(mode: Mode, files: pa.Table, sure: bool) -> _Work:
     )
 
 
-def _groups(mode: Mode, files: pa.Table) -> Iterator[Group]:
+def _groups(mode: Mode, files: pa.Table) -> Iterator[FileGroup]:
     return sorted_whole(files) if mode == "zorder" else packed(_candidates(mode, files))
 
 

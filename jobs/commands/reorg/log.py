@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from jobs.commands.reorg.rules import Reorg, consequences_of
 from jobs.domain.delta.readers import unseen_by
 from jobs.domain.predicates.tree import Node
-from jobs.pruning.packing import Group, packed
+from jobs.pruning.packing import FileGroup, packed
 from jobs.pruning.partition_predicates import refuse_data_columns, refused_on_clustered
 from jobs.pruning.prediction import matched
 from jobs.targets.subject import Subject
@@ -91,7 +91,7 @@ def _numbers(column: Column) -> Iterator[int]:
     yield from (number for number in (column.mapping_id, *given) if type(number) is int)
 
 
-def _sums(groups: Sequence[Group]) -> dict[str, int]:
+def _sums(groups: Sequence[FileGroup]) -> dict[str, int]:
     return {
         "files_in": sum(group.files for group in groups),
         "bytes_in": sum(group.size for group in groups),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from console.audit.actor import Actor
-from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict
+from jobs.commands.base import Drift, DriftVerdict, Found, Handling, Measured, Prepared
 from jobs.commands.repair.log import (
     NOTHING,
     asked,
@@ -62,13 +62,13 @@ class RepairHandling(Handling[Repair]):
         subject = subject_to_change(job.table_id)
         drift = _by_log(job, subject)
         back = [] if drift.moved else back_in_storage(subject, _named(job))
-        return Drift(Verdict.MOVED, subject.version, _back(back)) if back else drift
+        return Drift(DriftVerdict.MOVED, subject.version, _back(back)) if back else drift
 
     def look(self, job: Job) -> Drift | None:
         try:
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+            return Drift(DriftVerdict.MOVED, None, str(refused))
 
     def reread(self, job: Job, result: Result) -> Result:
         """A run that didn't live to read its commit hasn't said what that took out."""
@@ -92,19 +92,19 @@ def _named(job: Job) -> list[str]:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if gone := no_longer_live(subject, _named(job)):
         more = "" if len(gone) == 1 else f" and {len(gone) - 1:,} more of the missing files"
-        return Drift(Verdict.MOVED, head, f"The table no longer has {gone[0]}{more}. {AGAIN}")
+        return Drift(DriftVerdict.MOVED, head, f"The table no longer has {gone[0]}{more}. {AGAIN}")
     if head == job.base_version:
         return Drift(
-            Verdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
+            DriftVerdict.UNMOVED, head, f"The table is still at version {head:,}, the previewed one.", Checked(head)
         )
     text = (
         f"The table has moved to version {head:,} and still has the missing files. The run takes out those that were approved, and"
         " nothing if others are missing by then."
     )
-    return Drift(Verdict.SAME_FILES, head, text, Checked(head))
+    return Drift(DriftVerdict.SAME_FILES, head, text, Checked(head))
 
 
 def _back(paths: list[str]) -> str:

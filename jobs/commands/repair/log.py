@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from console.base.timeouts import timing
-from jobs.commands.repair.rules import LOOK_SECONDS, MOST_MISSING, NAMED, Loss, consequences_of
+from jobs.commands.repair.rules import LOOK_SECONDS, MOST_MISSING, NAMED, LostFiles, consequences_of
 from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.pruning.partitions import PartitionColumn
 from jobs.pruning.prediction import files_of, refuse_append_only
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.read.data_files import below
 from tables.deltalog.read.paths import canonical
@@ -41,7 +41,7 @@ def from_log(subject: Subject) -> dict[str, Any]:
     files = subject.snapshot.files()
     known = subject.table.file_check
     paths = _paths_in(subject, known)
-    values = _values(subject, files.filter(_are_in(files, paths)), Loss(subject.version, None, None))
+    values = _values(subject, files.filter(_are_in(files, paths)), LostFiles(subject.version, None, None))
     told = None if known is None else {name: known[name] for name in ("version", "at", "asked", "missing")}
     unasked = dict.fromkeys(("files", "bytes", "rows", "partitions", "missing_sha256", "vectors_missing", "outside"))
     return _read_by(subject, values | unasked | {"last_check": told})
@@ -56,7 +56,7 @@ def with_look(subject: Subject, found: Absent) -> dict[str, Any]:
     files = subject.snapshot.files()
     missing = files.filter(_are_in(files, found.missing))
     rows = _sum(visible_rows(missing))
-    loss = Loss(subject.version, missing.num_rows, rows, len(found.without_vector), found.outside)
+    loss = LostFiles(subject.version, missing.num_rows, rows, len(found.without_vector), found.outside)
     told = {"missing_sha256": found.digest, "last_check": None}
     return _read_by(subject, _values(subject, missing, loss) | told)
 
@@ -103,10 +103,10 @@ def _untold(error: Exception) -> CommandRefused:
 
 def _read_by(subject: Subject, values: Mapping[str, Any]) -> dict[str, Any]:
     """With the streams that meet the commit: it removes files and adds none."""
-    return with_readers(values, subject, Change(removes=True, adds=False))
+    return with_readers(values, subject, CommitChange(removes=True, adds=False))
 
 
-def _values(subject: Subject, missing: pa.Table, loss: Loss) -> dict[str, Any]:
+def _values(subject: Subject, missing: pa.Table, loss: LostFiles) -> dict[str, Any]:
     paths = sorted(missing.column("path").to_pylist())
     partitions = _partitions(missing, files_of(subject.snapshot, subject.struct, subject.schema).partitions)
     return {

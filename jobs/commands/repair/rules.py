@@ -38,7 +38,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LostFiles:
     """The missing files of a version: how many (None: storage hasn't been asked), and the rows that were in them (None: unknown).
 
     `vectors` are files that are left although the file of their deletion vector is missing; `outside` are those that nobody looks at.
@@ -51,7 +51,7 @@ class Loss:
     outside: int = 0
 
 
-def consequences_of(loss: Loss, *, change_feed: bool) -> list[Consequence]:
+def consequences_of(loss: LostFiles, *, change_feed: bool) -> list[Consequence]:
     """What follows beside the numbers; `change_feed`: the table has the change data feed on."""
     return [
         *_asked_first(loss),
@@ -76,14 +76,14 @@ CHANGE_FEED = (
 )
 
 
-def _asked_first(loss: Loss) -> list[Consequence]:
+def _asked_first(loss: LostFiles) -> list[Consequence]:
     if loss.files is not None:
         return []
     text = "A worker asks storage for every live file first. What it finds missing then is what people approve, and nothing else."
     return [said("asked_first", text)]
 
 
-def _rows_lost(loss: Loss) -> str:
+def _rows_lost(loss: LostFiles) -> str:
     if loss.rows is None:
         return "The rows of the missing files leave the table. How many they are isn’t known. Queries that need them fail until then."
     if loss.rows == 1:
@@ -91,7 +91,7 @@ def _rows_lost(loss: Loss) -> str:
     return f"The {loss.rows:,} rows of the missing files leave the table. Queries that need them fail until then."
 
 
-def _left(loss: Loss) -> list[Consequence]:
+def _left(loss: LostFiles) -> list[Consequence]:
     found = []
     if loss.vectors:
         one = loss.vectors == 1

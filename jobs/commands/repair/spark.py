@@ -17,7 +17,7 @@ from jobs.commands.repair.rules import LOOK_SECONDS, NAMED, OPERATION, Repair
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.results import Result
-from jobs.engine.commits.history import Commit, commits_after, commits_before, is_own, recorded
+from jobs.engine.commits.history import HistoryCommit, commits_after, commits_before, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping
 from jobs.engine.inside import refuse_redirect
 from jobs.engine.runner import Runner
@@ -81,7 +81,7 @@ def _begun(session: SparkSession, directory: Directory, preview: Mapping[str, An
     return transaction
 
 
-def _committed_before(session: SparkSession, path: str, snapshot: Any) -> Commit | None:
+def _committed_before(session: SparkSession, path: str, snapshot: Any) -> HistoryCommit | None:
     """The commit of an earlier attempt, whose transaction the table then has."""
     if not snapshot.transactions().contains(session.conf.get(TXN_APP_ID)):
         return None
@@ -189,7 +189,7 @@ def _operation(session: SparkSession) -> Any:
     return getattr(getattr(jvm, DELTA), "DeltaOperations$TestOperation")(OPERATION, option(session))
 
 
-def _result(path: str, commit: Commit) -> Result:
+def _result(path: str, commit: HistoryCommit) -> Result:
     try:
         removed = removed_by(path, commit.version)
     except (StorageError, OSError):  # whoever ends the job reads it again

@@ -10,7 +10,7 @@ from rich.console import Group
 from console.cli.acts import Act, pass_session
 from console.cli.lookup import table_id
 from console.cli.requesting import open_for_table, rehearsed, requested
-from console.cli.session import Column, Session, facts, listing
+from console.cli.session import ListColumn, Session, facts, listing
 from console.cli.words import figure, label, shown
 
 
@@ -44,7 +44,10 @@ def _undone(found: dict[str, Any], newest: int | None) -> Group:
     return Group(facts(pairs), "", listing(_COMMITS, _commits(found["commits"])))
 
 
-_COMMITS = [Column("Figure", lambda pair: label(pair[0])), Column("Value", lambda pair: figure(*pair), is_number=True)]
+_COMMITS = [
+    ListColumn("Figure", lambda pair: label(pair[0])),
+    ListColumn("Value", lambda pair: figure(*pair), is_number=True),
+]
 
 
 def _commits(between: Any) -> list[tuple[str, Any]]:

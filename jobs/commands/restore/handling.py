@@ -9,7 +9,7 @@ from typing import Any
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from jobs.commands.base import REWRITTEN, Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import REWRITTEN, Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
 from jobs.commands.restore.log import files_hash, from_log, gone, refuse_by_catalog, with_measure
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked
@@ -18,11 +18,11 @@ from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.restored_streams import with_streams
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
-from tables.deltalog.rules.schema_changes import Change as SchemaChange
+from tables.deltalog.rules.schema_changes import SchemaChangeKind as SchemaChange
 from tables.models import Table
 
 # Changes of a schema that no reader's columns depend on.
@@ -64,7 +64,7 @@ class RestoreHandling(Handling[Restore]):
         try:
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+            return Drift(DriftVerdict.MOVED, None, str(refused))
 
 
 def preview_by_log(table_id: uuid.UUID, version: int) -> dict[str, Any]:
@@ -79,10 +79,10 @@ def seen_by_streams(log: Mapping[str, Any], subject: Subject, version: int) -> d
     return with_streams(with_readers(log, subject, change), subject, version, change)
 
 
-def _change(log: Mapping[str, Any]) -> Change:
+def _change(log: Mapping[str, Any]) -> CommitChange:
     """What the restore's commit does, as those who read the table meet it."""
     reshapes = any(change["kind"] not in _UNREAD for change in log["schema_changes"])
-    return Change(removes=log["files_gone"] > 0, adds=log["files_back"] > 0, reshapes=reshapes)
+    return CommitChange(removes=log["files_gone"] > 0, adds=log["files_back"] > 0, reshapes=reshapes)
 
 
 def version_of(job: Job) -> int:
@@ -104,19 +104,19 @@ def _check_version(table: Table, version: int) -> None:
 def _by_log(job: Job, subject: Subject) -> Drift:
     head, preview = subject.version, job.preview or {}
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if head != job.base_version:
         text = (
             f"The table was previewed at version {job.base_version:,} and is now at version {head:,}: a restore would also undo"
             " the commits since the preview."
         )
-        return Drift(Verdict.MOVED, head, text)
+        return Drift(DriftVerdict.MOVED, head, text)
     for version, field in ((head, "files_sha256"), (version_of(job), "target_sha256")):
         # Previews stored by an earlier Levee have no such hash.
         if field in preview and files_hash(subject, version) != preview[field]:
-            return Drift(Verdict.MOVED, head, REWRITTEN.format(version=version))
+            return Drift(DriftVerdict.MOVED, head, REWRITTEN.format(version=version))
     return Drift(
-        Verdict.UNMOVED,
+        DriftVerdict.UNMOVED,
         head,
         f"The table is still at version {head:,}, the previewed one.",
         Checked(head, strict=True),

@@ -11,7 +11,7 @@ LONGEST = 18  # digits of a version
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CommitRun:
     """Neighbouring commits of one operation by one writer. `rows` is by how many rows the table grew; None if a commit doesn't record it.
 
     `operation` is None for commits that the catalog doesn't list individually.
@@ -36,7 +36,9 @@ class Run:
         return f"{self.first}-{self.last}"
 
 
-def runs_of(commits: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None], version: int, head: int) -> list[Run]:
+def runs_of(
+    commits: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None], version: int, head: int
+) -> list[CommitRun]:
     """The commits after `version` up to `head`, newest first. `commits` are those listed individually, newest first."""
     grouped = groupby(enumerate(commits), key=_kind)
     named = [_run([commit for _, commit in group], rows) for _, group in grouped]
@@ -50,10 +52,10 @@ def _kind(place: tuple[int, Mapping[str, Any]]) -> tuple[Any, ...]:
     return commit["operation"], commit["by"], commit["job"], index + commit["version"]
 
 
-def _run(group: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None]) -> Run:
+def _run(group: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None]) -> CommitRun:
     newest, oldest = group[0], group[-1]
     changes = [rows.get(commit["version"]) for commit in group]
-    return Run(
+    return CommitRun(
         first=oldest["version"],
         last=newest["version"],
         operation=newest["operation"],
@@ -65,12 +67,12 @@ def _run(group: Sequence[Mapping[str, Any]], rows: Mapping[int, int | None]) -> 
     )
 
 
-def _gaps(covered: Iterable[int], version: int, head: int) -> list[Run]:
+def _gaps(covered: Iterable[int], version: int, head: int) -> list[CommitRun]:
     """Spans of commits that aren't listed individually: the restore undoes them just as well."""
     known, gaps, start = set(covered), [], version + 1
     for edge in [*sorted(v for v in known if version < v <= head), head + 1]:
         if edge > start:
-            gaps.append(Run(start, edge - 1, None))
+            gaps.append(CommitRun(start, edge - 1, None))
         start = edge + 1
     return gaps
 

@@ -11,7 +11,7 @@ from console.cli.requesting import open_for_table, requested
 from console.cli.session import Session
 
 
-class Property(click.ParamType[tuple[str, str]]):
+class PropertyParam(click.ParamType[tuple[str, str]]):
     """`NAME=VALUE`; the value may be empty, and hold further `=`."""
 
     name = "property"
@@ -25,7 +25,9 @@ class Property(click.ParamType[tuple[str, str]]):
 
 @click.command("set-properties", cls=Act)
 @click.argument("table")
-@click.option("--set", "pairs", type=Property(), multiple=True, metavar="NAME=VALUE", help="Set it; repeat for more.")
+@click.option(
+    "--set", "pairs", type=PropertyParam(), multiple=True, metavar="NAME=VALUE", help="Set it; repeat for more."
+)
 @click.option("--unset", multiple=True, metavar="NAME", help="Remove it, so that its default counts; repeat for more.")
 @requested
 @pass_session

@@ -14,7 +14,7 @@ from jobs.commands.set_properties.rules import SET, UNSET, SetProperties
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import EngineFailure
 from jobs.domain.results import Result, failed_afterwards, with_warnings
-from jobs.engine.commits.history import Commit, commits_after, is_own, recorded_together
+from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded_together
 from jobs.engine.definitions.redefined import REDEFINED, is_redefined, refuse_redefined
 from jobs.engine.definitions.tables import committed_parts, configuration_of, mapping_of, protocol_of
 from jobs.engine.directory import changing, judged, keeping
@@ -93,7 +93,7 @@ def _attempted(
     return None
 
 
-def _own(session: SparkSession, command: SetProperties, head: int) -> list[Commit]:
+def _own(session: SparkSession, command: SetProperties, head: int) -> list[HistoryCommit]:
     """The job's own commits after a version, oldest first."""
     return [commit for commit in commits_after(command.path, head) if is_own(session, commit)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, Verdict, stored
+from jobs.commands.base import Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
 from jobs.commands.vacuum.log.preview import NOTHING, from_log, own_retention, with_measure
 from jobs.commands.vacuum.log.readers import reads_meanwhile
 from jobs.commands.vacuum.log.remains import remains_of
@@ -78,7 +78,7 @@ class VacuumHandling(Handling[Vacuum]):
         try:
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
-            return Drift(Verdict.MOVED, None, str(refused))
+            return Drift(DriftVerdict.MOVED, None, str(refused))
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         """A run without the commit of its end, or whose end says that it failed, has deleted only a part."""
@@ -150,15 +150,15 @@ def _nested(measure: Deletable) -> Refusal:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(Verdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
     if own_retention(subject) // MILLISECOND != preview.get("own_retention_ms"):
         return Drift(
-            Verdict.MOVED, head, "The table’s delta.deletedFileRetentionDuration has changed since the preview."
+            DriftVerdict.MOVED, head, "The table’s delta.deletedFileRetentionDuration has changed since the preview."
         )
     if why := reads_meanwhile(subject, job) or streams_meanwhile(subject, job, stored(Vacuum, job)):
-        return Drift(Verdict.MOVED, head, why)
+        return Drift(DriftVerdict.MOVED, head, why)
     if head == job.base_version:
         text = f"The table is still at version {head:,}, the previewed one."
-        return Drift(Verdict.UNMOVED, head, text, Checked(head))
+        return Drift(DriftVerdict.UNMOVED, head, text, Checked(head))
     text = f"The table has moved to version {head:,}. The run deletes only files that the preview found, and none that this version needs."
-    return Drift(Verdict.SAME_ROWS, head, text, Checked(head))
+    return Drift(DriftVerdict.SAME_ROWS, head, text, Checked(head))

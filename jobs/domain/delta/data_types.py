@@ -44,7 +44,7 @@ def parse_type(text: str) -> DataType:
     """The type that a text names, such as `decimal(5,2)` or `array<struct<a:int,b:string>>`. Raises WrongType."""
     if len(text) > MOST_LENGTH:
         raise WrongType(f"A type can have at most {MOST_LENGTH:,} characters.")
-    reader = _Reader(text)
+    reader = _TypeReader(text)
     found = reader.type(0)
     reader.end()
     return found
@@ -127,7 +127,7 @@ def wider_decimals(kind: DataType) -> str:
     return f"any decimal with at least {whole} digits before the point and {scale} after it"
 
 
-class _Reader:
+class _TypeReader:
     """Reads a type's text token by token; nothing else of SQL is understood."""
 
     def __init__(self, text: str) -> None:

@@ -91,7 +91,7 @@ def feature_of(name: str) -> Feature | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class DeltaProtocol:
     """What readers and writers of a table must support. The lists are None in versions that list no features."""
 
     min_reader: int
@@ -119,7 +119,7 @@ class Protocol:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Protocol:
+    def from_json(cls, value: Mapping[str, Any]) -> DeltaProtocol:
         """A protocol as previews and the catalog store it."""
         readers, writers = value["reader_features"], value["writer_features"]
         return cls(
@@ -130,7 +130,7 @@ class Protocol:
         )
 
 
-def protocol_with(protocol: Protocol, features: Iterable[str]) -> Protocol:
+def protocol_with(protocol: DeltaProtocol, features: Iterable[str]) -> DeltaProtocol:
     """The protocol once these features, and what they require, are supported: unchanged if they are already.
 
     Delta writes the weakest form that stands for the same features. Raises KeyError for a feature that Delta 4.4 doesn't know.
@@ -141,12 +141,12 @@ def protocol_with(protocol: Protocol, features: Iterable[str]) -> Protocol:
     return _weakest(protocol, protocol.features | wanted)
 
 
-def protocol_without(protocol: Protocol, feature: str) -> Protocol:
+def protocol_without(protocol: DeltaProtocol, feature: str) -> DeltaProtocol:
     """The protocol after DROP FEATURE of one feature."""
     return _weakest(protocol, protocol.features - {feature})
 
 
-def protocol_at_least(protocol: Protocol, reader: int, writer: int) -> Protocol:
+def protocol_at_least(protocol: DeltaProtocol, reader: int, writer: int) -> DeltaProtocol:
     """The protocol after its versions were asked for by `delta.minReaderVersion` and `delta.minWriterVersion`."""
     implied = _implied(reader, writer)
     if implied <= protocol.features:
@@ -166,18 +166,18 @@ def closure(features: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def added(before: Protocol, after: Protocol) -> list[str]:
+def added(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """The features that the later protocol has and the earlier one hasn't, sorted."""
     return sorted(after.features - before.features)
 
 
-def rises(before: Protocol, after: Protocol) -> bool:
+def rises(before: DeltaProtocol, after: DeltaProtocol) -> bool:
     """Whether the later protocol asks for more: a feature or a higher version."""
     higher = after.min_reader > before.min_reader or after.min_writer > before.min_writer
     return higher or bool(after.features - before.features)
 
 
-def irreversible(before: Protocol, after: Protocol) -> list[str]:
+def irreversible(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """Sentences on what nobody can take back, or only by DROP FEATURE; empty if the protocol asks for no more than before."""
     new = added(before, after)
     texts = []
@@ -195,7 +195,7 @@ def irreversible(before: Protocol, after: Protocol) -> list[str]:
     return texts
 
 
-def unwritable(protocol: Protocol) -> EngineFailure | None:
+def unwritable(protocol: DeltaProtocol) -> EngineFailure | None:
     """How Delta 4.4 refuses any write to a table of this protocol: by its versions, or by the writer features that it doesn't know."""
     if protocol.min_writer > FEATURES_WRITER or protocol.min_reader > FEATURES_READER:
         text = f"The table asks for {versions(protocol)}; Delta 4.4 knows reader {FEATURES_READER} and writer {FEATURES_WRITER}."
@@ -207,7 +207,7 @@ def unwritable(protocol: Protocol) -> EngineFailure | None:
     return EngineFailure("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", "56038", text)
 
 
-def versions(protocol: Protocol) -> str:
+def versions(protocol: DeltaProtocol) -> str:
     """`reader 3, writer 7`."""
     return f"reader {protocol.min_reader}, writer {protocol.min_writer}"
 
@@ -228,16 +228,18 @@ def _implied(reader: int, writer: int) -> frozenset[str]:
     return frozenset(f.name for f in _FEATURES if f.legacy and f.writer <= writer and f.reader <= reader)
 
 
-def _weakest(protocol: Protocol, names: frozenset[str]) -> Protocol:
+def _weakest(protocol: DeltaProtocol, names: frozenset[str]) -> DeltaProtocol:
     """The lowest versions that stand for exactly these features; features that Delta doesn't know keep their lists."""
     unknown = names - FEATURES.keys()
     known = [FEATURES[name] for name in sorted(names - unknown)]
     reader = max((1, *(feature.reader for feature in known)))
     writer = max((1, *(feature.writer for feature in known)))
     if not unknown and _implied(reader, writer) == names:
-        return Protocol(reader, writer)
+        return DeltaProtocol(reader, writer)
     foreign = unknown & frozenset(protocol.reader_features or ())
     reader = FEATURES_READER if foreign else reader
     lists_readers = reader >= FEATURES_READER
     readers = (*(f.name for f in known if f.for_readers), *foreign)
-    return Protocol(reader, FEATURES_WRITER, tuple(sorted(readers)) if lists_readers else None, tuple(sorted(names)))
+    return DeltaProtocol(
+        reader, FEATURES_WRITER, tuple(sorted(readers)) if lists_readers else None, tuple(sorted(names))
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.domain.consequences import Consequence, said
-from jobs.domain.delta.protocols import FEATURES, FEATURES_READER, FEATURES_WRITER, Protocol
+from jobs.domain.delta.protocols import FEATURES, FEATURES_READER, FEATURES_WRITER, DeltaProtocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def still_unseen(formats: Sequence[str], version: int) -> str:
     return f"{text} Have a writer that has one commit to the table."
 
 
-def readers_of(protocol: Protocol) -> list[dict[str, Any]]:
+def readers_of(protocol: DeltaProtocol) -> list[dict[str, Any]]:
     """Each engine's answer: `{name, version, reads, writes, why, source, seen}`.
 
     `writes` is None where the source doesn't say; `why` names what is missing, empty if nothing is.
@@ -152,18 +152,18 @@ def readers_of(protocol: Protocol) -> list[dict[str, Any]]:
     return [_answer(reader, protocol) for reader in READERS]
 
 
-def stop_reading(before: Protocol, after: Protocol) -> list[str]:
+def stop_reading(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """The engines, with versions, that read the table before and don't after."""
     pairs = ((reader, _missing(reader, before), _missing(reader, after)) for reader in READERS)
     return [f"{reader.name} {reader.version}" for reader, was, now in pairs if now and not was]
 
 
-def stop_writing(before: Protocol, after: Protocol) -> list[str]:
+def stop_writing(before: DeltaProtocol, after: DeltaProtocol) -> list[str]:
     """The engines, with versions, that write to the table before and don't after."""
     return [f"{r.name} {r.version}" for r in READERS if _writes(r, before) and not _writes(r, after)]
 
 
-def _answer(reader: Reader, protocol: Protocol) -> dict[str, Any]:
+def _answer(reader: Reader, protocol: DeltaProtocol) -> dict[str, Any]:
     missing = _missing(reader, protocol)
     writes = _writes(reader, protocol)
     why = _why(missing) if missing else _why_no_writes(reader, protocol) if writes is False else ""
@@ -178,7 +178,7 @@ def _answer(reader: Reader, protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _missing(reader: Reader, protocol: Protocol) -> list[str]:
+def _missing(reader: Reader, protocol: DeltaProtocol) -> list[str]:
     """What it lacks to read the table: features, or `reader version N`."""
     if protocol.min_reader >= FEATURES_READER:
         if not reader.reads:
@@ -187,7 +187,7 @@ def _missing(reader: Reader, protocol: Protocol) -> list[str]:
     return [f"reader version {protocol.min_reader}"] if protocol.min_reader > reader.legacy[0] else []
 
 
-def _writes(reader: Reader, protocol: Protocol) -> bool | None:
+def _writes(reader: Reader, protocol: DeltaProtocol) -> bool | None:
     if _missing(reader, protocol):
         return False
     if reader.writes is None:
@@ -195,7 +195,7 @@ def _writes(reader: Reader, protocol: Protocol) -> bool | None:
     return not _missing_to_write(reader, protocol)
 
 
-def _missing_to_write(reader: Reader, protocol: Protocol) -> list[str]:
+def _missing_to_write(reader: Reader, protocol: DeltaProtocol) -> list[str]:
     if protocol.min_writer < FEATURES_WRITER:
         version = [f"writer version {protocol.min_writer}"]
         return version if protocol.min_writer > reader.legacy[1] else []
@@ -208,5 +208,5 @@ def _why(missing: list[str]) -> str:
     return f"It doesn’t support {', '.join(missing)}."
 
 
-def _why_no_writes(reader: Reader, protocol: Protocol) -> str:
+def _why_no_writes(reader: Reader, protocol: DeltaProtocol) -> str:
     return f"It can’t write: it doesn’t support {', '.join(_missing_to_write(reader, protocol))}."

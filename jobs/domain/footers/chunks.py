@@ -34,7 +34,7 @@ ENCRYPTED, DAMAGED, SCHEMA, CODEC, ENCODING, DECIMAL, RANGE = (
 )
 
 
-class Fault(NamedTuple):
+class FooterFault(NamedTuple):
     """One kind of trouble: a codec's or an encoding's name, or what is wrong."""
 
     kind: str
@@ -80,14 +80,14 @@ def number(struct: Struct, field: int) -> int:
     return value if type(value) is int else 0
 
 
-def faults(groups: Collection[Struct], types: Sequence[str], body: int) -> dict[Fault, str]:
+def faults(groups: Collection[Struct], types: Sequence[str], body: int) -> dict[FooterFault, str]:
     """The faults of a file by its row groups, each with a column; `types` are the physical types of its schema's columns, `body` the
     bytes before the footer."""
-    found: dict[Fault, str] = {}
+    found: dict[FooterFault, str] = {}
     for group in groups:
         columns = columns_of(group)
         if len(columns) != len(types):
-            found.setdefault(Fault(DAMAGED, "a row group doesn’t have the columns of the schema"), "")
+            found.setdefault(FooterFault(DAMAGED, "a row group doesn’t have the columns of the schema"), "")
         for column, kind in zip(columns, types, strict=False):
             for fault in _faults(column, kind, body if number(group, 3) else None):
                 found.setdefault(fault, path_of(column))
@@ -102,25 +102,25 @@ def path_of(column: Struct) -> str:
     return ".".join(part.decode("utf-8", "replace") for part in parts if isinstance(part, bytes))
 
 
-def _faults(column: Struct, kind: str, body: int | None) -> Iterator[Fault]:
+def _faults(column: Struct, kind: str, body: int | None) -> Iterator[FooterFault]:
     """Faults of one chunk; without `body` its place doesn't matter, since no row is read there."""
     metadata = metadata_of(column)
     if 8 in column:
-        yield Fault(ENCRYPTED, "columns")
+        yield FooterFault(ENCRYPTED, "columns")
     if not metadata:
         if 8 not in column:
-            yield Fault(DAMAGED, "a column has no metadata")
+            yield FooterFault(DAMAGED, "a column has no metadata")
         return
     if 1 in metadata and _name(TYPES, number(metadata, 1)) != kind:  # Spark would read other values, and say nothing
-        yield Fault(DAMAGED, "its columns are of other types than its schema says")
+        yield FooterFault(DAMAGED, "its columns are of other types than its schema says")
     codec = number(metadata, 4)
     if codec not in EVERYWHERE:
-        yield Fault(CODEC, _name(CODECS, codec))
+        yield FooterFault(CODEC, _name(CODECS, codec))
     encodings = metadata.get(2)
     if isinstance(encodings, list) and BYTE_STREAM_SPLIT in encodings:
-        yield Fault(ENCODING, "BYTE_STREAM_SPLIT")
+        yield FooterFault(ENCODING, "BYTE_STREAM_SPLIT")
     if body is not None and 8 not in column and not _lies_within(metadata, body):
-        yield Fault(DAMAGED, "its columns lie outside of it")
+        yield FooterFault(DAMAGED, "its columns lie outside of it")
 
 
 def _lies_within(metadata: Struct, body: int) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from jobs.domain.footers.chunks import DECIMAL, RANGE, Fault, Struct, columns_of, metadata_of, number
+from jobs.domain.footers.chunks import DECIMAL, RANGE, FooterFault, Struct, columns_of, metadata_of, number
 
 SPARK_VERSION = b"org.apache.spark.version"
 LEGACY_DATES, LEGACY_INT96, ZONE = (
@@ -101,9 +101,9 @@ def watched_columns(schema: Any) -> Watched:
     return Watched(tuple(column.physical_type for column in columns), tuple(times), tuple(decimals))
 
 
-def schema_faults(watched: Watched) -> dict[Fault, str]:
+def schema_faults(watched: Watched) -> dict[FooterFault, str]:
     """ParquetVectorUpdaterFactory of Spark 4.2 has no reader for a decimal of up to 18 digits that lies in bytes of any length."""
-    return {Fault(DECIMAL, ""): watched.decimals[0]} if watched.decimals else {}
+    return {FooterFault(DECIMAL, ""): watched.decimals[0]} if watched.decimals else {}
 
 
 def old_times(
@@ -121,14 +121,14 @@ def old_times(
             yield calendar, least, greatest
 
 
-def time_faults(groups: Collection[Struct], watched: Watched) -> dict[Fault, str]:
+def time_faults(groups: Collection[Struct], watched: Watched) -> dict[FooterFault, str]:
     """Columns of milliseconds beyond what Spark's microseconds hold, by their statistics."""
-    found: dict[Fault, str] = {}
+    found: dict[FooterFault, str] = {}
     for column in watched.times:
         if column.unit == NANOS_OF["milliseconds"]:
             least, greatest, _ = _bounds(groups, column)
             if any(value is not None and abs(value) // 1000 > MOST_MICROS for value in (least, greatest)):
-                found.setdefault(Fault(RANGE, ""), column.path)
+                found.setdefault(FooterFault(RANGE, ""), column.path)
     return found
 
 

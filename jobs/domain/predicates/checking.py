@@ -11,7 +11,7 @@ from jobs.domain.predicates import functions, patterns, typenames
 from jobs.domain.predicates.casting import Fails, Undecided
 from jobs.domain.predicates.constants import as_compared
 from jobs.domain.predicates.functions import FUNCTIONS, WORDS, accepts
-from jobs.domain.predicates.parts import Constants, Misfit, Steps
+from jobs.domain.predicates.parts import Constants, Misfit, StepCounter
 from jobs.domain.predicates.schema import Schema
 from jobs.domain.predicates.tree import (
     And,
@@ -19,7 +19,7 @@ from jobs.domain.predicates.tree import (
     Between,
     Call,
     Cast,
-    Column,
+    ColumnPath,
     Comparison,
     In,
     IsNull,
@@ -37,9 +37,9 @@ MAX_OPTIONS = 1_000
 class Checker:
     """Checks the parts of one tree. Names must have been resolved."""
 
-    def __init__(self, schema: Schema, steps: Steps | None = None) -> None:
+    def __init__(self, schema: Schema, steps: StepCounter | None = None) -> None:
         self.schema = schema
-        self.steps = steps or Steps()
+        self.steps = steps or StepCounter()
         self.constants = Constants(self.steps)
         self._types: dict[int, str] = {}
 
@@ -69,7 +69,7 @@ class Checker:
         match node:
             case Literal():
                 return node.type
-            case Column(path):
+            case ColumnPath(path):
                 return self.schema.field(path).type
             case Negative(operand):
                 return self._numbers(operand)

@@ -15,7 +15,7 @@ from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.tree import (
     And,
     Between,
-    Column,
+    ColumnPath,
     Comparison,
     In,
     IsNull,
@@ -47,7 +47,7 @@ def _check_part(node: Node, checker: Checker) -> None:
     if not checker.constants.varies(node):
         raise Misfit(node, f"{to_text(node)} names no column: it is the same for every row", EVERYTHING)
     match node:
-        case IsNull(Column(path), negated) if not checker.schema.can_be_null(path):
+        case IsNull(ColumnPath(path), negated) if not checker.schema.can_be_null(path):
             always = "always" if negated else "never"
             raise Misfit(node, f"{'.'.join(path)} can’t be NULL, so this is {always} true", EVERYTHING)
         case Comparison(_, left, right) if left == right:
@@ -86,7 +86,7 @@ def _holder(subject: Node, checker: Checker, widest: bool) -> str | None:
     kind = checker.type(subject)
     if kind not in typenames.INTEGERS:
         return None
-    return kind if isinstance(subject, Column) and not widest else typenames.INTEGERS[-1]
+    return kind if isinstance(subject, ColumnPath) and not widest else typenames.INTEGERS[-1]
 
 
 def _check_bounds(node: Between, checker: Checker) -> None:

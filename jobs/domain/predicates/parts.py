@@ -6,7 +6,7 @@ Parts are told apart by identity; the tree must live as long as what is known of
 from __future__ import annotations
 
 from jobs.domain.predicates.casting import Fails, Undecided
-from jobs.domain.predicates.tree import Column, Literal, Node, children
+from jobs.domain.predicates.tree import ColumnPath, Literal, Node, children
 from jobs.domain.predicates.values import Values
 
 MAX_STEPS = 100_000
@@ -23,7 +23,7 @@ class Misfit(ValueError):
         self.remedy = remedy
 
 
-class Steps:
+class StepCounter:
     """Counts the steps taken so far."""
 
     def __init__(self, most: int = MAX_STEPS) -> None:
@@ -41,7 +41,7 @@ class Steps:
 class Constants(Values):
     """The values of the parts without columns."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: StepCounter) -> None:
         super().__init__({})
         self.steps = steps
         self._found: dict[int, Literal | Undecided | Fails] = {}
@@ -64,7 +64,7 @@ class Constants(Values):
     def varies(self, node: Node) -> bool:
         """Whether the part reads a column."""
         if (varying := self._varying.get(id(node))) is None:
-            below = isinstance(node, Column) or any(self.varies(child) for child in children(node))
+            below = isinstance(node, ColumnPath) or any(self.varies(child) for child in children(node))
             varying = self._varying[id(node)] = below
         return varying
 

@@ -11,7 +11,7 @@ from jobs.domain.predicates.tree import (
     Between,
     Call,
     Cast,
-    Column,
+    ColumnPath,
     Comparison,
     In,
     IsNull,
@@ -23,7 +23,7 @@ from jobs.domain.predicates.tree import (
     Or,
 )
 
-_PLAIN = (Column, Literal, Cast, Call)
+_PLAIN = (ColumnPath, Literal, Cast, Call)
 
 
 def to_text(node: Node) -> str:
@@ -64,7 +64,7 @@ def _test(node: In | Between | Like, word: str) -> str:
 
 def _plain(node: Node) -> str:
     match node:
-        case Column(path):
+        case ColumnPath(path):
             return name_text(path)
         case Literal():
             return literals.to_text(node)

@@ -22,7 +22,7 @@ _KINDS = {
 def to_json(node: Node) -> dict[str, Any]:
     """The tree as JSON values; `from_json` gives an equal one back."""
     match node:
-        case tree.Column(path):
+        case tree.ColumnPath(path):
             return {"node": "column", "path": list(path)}
         case Literal(kind, value):
             return {"node": "literal", "type": kind, "value": _plain(value)}
@@ -59,7 +59,7 @@ def from_json(value: Mapping[str, Any]) -> Node:
 def _node(value: Mapping[str, Any]) -> Node:
     match value["node"]:
         case "column":
-            return tree.Column(tuple(str(part) for part in value["path"]))
+            return tree.ColumnPath(tuple(str(part) for part in value["path"]))
         case "literal":
             return Literal(value["type"], _value(value["type"], value["value"]))
     made: Node = _KINDS[value["node"]](**{name: _read(item) for name, item in value.items() if name != "node"})

@@ -19,7 +19,7 @@ ARITHMETIC = ("+", "-", "*", "/", "%", "DIV")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnPath:
     """A column, or a field of a struct column, by its path from the top."""
 
     path: tuple[str, ...]
@@ -124,14 +124,27 @@ class Or:
 
 
 Node = (
-    Column | Literal | Negative | Arithmetic | Cast | Call | Comparison | IsNull | In | Between | Like | Not | And | Or
+    ColumnPath
+    | Literal
+    | Negative
+    | Arithmetic
+    | Cast
+    | Call
+    | Comparison
+    | IsNull
+    | In
+    | Between
+    | Like
+    | Not
+    | And
+    | Or
 )
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes right below, in the order in which the text has them."""
     match node:
-        case Column() | Literal():
+        case ColumnPath() | Literal():
             return ()
         case Negative(operand) | Cast(operand, _) | IsNull(operand, _) | Like(operand, _, _) | Not(operand):
             return (operand,)
@@ -158,4 +171,4 @@ def walk(node: Node) -> Iterator[Node]:
 
 def columns(node: Node) -> frozenset[tuple[str, ...]]:
     """The paths of all columns that the tree reads."""
-    return frozenset(part.path for part in walk(node) if isinstance(part, Column))
+    return frozenset(part.path for part in walk(node) if isinstance(part, ColumnPath))

@@ -18,7 +18,7 @@ from jobs.domain.predicates.tree import (
     Between,
     Call,
     Cast,
-    Column,
+    ColumnPath,
     Comparison,
     In,
     IsNull,
@@ -93,7 +93,7 @@ class Values:
         match node:
             case Literal():
                 return node
-            case Column(path):
+            case ColumnPath(path):
                 if path not in self.row:
                     raise Undecided
                 return self.row[path]

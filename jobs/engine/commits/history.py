@@ -23,7 +23,7 @@ INFO, ADD = b'{"commitInfo":', b'{"add":'
 
 
 @dataclass(slots=True)
-class Commit:
+class HistoryCommit:
     """One version, read from its commit file, with DESCRIBE HISTORY's column names; `num_added` counts the files it adds."""
 
     version: int = 0
@@ -35,7 +35,7 @@ class Commit:
     num_added: int = 0
 
 
-def first_commit(path: str) -> Commit:
+def first_commit(path: str) -> HistoryCommit:
     """Version 0 of the table at `path`, read line by line.
 
     A convert's commit is always version 0. DESCRIBE HISTORY and a snapshot would give the same, but cost two Spark jobs over all
@@ -44,9 +44,9 @@ def first_commit(path: str) -> Commit:
     return read_commit(path, 0)
 
 
-def read_commit(path: str, version: int) -> Commit:
+def read_commit(path: str, version: int) -> HistoryCommit:
     """One version of the table at `path`. Raises FileNotFoundError when its file isn't there."""
-    commit = Commit(version)
+    commit = HistoryCommit(version)
     for line in storage.opened(path).lines(f"{DELTA_LOG}/{version:020}.json"):
         if line.startswith(ADD):
             commit.num_added += 1
@@ -61,7 +61,7 @@ def commit_names(path: str, first: int, last: int) -> list[str]:
     return sorted(name for name in names if COMMIT_FILE.fullmatch(name) and first <= int(name[:20]) <= last)
 
 
-def commits_after(path: str, version: int) -> Iterator[Commit]:
+def commits_after(path: str, version: int) -> Iterator[HistoryCommit]:
     """The versions after one, oldest first, up to the newest. Reads nothing else of the log."""
     while True:
         version += 1
@@ -71,7 +71,7 @@ def commits_after(path: str, version: int) -> Iterator[Commit]:
             return
 
 
-def commits_before(path: str, version: int) -> Iterator[Commit]:
+def commits_before(path: str, version: int) -> Iterator[HistoryCommit]:
     """A version and those before it, newest first, as long as their files exist."""
     for older in range(version, -1, -1):
         try:
@@ -80,7 +80,7 @@ def commits_before(path: str, version: int) -> Iterator[Commit]:
             return
 
 
-def is_own(session: SparkSession, commit: Commit) -> bool:
+def is_own(session: SparkSession, commit: HistoryCommit) -> bool:
     """Whether the commit carries the mark of the session's job, whichever attempt wrote it."""
     mine = json.loads(str(session.conf.get(USER_METADATA)))
     try:
@@ -90,7 +90,7 @@ def is_own(session: SparkSession, commit: Commit) -> bool:
     return isinstance(metadata, dict) and metadata.get("job") == mine["job"]
 
 
-def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows: int | None = None) -> Result:
+def recorded(commit: Row | HistoryCommit, details: Mapping[str, Any], num_affected_rows: int | None = None) -> Result:
     """A run's result from its commit."""
     read = commit.readVersion
     return Result(
@@ -104,7 +104,7 @@ def recorded(commit: Row | Commit, details: Mapping[str, Any], num_affected_rows
     )
 
 
-def recorded_together(commits: Sequence[Commit], details: Mapping[str, Any]) -> Result:
+def recorded_together(commits: Sequence[HistoryCommit], details: Mapping[str, Any]) -> Result:
     """A run's result from its commits, oldest first: the last one's, with the version that the first one read."""
     return replace(recorded(commits[-1], details), read_version=recorded(commits[0], details).read_version)
 
@@ -114,7 +114,7 @@ def latest(session: SparkSession, path: str) -> Row:
     return session.sql(f"DESCRIBE HISTORY {path_table('delta', path)} LIMIT 1").collect()[0]
 
 
-def _describe(commit: Commit, info: Mapping[str, Any]) -> None:
+def _describe(commit: HistoryCommit, info: Mapping[str, Any]) -> None:
     commit.operation = info.get("operation")
     commit.operationParameters = _texts(info.get("operationParameters"))
     commit.operationMetrics = _texts(info.get("operationMetrics"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.domain.delta.protocols import Protocol
-from jobs.engine.commits.history import Commit
+from jobs.domain.delta.protocols import DeltaProtocol
+from jobs.engine.commits.history import HistoryCommit
 
 
 def configuration_of(table: Any) -> dict[str, str]:
@@ -23,12 +23,12 @@ def protocol_of(table: Any) -> dict[str, Any]:
     """The protocol of the snapshot that Delta's table object keeps, as previews store it."""
     protocol = table.initialSnapshot().protocol()
     readers, writers = protocol.minReaderVersion(), protocol.minWriterVersion()
-    return Protocol(
+    return DeltaProtocol(
         int(readers), int(writers), _names(protocol.readerFeatures()), _names(protocol.writerFeatures())
     ).as_json()
 
 
-def committed_parts(commits: Sequence[Commit]) -> list[Mapping[str, Any]]:
+def committed_parts(commits: Sequence[HistoryCommit]) -> list[Mapping[str, Any]]:
     """A job's commits as its result lists them: `{version, operation, operation_parameters}`."""
     return [
         {"version": c.version, "operation": c.operation, "operation_parameters": dict(c.operationParameters)}

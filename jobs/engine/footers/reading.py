@@ -10,7 +10,17 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jobs.domain.footers.chunks import DAMAGED, ENCRYPTED, SCHEMA, WANTED, Fault, Struct, groups_of, number, writer_of
+from jobs.domain.footers.chunks import (
+    DAMAGED,
+    ENCRYPTED,
+    SCHEMA,
+    WANTED,
+    FooterFault,
+    Struct,
+    groups_of,
+    number,
+    writer_of,
+)
 from jobs.engine.storage import Storage
 from tables.deltalog.checkpoints.thrift import Malformed, read_struct
 
@@ -29,7 +39,7 @@ class BadFooter(Exception):
 
     def __init__(self, kind: str, what: str) -> None:
         super().__init__(what)
-        self.fault = Fault(kind, what)
+        self.fault = FooterFault(kind, what)
 
 
 class Footer(NamedTuple):

@@ -21,7 +21,7 @@ NO_VECTOR = "{}"  # as JSON: each of its parts is NULL
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class ExclusiveFiles:
     """Files that only one version has, by their paths in the log. `rows` is None where a file's statistics don't tell."""
 
     paths: Sequence[str]
@@ -42,7 +42,7 @@ def versions_of(table: Any) -> Versions:
     return Versions(struct, [column.physical_name for column in names if column is not None])
 
 
-def files_apart(session: SparkSession, before: Any, after: Any) -> tuple[Files, Files]:
+def files_apart(session: SparkSession, before: Any, after: Any) -> tuple[ExclusiveFiles, ExclusiveFiles]:
     """The files of the older version that the newer one lacks, and the other way round. Raises CommandRefused `too_much_to_read`."""
     old, new = listed(session, before), listed(session, after)
     gone, came = (files.join(others, ["path", "vector"], "left_anti") for files, others in ((old, new), (new, old)))
@@ -67,13 +67,13 @@ def listed(session: SparkSession, table: Any) -> DataFrame:
     return files.select("path", F.to_json(vector).alias("vector"), "size", rows.alias("rows"))
 
 
-def _known(alone: DataFrame) -> Files:
+def _known(alone: DataFrame) -> ExclusiveFiles:
     """The files themselves, one more at most than a read takes: beyond, only their sums count."""
     rows = alone.limit(MOST_FILES + 1).collect()
     counts = [row["rows"] for row in rows]
     known = None if None in counts else sum(counts)
     vectors = sum(row["vector"] != NO_VECTOR for row in rows)
-    return Files([row["path"] for row in rows], sum(row["size"] or 0 for row in rows), known, vectors)
+    return ExclusiveFiles([row["path"] for row in rows], sum(row["size"] or 0 for row in rows), known, vectors)
 
 
 def sums_of(alone: DataFrame) -> tuple[int, int, int | None]:
@@ -84,7 +84,7 @@ def sums_of(alone: DataFrame) -> tuple[int, int, int | None]:
     return int(found["files"]), int(found["bytes"] or 0), rows
 
 
-def pairing(before: Any, after: Any, gone: Files) -> Pairing:
+def pairing(before: Any, after: Any, gone: ExclusiveFiles) -> Pairing:
     """How both versions are read together. Raises CommandRefused `no_common_columns`, `unreadable`."""
     # Read with a newer version that knows no deletion vectors any more, rows would be there again that they hide.
     by_newer = not gone.vectors or _reads_vectors(after)
@@ -101,7 +101,7 @@ def _reads_vectors(table: Any) -> bool:
 
 
 def rows_apart(
-    session: SparkSession, before: Any, after: Any, apart: tuple[Files, Files], columns: Pairing
+    session: SparkSession, before: Any, after: Any, apart: tuple[ExclusiveFiles, ExclusiveFiles], columns: Pairing
 ) -> tuple[DataFrame, DataFrame]:
     """The rows of these files, of the older and of the newer version, with the newer one's names.
 
@@ -117,7 +117,7 @@ def rows_apart(
     return gone, came
 
 
-def _rows(session: SparkSession, reader: Any, holder: Any, files: Files) -> DataFrame:
+def _rows(session: SparkSession, reader: Any, holder: Any, files: ExclusiveFiles) -> DataFrame:
     """The visible rows of files of the version `holder`, with the schema of `reader`'s (Delta 4.4.0, DeltaLog.createDataFrame)."""
     snapshot = reader.initialSnapshot()
     named = F.col("path").isin(list(files.paths))

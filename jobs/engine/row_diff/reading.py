@@ -30,7 +30,7 @@ REFUSED = "Delta refuses to read it ({condition})"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedVersions:
     """The two versions as Delta's table objects, in their directory."""
 
     directory: Directory
@@ -61,14 +61,16 @@ def read_row_diff(session: SparkSession, question: Mapping[str, Any]) -> dict[st
         text = f"from_version must be below to_version, and limit 1 to {MOST_ROWS}"
         raise CommandRefused(Refusal("bad_request", text))
     with kept(str(question["path"])) as directory:
-        asked = _Asked(directory, table_at(session, directory, first), table_at(session, directory, last), limit)
+        asked = _AskedVersions(
+            directory, table_at(session, directory, first), table_at(session, directory, last), limit
+        )
         found = _from_feed(session, asked)
         if isinstance(found, str):
             found = _from_files(session, asked) | {"no_feed": found}
         return found | {"from_version": first, "to_version": last}
 
 
-def _from_feed(session: SparkSession, asked: _Asked) -> dict[str, Any] | str:
+def _from_feed(session: SparkSession, asked: _AskedVersions) -> dict[str, Any] | str:
     """The answer by the change feed; else, in words, why there is none."""
     first, last = asked.commits
     feed = by_feed.feed_between(session, asked.before, asked.directory.path, first, last)
@@ -92,7 +94,7 @@ def _from_feed(session: SparkSession, asked: _Asked) -> dict[str, Any] | str:
     return found | _told(columns, FEED) | {"no_feed": None}
 
 
-def _from_files(session: SparkSession, asked: _Asked) -> dict[str, Any]:
+def _from_files(session: SparkSession, asked: _AskedVersions) -> dict[str, Any]:
     apart = by_files.files_apart(session, asked.before, asked.after)
     columns = by_files.pairing(asked.before, asked.after, apart[0])
     asked.directory.check()

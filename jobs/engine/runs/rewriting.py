@@ -13,7 +13,7 @@ from jobs.domain.engine import Checked, Report
 from jobs.domain.packing import MAX_FILE_BYTES, MIN_FILE_BYTES, MOST_DELETED
 from jobs.domain.predicates.stored import from_json
 from jobs.domain.results import Result
-from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
+from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping
 from jobs.engine.predicates import column_of
 from jobs.engine.versions import started, table_at
@@ -94,7 +94,7 @@ def _expression(session: SparkSession, tree: Mapping[str, Any]) -> Any:
     return session._jsparkSession.expression(column_of(from_json(tree), session)._jc)
 
 
-def _text(commit: Commit) -> str:
+def _text(commit: HistoryCommit) -> str:
     removed, added = (number_of(commit.operationMetrics, name) for name in ("numRemovedFiles", "numAddedFiles"))
     if removed is None or added is None:
         return "Delta recorded no numbers of files."

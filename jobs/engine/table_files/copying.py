@@ -35,7 +35,7 @@ NOT_IN_KERNEL = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOT
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Order(NamedTuple):
+class CopyOrder(NamedTuple):
     """From where to where: canonical directories or prefixes, and how their buckets are reached."""
 
     source: str
@@ -57,9 +57,9 @@ class SizeDiffers(OSError):
     """A file isn't as long as the log says."""
 
 
-def order_of(source: str, target: str) -> Order:
+def order_of(source: str, target: str) -> CopyOrder:
     """How tasks reach both places. Raises storage.Unreachable, ValueError for HDFS."""
-    return Order(source, target, _bucket(storage.bucket_of(source)), _bucket(storage.bucket_of(target)))
+    return CopyOrder(source, target, _bucket(storage.bucket_of(source)), _bucket(storage.bucket_of(target)))
 
 
 def _bucket(reached: Reached | None) -> Bucket | None:
@@ -68,7 +68,7 @@ def _bucket(reached: Reached | None) -> Bucket | None:
     return reached
 
 
-def copy_files(files: DataFrame, order: Order) -> Copied:
+def copy_files(files: DataFrame, order: CopyOrder) -> Copied:
     """Copies each row's file: `source` and `target` are decoded paths below the two directories, `size` in bytes (null: any).
 
     A file that is there already, of an earlier try of the same task, is replaced. Returns the first fault that a task met; the
@@ -81,7 +81,7 @@ def copy_files(files: DataFrame, order: Order) -> Copied:
     return faults[0] if faults else Copied(sum(each.files for each in done), sum(each.bytes for each in done))
 
 
-def _copied(rows: Iterable[Any], order: Order) -> Iterator[Copied]:
+def _copied(rows: Iterable[Any], order: CopyOrder) -> Iterator[Copied]:
     """One task: copies the files of its rows, and returns how many."""
     files = size = 0
     copier: _Copier | None = None
@@ -99,7 +99,7 @@ def _copied(rows: Iterable[Any], order: Order) -> Iterator[Copied]:
 class _Copier:
     """Copies files between the two places, each opened once."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CopyOrder) -> None:
         self.source, self.target = (
             _place(order.source, order.source_bucket),
             _place(order.target, order.target_bucket),
@@ -267,7 +267,7 @@ def _answering() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CopyRoom:
     """The bytes that a disk has left for Levee, and those that a copy takes."""
 
     free: int
@@ -278,12 +278,12 @@ class Room:
         return self.needed <= self.free
 
 
-def room_for(target: str, size: int) -> Room | None:
+def room_for(target: str, size: int) -> CopyRoom | None:
     """What the disk of a local directory has left; None for an object store, which doesn't tell. Raises OSError."""
     if "://" in target:
         return None
     stat = os.statvfs(target)
-    return Room(stat.f_bavail * stat.f_frsize, size)
+    return CopyRoom(stat.f_bavail * stat.f_frsize, size)
 
 
 # Executors need no copy of Levee: the code that runs there travels with the task.

@@ -11,11 +11,11 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Stream
-from jobs.requests.asking import Key
+from jobs.requests.asking import IdempotencyKey
 from jobs.streams.queries import stream_for
 
 
-def known_stream(actor: Actor, key: Key) -> Stream | None:
+def known_stream(actor: Actor, key: IdempotencyKey) -> Stream | None:
     """The stream that this key made, as it is now.
 
     Raises Http404 if the person may no longer see it, Problem 409 `idempotency_conflict` if the key was for another request, or

@@ -7,18 +7,18 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.lifecycle.cancelling import require_person
 from jobs.models import Job, StreamRound, StreamStart
-from jobs.requests.asking import Key
+from jobs.requests.asking import IdempotencyKey
 from jobs.targets.access import job_for
 
 
-def keep(person: Person, key: Key, waiting: StreamRound) -> None:
+def keep(person: Person, key: IdempotencyKey, waiting: StreamRound) -> None:
     """Keeps the key with the round that it met. Raises IntegrityError if the person has used it for a start before."""
     StreamStart.objects.create(
         person=person, idempotency_key=key.text, request_sha256=key.request_sha256, round=waiting
     )
 
 
-def known_round(actor: Actor, key: Key) -> Job | None:
+def known_round(actor: Actor, key: IdempotencyKey) -> Job | None:
     """The round that a start with this key met, as it is now.
 
     Raises Http404 if the person may no longer see it, Problem 409 `idempotency_conflict` if the key was for another request.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.commands.stream_round.rules import COMPLETE, Definition, TableSource, is_on
 from jobs.domain.errors import Refusal
-from jobs.streams.prediction.values import Found, Note, holds
+from jobs.streams.prediction.values import Found, StreamNote, holds
 from tables.deltalog.rules.schema import Struct, dotted, walk
 
 
@@ -29,13 +29,13 @@ def of_batch(definition: Definition, batch: Struct) -> Found:
             yield Refusal("DELTA_NULL_SCHEMA_IN_STREAMING_WRITE", text, dotted(path), remedy)
             break
     if is_on(definition.options.get("overwriteSchema")) and not definition.overwrites_schema:
-        yield Note(
+        yield StreamNote(
             "overwrite_schema_ignored",
             "overwriteSchema has no effect in Append mode: Delta heeds it in Complete mode alone.",
         )
     if isinstance(definition.source, TableSource) and definition.source.path == definition.path:
         text = "The stream reads the table that it writes: a later round reads what an earlier one wrote."
-        yield Note("reads_itself", text)
+        yield StreamNote("reads_itself", text)
 
 
 def _of_partition_names(definition: Definition, batch: Struct) -> Found:

@@ -9,7 +9,7 @@ from typing import Literal
 from jobs.commands.stream_round.rules import Definition
 from jobs.domain.errors import Refusal
 from jobs.domain.predicates.typenames import FLOATS, INTEGERS, decimal_parts, family
-from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable
+from jobs.streams.prediction.values import UNSURE, Found, Path, StreamNote, TargetTable
 from tables.deltalog.rules.schema import Array, Column, Map, Primitive, Struct, Type, dotted, type_text
 
 # Digits before the point that a whole number's type can need; Delta's decimals have 38 in all.
@@ -20,7 +20,7 @@ _FAILED_TASK = "fails the batch (TASK_WRITE_FAILED inside STREAM_FAILED)"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ColumnDifference:
     """`added` (only the batch has it), `cast`, `clash` or `unsure`; `of_table` and `of_batch` are types, None where there is none."""
 
     kind: Literal["added", "cast", "clash", "unsure"]
@@ -30,7 +30,7 @@ class Difference:
     column: Column | None = None
 
 
-def differences(table: Type, batch: Type, path: Path) -> Iterator[Difference]:
+def differences(table: Type, batch: Type, path: Path) -> Iterator[ColumnDifference]:
     """SchemaMergingUtils.mergeSchemas with implicit conversions: structs, arrays and maps field by field, simple types by casts."""
     match table, batch:
         case Struct(), Struct(columns):
@@ -38,7 +38,7 @@ def differences(table: Type, batch: Type, path: Path) -> Iterator[Difference]:
                 mine = table.column(column.name)
                 below = (*path, mine.name if mine else column.name)
                 if mine is None:
-                    yield Difference("added", below, column.type, column=column)
+                    yield ColumnDifference("added", below, column.type, column=column)
                 else:
                     yield from differences(mine.type, column.type, below)
         case Array(element), Array(other):
@@ -50,9 +50,9 @@ def differences(table: Type, batch: Type, path: Path) -> Iterator[Difference]:
             return
         case Primitive(), Primitive():
             kind: Literal["cast", "clash", "unsure"] = _castable(type_text(batch), type_text(table))
-            yield Difference(kind, path, batch, table)
+            yield ColumnDifference(kind, path, batch, table)
         case _:
-            yield Difference("clash", path, batch, table)
+            yield ColumnDifference("clash", path, batch, table)
 
 
 def _castable(source: str, target: str) -> Literal["cast", "clash", "unsure"]:
@@ -66,7 +66,7 @@ def _castable(source: str, target: str) -> Literal["cast", "clash", "unsure"]:
     return "cast" if other in takes.get(one, ("text",)) else "clash"
 
 
-def of_type(difference: Difference, definition: Definition, table: TargetTable) -> Found:
+def of_type(difference: ColumnDifference, definition: Definition, table: TargetTable) -> Found:
     if difference.kind == "added" or difference.of_table is None:
         return
     name, source, target = dotted(difference.path), type_text(difference.of_batch), type_text(difference.of_table)
@@ -76,12 +76,14 @@ def of_type(difference: Difference, definition: Definition, table: TargetTable) 
         remedy = f"Cast {difference.path[0]} with the step “cast”, or leave it out with the step “select”."
         yield Refusal("DELTA_FAILED_TO_MERGE_FIELDS", text, name, remedy)
     elif difference.kind == "unsure":
-        yield Note("type_unsure", f"{change}: {UNSURE}.")
+        yield StreamNote("type_unsure", f"{change}: {UNSURE}.")
     elif _may_widen(source, target, definition, table):
         text = f"{change}: type widening is on and the stream may change the schema, so the column may get a wider type; {UNSURE}."
-        yield Note("may_widen", text)
+        yield StreamNote("may_widen", text)
     else:
-        yield Note("implicit_cast", f"{change}: values are cast as they are written. {_what_happens(source, target)}")
+        yield StreamNote(
+            "implicit_cast", f"{change}: values are cast as they are written. {_what_happens(source, target)}"
+        )
 
 
 def _may_widen(source: str, target: str, definition: Definition, table: TargetTable) -> bool:

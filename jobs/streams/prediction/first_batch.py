@@ -19,11 +19,11 @@ from jobs.streams.prediction.merging import merging
 from jobs.streams.prediction.new_columns import bad_names, creating, feature, new_layout, reserved
 from jobs.streams.prediction.values import (
     UNSURE,
+    ExistingTable,
     Found,
-    Note,
     Outcome,
-    Prediction,
-    Target,
+    StreamNote,
+    StreamPrediction,
     TargetTable,
     tree_of,
 )
@@ -32,7 +32,7 @@ from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.schema import Struct, type_text, walk
 
 
-def predict(definition: Definition, source_struct: Mapping[str, Any], target: Target | None) -> Prediction:
+def predict(definition: Definition, source_struct: Mapping[str, Any], target: ExistingTable | None) -> StreamPrediction:
     """What the first batch would do to the target; None is a table that isn't there yet, which the batch creates.
 
     `source_struct` is the source's schema before the stream's steps. Raises nothing for a schema that `parse_source_schema` or a
@@ -41,18 +41,18 @@ def predict(definition: Definition, source_struct: Mapping[str, Any], target: Ta
     try:
         batch = tree_of(after_steps(source_struct, definition.steps))
     except CommandRefused as refused:
-        return Prediction("refused", refused.refusals)
+        return StreamPrediction("refused", refused.refusals)
     found = list(of_mode(definition)) + list(of_batch(definition, batch))
     if target is None:
         found += creating(definition, batch)
     else:
         found += _writing(definition, batch, TargetTable.of(target))
     refusals = tuple(item for item in found if isinstance(item, Refusal))
-    notes = tuple(item for item in found if isinstance(item, Note))
-    return Prediction("refused" if refusals else _outcome(definition, target), refusals, notes)
+    notes = tuple(item for item in found if isinstance(item, StreamNote))
+    return StreamPrediction("refused" if refusals else _outcome(definition, target), refusals, notes)
 
 
-def _outcome(definition: Definition, target: Target | None) -> Outcome:
+def _outcome(definition: Definition, target: ExistingTable | None) -> Outcome:
     if target is None:
         return "creates"
     return "replaces" if definition.output_mode == COMPLETE else "appends"
@@ -71,7 +71,7 @@ def _writing(definition: Definition, batch: Struct, table: TargetTable) -> Found
         )
     yield from _constraints(batch, table)
     for each in unseen_by(other_formats(table.configuration)):
-        yield Note(each["code"], each["text"])
+        yield StreamNote(each["code"], each["text"])
 
 
 def _identities(batch: Struct, table: TargetTable) -> Found:
@@ -89,7 +89,7 @@ def _constraints(batch: Struct, table: TargetTable) -> Found:
             f"Every row must meet the table’s CHECK constraints ({listed(table.constraints)}); one that doesn’t fails the batch"
             " (DELTA_VIOLATE_CONSTRAINT_WITH_VALUES). A column that the batch doesn’t have is NULL to them."
         )
-        yield Note("check_constraints", text)
+        yield StreamNote("check_constraints", text)
 
 
 def _overwriting(definition: Definition, batch: Struct, table: TargetTable) -> Found:
@@ -99,16 +99,16 @@ def _overwriting(definition: Definition, batch: Struct, table: TargetTable) -> F
     yield from reserved(batch.columns, table)
     yield from feature(batch, table)
     if not _same(batch, table.struct):
-        yield Note("schema_replaced", _replaced_text(batch, table.struct))
+        yield StreamNote("schema_replaced", _replaced_text(batch, table.struct))
     given = [column.name for name in definition.partition_by if (column := batch.column(name)) is not None]
     if given != list(table.partition_columns):
         before = f"by {listed(table.partition_columns)}" if table.partition_columns else "not at all"
         after = f"by {listed(given)}" if given else "not at all"
         text = f"The table is partitioned {before} now and {after} after the batch: with overwriteSchema its partitioning is the stream’s."
-        yield Note("partitioning_replaced", text)
+        yield StreamNote("partitioning_replaced", text)
     if "clustering" in (table.features or ()):
         text = f"The table is clustered. Whether its clustering columns outlast a change of its schema, {UNSURE}."
-        yield Note("clustering", text)
+        yield StreamNote("clustering", text)
 
 
 def _replaced_text(batch: Struct, table: Struct) -> str:

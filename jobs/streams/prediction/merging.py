@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from jobs.commands.stream_round.rules import COMPLETE, Definition
 from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
-from jobs.streams.prediction.casts import Difference, differences, of_type
+from jobs.streams.prediction.casts import ColumnDifference, differences, of_type
 from jobs.streams.prediction.new_columns import bad_names, feature, incompatible, reserved
-from jobs.streams.prediction.values import UNSURE, Found, Note, Path, TargetTable
+from jobs.streams.prediction.values import UNSURE, Found, Path, StreamNote, TargetTable
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, walk
 
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -28,7 +28,7 @@ def merging(definition: Definition, batch: Struct, table: TargetTable) -> Found:
     yield from _given(batch, table)
 
 
-def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: Sequence[Difference]) -> Found:
+def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: Sequence[ColumnDifference]) -> Found:
     names = [dotted(difference.path) for difference in added]
     if not definition.merges_schema:
         remedy = "Set the option mergeSchema to add them, or leave them out with the step “select”."
@@ -38,7 +38,7 @@ def _of_added(definition: Definition, batch: Struct, table: TargetTable, added: 
         yield Refusal("DELTA_METADATA_MISMATCH", text, names[0], remedy)
         return
     if not _repartitions(definition, batch, table):
-        yield Note(
+        yield StreamNote(
             "columns_added",
             f"The table gets new columns (mergeSchema): {listed(names)}. They are NULL in the rows that it has.",
         )
@@ -86,17 +86,17 @@ def _absent(columns: Sequence[Column], batch: Struct, above: Path, table: Target
         if not found:
             filled.append(dotted(path))
     if filled:
-        yield Note("filled_with_null", f"The batch doesn’t have {listed(filled)}: the new rows have NULL there.")
+        yield StreamNote("filled_with_null", f"The batch doesn’t have {listed(filled)}: the new rows have NULL there.")
 
 
 def _missing(column: Column, path: Path, batch: Struct, table: TargetTable) -> Found:
     name = dotted(path)
     if column.identity is not None:
-        yield Note("identity_computed", f"{name} is an identity column: Delta gives each row its value.")
+        yield StreamNote("identity_computed", f"{name} is an identity column: Delta gives each row its value.")
     elif column.generation_expression is not None:
         yield from _computed(column, batch, table)
     elif column.default is not None and len(path) == 1:
-        yield Note(
+        yield StreamNote(
             "filled_with_default", f"The batch doesn’t have {name}: the new rows have its default, {column.default}."
         )
     elif len(path) == 1 and column.name.lower() in [partition.lower() for partition in table.partition_columns]:
@@ -130,9 +130,9 @@ def _computed(column: Column, batch: Struct, table: TargetTable) -> Found:
     ]
     if lacking:
         text = f"{column.name} is generated ({expression}), and the batch doesn’t have {listed(lacking)}: {UNSURE}."
-        yield Note("generated_unsure", text)
+        yield StreamNote("generated_unsure", text)
     else:
-        yield Note("generated_computed", f"{column.name} is generated: Delta computes it ({expression}).")
+        yield StreamNote("generated_computed", f"{column.name} is generated: Delta computes it ({expression}).")
 
 
 def _given(batch: Struct, table: TargetTable) -> Found:
@@ -144,15 +144,15 @@ def _given(batch: Struct, table: TargetTable) -> Found:
                 f"{column.name} is generated, and the batch has it: each value must be what Delta would compute"
                 f" ({column.generation_expression}), or the batch fails (DELTA_VIOLATE_CONSTRAINT_WITH_VALUES)."
             )
-            yield Note("generated_checked", text)
+            yield StreamNote("generated_checked", text)
         if column.identity and column.identity.allow_explicit:
             text = f"{column.name} is an identity column: the batch’s values are taken as they are, also ones that it has already."
-            yield Note("identity_given", text)
+            yield StreamNote("identity_given", text)
         limit = column.metadata.get(_CHAR_VARCHAR)
         if isinstance(limit, str) and isinstance(column.type, Primitive):
             text = f"{column.name} is {limit}: a longer text fails the batch (DELTA_EXCEED_CHAR_VARCHAR_LIMIT)."
-            yield Note("length_checked", text)
+            yield StreamNote("length_checked", text)
     required = [column.name for column in both if not column.nullable]
     if required:
         text = f"{listed(required)} can’t be NULL: a row with NULL there fails the batch (DELTA_NOT_NULL_CONSTRAINT_VIOLATED)."
-        yield Note("not_null_checked", text)
+        yield StreamNote("not_null_checked", text)

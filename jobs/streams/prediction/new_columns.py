@@ -8,7 +8,7 @@ from jobs.commands.stream_round.rules import Definition
 from jobs.domain.consequences import listed
 from jobs.domain.delta.column_names import is_invalid
 from jobs.domain.errors import Refusal
-from jobs.streams.prediction.values import NTZ, UNSURE, Found, Note, Path, TargetTable, uses
+from jobs.streams.prediction.values import NTZ, UNSURE, Found, Path, StreamNote, TargetTable, uses
 from tables.deltalog.rules.iceberg_types import compat_version, incompatible_type
 from tables.deltalog.rules.schema import Column, Primitive, Struct, dotted, type_text, walk
 
@@ -23,10 +23,10 @@ def creating(definition: Definition, batch: Struct) -> Found:
     ]
     if required:
         text = f"{listed(required)} may be NULL in the new table: a table that a stream creates has no NOT NULL."
-        yield Note("not_null_dropped", text)
+        yield StreamNote("not_null_dropped", text)
     if uses(batch, NTZ):
         text = "The new table needs the table feature timestampNtz: readers that don’t know it can’t read the table."
-        yield Note("needs_feature", text)
+        yield StreamNote("needs_feature", text)
 
 
 def new_layout(definition: Definition, batch: Struct) -> Found:
@@ -79,7 +79,9 @@ def feature(new: Struct, table: TargetTable) -> Found:
     if not uses(new, NTZ) or uses(table.struct, NTZ) or "timestampNtz" in (table.features or ()):
         return
     if table.features is None:
-        yield Note("needs_feature", f"A column of type timestamp_ntz takes the table feature timestampNtz: {UNSURE}.")
+        yield StreamNote(
+            "needs_feature", f"A column of type timestamp_ntz takes the table feature timestampNtz: {UNSURE}."
+        )
         return
     text = "A new column is of type timestamp_ntz, and the table doesn’t have the feature that it takes, timestampNtz."
     remedy = "Enable the feature (delta.feature.timestampNtz = supported), or cast the column to timestamp."

@@ -20,7 +20,7 @@ UNSURE = "Delta decides when the batch runs"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ExistingTable:
     """The table that is there: its struct as JSON with all metadata, and its metadata's partition columns and properties.
 
     `features` are the names of its protocol's table features, those of legacy versions too; None if the caller doesn't know them.
@@ -33,7 +33,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StreamNote:
     """Something that follows from the batch, as a sentence; `code` is stable."""
 
     code: str
@@ -44,12 +44,12 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class StreamPrediction:
     """`refusals` are all that were found, the one that Spark or Delta would raise first at the front; `refused` has one at least."""
 
     outcome: Outcome
     refusals: tuple[Refusal, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[StreamNote, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -59,7 +59,7 @@ class Prediction:
         }
 
 
-Found = Iterator[Refusal | Note]
+Found = Iterator[Refusal | StreamNote]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TargetTable:
     features: Sequence[str] | None
 
     @classmethod
-    def of(cls, target: Target) -> TargetTable:
+    def of(cls, target: ExistingTable) -> TargetTable:
         return cls(tree_of(target.schema), tuple(target.partition_columns), target.configuration, target.features)
 
     def is_on(self, name: str) -> bool:

@@ -15,7 +15,7 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
+from console.base.rest import Body, LiteralText, ReadSerializer, WaitQuery, Whole, body_of, wait_of
 from jobs.approvals import decisions
 from jobs.models import Job
 from jobs.reads import sample_rows
@@ -33,18 +33,18 @@ MOST_VERSION = 2**63 - 1
 class DecisionBody(Body):
     """An approval or rejection of exactly one digest."""
 
-    digest = Text(max_length=64)
-    comment = Text(required=False, default="", allow_blank=True, max_length=decisions.COMMENT_LENGTH)
+    digest = LiteralText(max_length=64)
+    comment = LiteralText(required=False, default="", allow_blank=True, max_length=decisions.COMMENT_LENGTH)
 
 
 class CommentBody(Body):
-    comment = Text(max_length=decisions.COMMENT_LENGTH)
+    comment = LiteralText(max_length=decisions.COMMENT_LENGTH)
 
 
 class UndoBody(Body):
     """The reason, and the later commits to undo as well."""
 
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
     accept_commits = serializers.ListField(
         child=Whole(min_value=0, max_value=MOST_VERSION), required=False, default=list, max_length=10_000
     )

@@ -19,7 +19,7 @@ from django.db.models import (
 )
 
 from console.accounts.appointments import Doubts
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person, Scopes
 from console.accounts.roles import Permission, Role
 from jobs.commands.registry import title_of
@@ -117,7 +117,7 @@ def _not_there(person: Person, job: Job) -> str:
 
 def _doubted(doubts: Doubts, job: Job) -> str:
     role = Role(job.policy.get("role", APPROVER))
-    doubt = doubts.about(job.requested_by, role, Scope(table_id=job.table_id))
+    doubt = doubts.about(job.requested_by, role, GrantScope(table_id=job.table_id))
     return f"Your approval wouldn’t count: {doubt.why} You can still reject it." if doubt else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Max, Q, QuerySet
 from django.urls import reverse
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.accounts.roles import Permission
 from jobs.commands.registry import always_reviewed, facts_of, is_editable, not_undone, sample_of, title_of
@@ -134,7 +134,7 @@ def _candidates(person: Person, job: Job) -> Candidates | None:
         return None
     authors = [job.requested_by] if job.schedule is None else authors_of(job.schedule)
     role, other = str(job.policy.get("role", APPROVER)), read_table(job.preview)
-    return candidates_for(authors, role, Scope(table_id=job.table_id), needed, other)
+    return candidates_for(authors, role, GrantScope(table_id=job.table_id), needed, other)
 
 
 def _quorum(job: Job) -> dict[str, Any]:

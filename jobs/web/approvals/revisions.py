@@ -19,7 +19,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A piece of a text: `kind` is same, gone or new."""
 
     kind: str
@@ -27,13 +27,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """One field before and after. `parts` are the pieces of a changed text, in order; empty for figures."""
 
     label: str
     before: str
     after: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TextPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Revision:
     """What led from revision `number` - 1 to `number`."""
 
     number: int
-    changes: list[Change]
+    changes: list[FieldChange]
 
 
 def told(job: Job, events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -70,15 +70,15 @@ def _revision(job: Job, edit: Edit, preview: Mapping[str, Any] | None) -> Revisi
     return Revision(edit.revision + 1, [*texts, *_figures(job, edit.before.get("preview"), preview)])
 
 
-def _text(name: str, before: Any, after: Any) -> Change:
+def _text(name: str, before: Any, after: Any) -> FieldChange:
     old, new = (
         ("every row" if name == "predicate" else "none") if value is None else str(value) for value in (before, after)
     )
     comparable = before is not None and after is not None
-    return Change(LABELS.get(name, name.capitalize()), old, new, tuple(parts_of(old, new)) if comparable else ())
+    return FieldChange(LABELS.get(name, name.capitalize()), old, new, tuple(parts_of(old, new)) if comparable else ())
 
 
-def parts_of(old: str, new: str) -> list[Part]:
+def parts_of(old: str, new: str) -> list[TextPart]:
     """The words that stay, go and come, in the order of the text; what goes stands before what comes for it.
 
     Between the beginning and the end that both have, at most MOST_PAIRS are compared: however long the texts, it takes no longer.
@@ -87,7 +87,7 @@ def parts_of(old: str, new: str) -> list[Part]:
     start = _alike(one, other)
     end = _alike(one[start:][::-1], other[start:][::-1])
     middle = _compared(one[start : len(one) - end], other[start : len(other) - end])
-    parts = [Part("same", "".join(one[:start])), *middle, Part("same", "".join(one[len(one) - end :]))]
+    parts = [TextPart("same", "".join(one[:start])), *middle, TextPart("same", "".join(one[len(one) - end :]))]
     return [part for part in parts if part.text]
 
 
@@ -97,18 +97,18 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     return next((place for place, (word, its) in enumerate(pairs) if word != its), min(len(one), len(other)))
 
 
-def _compared(one: Sequence[str], other: Sequence[str]) -> list[Part]:
+def _compared(one: Sequence[str], other: Sequence[str]) -> list[TextPart]:
     """Parts of words, some without a text."""
     if len(one) * len(other) > MOST_PAIRS:
-        return [Part("gone", "".join(one)), Part("new", "".join(other))]
+        return [TextPart("gone", "".join(one)), TextPart("new", "".join(other))]
     parts = []
     for kind, start, end, begin, stop in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        gone = Part("same" if kind == "equal" else "gone", "".join(one[start:end]))
-        parts += [gone] if kind == "equal" else [gone, Part("new", "".join(other[begin:stop]))]
+        gone = TextPart("same" if kind == "equal" else "gone", "".join(one[start:end]))
+        parts += [gone] if kind == "equal" else [gone, TextPart("new", "".join(other[begin:stop]))]
     return parts
 
 
-def _figures(job: Job, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[Change]:
+def _figures(job: Job, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[FieldChange]:
     """The figures that differ, by their names; nothing where one revision's preview isn't known."""
     if not before or not after:
         return []
@@ -116,5 +116,7 @@ def _figures(job: Job, before: Mapping[str, Any] | None, after: Mapping[str, Any
     new = {figure["label"]: str(figure["value"]) for figure in figures_at(job, after)}
     labels = list(dict.fromkeys([*old, *new]))
     return [
-        Change(label, old.get(label, ""), new.get(label, "")) for label in labels if old.get(label) != new.get(label)
+        FieldChange(label, old.get(label, ""), new.get(label, ""))
+        for label in labels
+        if old.get(label) != new.get(label)
     ]

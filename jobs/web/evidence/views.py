@@ -14,7 +14,7 @@ from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.audit.integrity import heads, restores, verification
 from console.audit.models import Verification
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from console.audit.readings import chain_context, record_reading
 from jobs.targets.access import job_for
 from jobs.web.evidence.api import verify_now
@@ -27,7 +27,7 @@ def life(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Request, previews, decisions, attempts, commit and undo of one job, with their links in the chain."""
     person = person_of(request)
     job = job_for(person, job_id)
-    record_reading(Actor.of(request), Filter(job=str(job_id)))
+    record_reading(Actor.of(request), EventFilter(job=str(job_id)))
     return render(request, "audit/life.html", life_of(person, job))
 
 

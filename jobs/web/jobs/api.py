@@ -15,7 +15,7 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.base.pagination import Key, page
+from console.base.pagination import OrderKey, page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed, query_of, wait_of
 from jobs.lifecycle import cancelling
 from jobs.lifecycle.long_poll import wait
@@ -35,14 +35,14 @@ from jobs.web.jobs.serializers import (
 from jobs.web.parts import shapes
 
 KEY_LENGTH = 200
-IN_ORDER = (Key("id"),)
+IN_ORDER = (OrderKey("id"),)
 COMMANDS = PolymorphicProxySerializer("Command", [shape.body for shape in shapes().values()], "command")
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="The same key and body answer with the same job."
 )
 
 
-class Jobs(APIView):
+class JobList(APIView):
     """The jobs on tables that one may see, newest first; and the place to ask for one."""
 
     requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_READ, "POST": Permission.JOB_REQUEST}
@@ -51,7 +51,7 @@ class Jobs(APIView):
     def get(self, request: Request) -> Response:
         """The jobs on the tables that you see, newest first."""
         given = query_of(request, JobQuery)
-        wanted = queries.Filter(
+        wanted = queries.JobFilter(
             state=given.get("state", ""),
             command=given.get("command", ""),
             table=str(given.get("table", "")),

@@ -9,7 +9,7 @@ from django import forms
 
 from jobs.commands.registry import ROWS
 from jobs.domain.states import State
-from jobs.web.jobs.queries import Filter
+from jobs.web.jobs.queries import JobFilter
 
 
 def _commands() -> list[tuple[str, str]]:
@@ -50,12 +50,12 @@ class JobFilterForm(forms.Form):
     table = forms.UUIDField(required=False, widget=forms.HiddenInput)
     id = forms.RegexField(r"^[0-9a-fA-F-]{8,36}$", required=False, widget=forms.HiddenInput)
 
-    def wanted(self) -> Filter:
+    def wanted(self) -> JobFilter:
         """The filter; days are those of UTC, the last one whole. Of a form with faults, what is right in it."""
         self.is_valid()
         given = self.cleaned_data
         last = given.get("until")
-        return Filter(
+        return JobFilter(
             state=given.get("state", ""),
             command=given.get("command", ""),
             by=given.get("by", ""),

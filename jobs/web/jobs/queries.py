@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from console.accounts.models import Person
 from console.base.addresses import address_of
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from console.base.text.short_ids import ids_from
 from jobs.commands.registry import queue_of, title_fields, title_of
 from jobs.domain.results import Result
@@ -32,8 +32,8 @@ from tables.models import Commit, Explanation
 from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, overwrites
 from tables.rules.reported_rows import reported_taken
 
-NEWEST = (Key("requested_at", descending=True), Key("id", descending=True))
-OLDEST = (Key("requested_at"), Key("id"))
+NEWEST = (OrderKey("requested_at", descending=True), OrderKey("id", descending=True))
+OLDEST = (OrderKey("requested_at"), OrderKey("id"))
 ON_HOME = 20
 LISTED = (
     "command", "parameters", "state", "version", "no_op", "progress", "reason", "requested_at", "finished_at", "table__name",
@@ -46,7 +46,7 @@ COMMITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class JobFilter:
     """The filter of a list of jobs; empty texts filter nothing."""
 
     state: str = ""
@@ -100,7 +100,7 @@ def _uuid(text: str) -> uuid.UUID:
 
 
 def job_page(
-    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+    person: Person, wanted: JobFilter, limit: int, cursor: str = "", order: tuple[OrderKey, OrderKey] = NEWEST
 ) -> Page[Job]:
     """Jobs as the API returns them, newest first unless told."""
     jobs = wanted.apply(visible_to(person)).select_related("table", "requested_by")
@@ -108,7 +108,7 @@ def job_page(
 
 
 def row_page(
-    person: Person, wanted: Filter, limit: int, cursor: str = "", order: tuple[Key, Key] = NEWEST
+    person: Person, wanted: JobFilter, limit: int, cursor: str = "", order: tuple[OrderKey, OrderKey] = NEWEST
 ) -> Page[Job]:
     """The same jobs with what `row` shows of each."""
     return page(listed(wanted.apply(visible_to(person))), order, limit, cursor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import reverse
 
 from console.accounts.models import Person
-from console.base.questions import Question, Text
+from console.base.questions import Question, QuestionText
 from jobs.commands.registry import title_of
 from jobs.domain.states import WAITS, State
 from jobs.models import Job
@@ -28,7 +28,7 @@ def of_rejection(job: Job, person: Person) -> Question:
     """Before a person rejects a request: one rejection ends it, and it is signed."""
     signed = ("Signed", f"as {person.name}, in the request’s timeline and in the audit")
     request = ("Request", f"ended for all, by this one rejection; {job.requested_by.name} sees it with your comment")
-    text = Text("comment", "Comment (optional)", f"Shown to {job.requested_by.name}.")
+    text = QuestionText("comment", "Comment (optional)", f"Shown to {job.requested_by.name}.")
     return _question(job, "Reject", f"Reject as {person.name}", [signed, request, _UNTOUCHED, AGAIN], text)
 
 
@@ -38,7 +38,9 @@ def of_withdrawal(job: Job) -> Question:
     return _question(job, "Withdraw", "Withdraw the request", [_UNTOUCHED, decisions, AGAIN])
 
 
-def _question(job: Job, act: str, button: str, follows: list[tuple[str, str]], text: Text | None = None) -> Question:
+def _question(
+    job: Job, act: str, button: str, follows: list[tuple[str, str]], text: QuestionText | None = None
+) -> Question:
     title = title_of(job)
     return Question(
         act=f"{act}: {title}",

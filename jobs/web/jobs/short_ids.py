@@ -15,7 +15,7 @@ from console.accounts.models import Person
 from console.accounts.permissions import Open, person_of
 from console.base.errors import Problem
 from jobs.targets.access import visible_to
-from jobs.web.jobs.queries import Filter
+from jobs.web.jobs.queries import JobFilter
 
 NAMED = 5  # of the jobs whose ids begin alike
 
@@ -37,7 +37,7 @@ register_converter(ShortId, "short_id")
 
 def beginning_with(person: Person, short: str) -> list[uuid.UUID]:
     """The ids of the jobs that the person sees and whose ids begin so; the first few."""
-    return list(Filter(id=short).apply(visible_to(person)).order_by().values_list("pk", flat=True)[:NAMED])
+    return list(JobFilter(id=short).apply(visible_to(person)).order_by().values_list("pk", flat=True)[:NAMED])
 
 
 @extend_schema(exclude=True)  # what the addresses with the whole id are documented to do

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, Flag, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
+from console.base.rest import Body, Flag, LiteralText, ReadSerializer, WaitQuery, body_of, query_of, wait_of
 from jobs.reads import metastore
 from jobs.web.reads.api import answered
 
@@ -71,7 +71,9 @@ class TablesQuery(WaitQuery):
 class AdditionBody(Body):
     """The tables to add: some by `names`, or `all` of the database."""
 
-    names = serializers.ListField(child=Text(), required=False, max_length=metastore.MAX_NAMES, allow_empty=False)
+    names = serializers.ListField(
+        child=LiteralText(), required=False, max_length=metastore.MAX_NAMES, allow_empty=False
+    )
     all = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.pagination import Key, page
-from console.base.rest import Body, Flag, ListQuery, Text, Whole, body_of, cursor_asked, limit_asked, listed
+from console.base.pagination import OrderKey, page
+from console.base.rest import Body, Flag, ListQuery, LiteralText, Whole, body_of, cursor_asked, limit_asked, listed
 from jobs.models import PolicyRule
 from jobs.policy import queries, services
 from jobs.policy.services import Terms
 from tables.catalog.scopes import scope_of
 
-BY_COMMAND = (Key("command"), Key("name"), Key("id"))
+BY_COMMAND = (OrderKey("command"), OrderKey("name"), OrderKey("id"))
 CLASSES = PolicyRule.TableClass.values
 
 
@@ -86,7 +86,7 @@ class _Class(serializers.ChoiceField):
         return value or None
 
 
-class Share(serializers.FloatField):
+class ShareField(serializers.FloatField):
     """A JSON number; refuses texts and booleans."""
 
     def to_internal_value(self, data: Any) -> float:
@@ -98,8 +98,8 @@ class Share(serializers.FloatField):
 class RuleChange(Body):
     """The terms of a rule; those that you leave out stay."""
 
-    name = Text(required=False, max_length=services.NAME_LENGTH)
-    min_share = Share(required=False, allow_null=True, min_value=0, max_value=1)
+    name = LiteralText(required=False, max_length=services.NAME_LENGTH)
+    min_share = ShareField(required=False, allow_null=True, min_value=0, max_value=1)
     required_approvals = Whole(required=False, min_value=0, max_value=PolicyRule.MOST_APPROVALS)
     refuses_tokens = Flag(required=False)
     enabled = Flag(required=False)
@@ -112,9 +112,13 @@ class RuleChange(Body):
 class NewRule(RuleChange):
     """A new rule: a command, a scope, and how many approvals it requires there; or that it may never run there."""
 
-    name = Text(max_length=services.NAME_LENGTH)
-    command = Text(max_length=20, help_text="A command, such as `delete`; a rule that forbids may also name `any`.")
-    on = Text(required=False, default="everything", max_length=4200, help_text="everything, root:NAME or table:PATH")
+    name = LiteralText(max_length=services.NAME_LENGTH)
+    command = LiteralText(
+        max_length=20, help_text="A command, such as `delete`; a rule that forbids may also name `any`."
+    )
+    on = LiteralText(
+        required=False, default="everything", max_length=4200, help_text="everything, root:NAME or table:PATH"
+    )
     required_approvals = Whole(required=False, min_value=0, max_value=PolicyRule.MOST_APPROVALS)
     forbids = Flag(required=False, default=False, help_text="Protects: then leave `required_approvals` out.")
 
@@ -125,7 +129,7 @@ class NewRule(RuleChange):
         return {"required_approvals": 0, **attrs}
 
 
-class Seen(Body):
+class ReviewedChange(Body):
     """The change that the admin reviewed."""
 
     change = serializers.UUIDField(help_text="waiting_change.id")
@@ -191,11 +195,11 @@ class PolicyConfirm(APIView):
 
     requires: ClassVar[dict[str, Any]] = {"POST": Permission.POLICY_MANAGE}
 
-    @extend_schema(operation_id="policies_confirm", request=Seen, responses={200: RuleSerializer, 204: None})
+    @extend_schema(operation_id="policies_confirm", request=ReviewedChange, responses={200: RuleSerializer, 204: None})
     def post(self, request: Request, policy_id: uuid.UUID) -> Response:
         """204 when it removes the rule. 403 `not_your_own`, `not_independent`; 409 `wrong_state` for a change that isn't waiting."""
         rule = queries.rule_for(person_of(request), policy_id)
-        services.confirm(Actor.of(request), rule, body_of(request, Seen)["change"])
+        services.confirm(Actor.of(request), rule, body_of(request, ReviewedChange)["change"])
         left = queries.with_waiting(PolicyRule.objects.filter(pk=policy_id, removed_at=None)).first()
         return Response(status=204) if left is None else Response(RuleSerializer(left).data)
 
@@ -205,11 +209,11 @@ class PolicyDecline(APIView):
 
     requires: ClassVar[dict[str, Any]] = {"POST": Permission.POLICY_MANAGE}
 
-    @extend_schema(operation_id="policies_decline", request=Seen, responses=RuleSerializer)
+    @extend_schema(operation_id="policies_decline", request=ReviewedChange, responses=RuleSerializer)
     def post(self, request: Request, policy_id: uuid.UUID) -> Response:
         """The rule stays as it is."""
         rule = queries.rule_for(person_of(request), policy_id)
-        services.decline(Actor.of(request), rule, body_of(request, Seen)["change"])
+        services.decline(Actor.of(request), rule, body_of(request, ReviewedChange)["change"])
         return Response(_rule_now(policy_id))
 
 

@@ -116,7 +116,7 @@ class RowProfileSerializer(serializers.Serializer[Any]):
     read = WhatWasReadSerializer()
 
 
-class Profile(APIView):
+class TableProfile(APIView):
     """What the log, or all rows, say of each column."""
 
     requires: ClassVar[dict[str, Permission]] = {"GET": Permission.TABLE_ROWS, "POST": Permission.TABLE_ROWS}

@@ -8,7 +8,7 @@ from typing import Any
 
 from console.audit.actor import Actor
 from jobs.domain.errors import CommandRefused
-from jobs.pruning.column_profile import Columns, Profile, profiled
+from jobs.pruning.column_profile import ColumnProfile, ColumnProfiles, profiled
 from jobs.reads.rows import table_with_rows
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject, subject_of
@@ -27,7 +27,7 @@ def subject_for(actor: Actor, table_id: uuid.UUID) -> Subject:
         raise problem_of_refused(refused) from None
 
 
-def of_columns(subject: Subject, first: int) -> tuple[Columns, int]:
+def of_columns(subject: Subject, first: int) -> tuple[ColumnProfiles, int]:
     """AT_ONCE columns from the `first` on, and how many there are. Raises Problem 422 `unreadable`."""
     try:
         return profiled(subject.snapshot, subject.struct, first, AT_ONCE)
@@ -35,7 +35,7 @@ def of_columns(subject: Subject, first: int) -> tuple[Columns, int]:
         raise problem_of_refused(refused) from None
 
 
-def as_json(found: Columns, first: int, total: int) -> dict[str, Any]:
+def as_json(found: ColumnProfiles, first: int, total: int) -> dict[str, Any]:
     """The profile as the API has it: from the `first` column on, of so many in `total`."""
     return {
         "version": found.version,
@@ -48,7 +48,7 @@ def as_json(found: Columns, first: int, total: int) -> dict[str, Any]:
     }
 
 
-def _column(column: Profile) -> dict[str, Any]:
+def _column(column: ColumnProfile) -> dict[str, Any]:
     values = [{"value": value["text"], "rows": value["rows"]} for value in asdict(column)["values"]]
     return {
         "name": column.path,

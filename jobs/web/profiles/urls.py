@@ -7,4 +7,4 @@ urlpatterns = [
     path("tables/<uuid:table_id>/profile/rows/", row_views.by_rows, name="profile_by_rows"),
     path("reads/<uuid:read_id>/profile/", row_views.answer, name="profile_answer"),
 ]
-api_urlpatterns = [path("tables/<uuid:table_id>/profile", api.Profile.as_view(), name="api_profile")]
+api_urlpatterns = [path("tables/<uuid:table_id>/profile", api.TableProfile.as_view(), name="api_profile")]

@@ -24,7 +24,7 @@ from console.audit.actions import Action, ObjectKind
 from console.audit.actor import Actor
 from console.audit.services import record
 from console.base.errors import Problem
-from console.base.rest import NoBody, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
+from console.base.rest import LiteralText, NoBody, ReadSerializer, WaitQuery, body_of, query_of, wait_of
 from jobs.models import Read, Worker
 from jobs.reads import metastore, queue, rows
 from jobs.reads.delta_table import ask_deltatable
@@ -41,7 +41,7 @@ class ColumnNames(serializers.ListField):
     """Names of columns, none of them twice."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"child": Text(max_length=1000), "required": False, "allow_empty": False, **kwargs})
+        super().__init__(**{"child": LiteralText(max_length=1000), "required": False, "allow_empty": False, **kwargs})
 
     def to_internal_value(self, data: Any) -> list[str]:
         """Raises ValidationError."""

@@ -64,7 +64,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class ShownProperty:
     name: str
     value: str
     source: str
@@ -165,7 +165,7 @@ def _pairs(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
 
 
-def properties(live: Mapping[str, Any]) -> list[Property]:
+def properties(live: Mapping[str, Any]) -> list[ShownProperty]:
     """`properties()` row by row, each with its source, default and meaning."""
     held = live.get("properties", {})
     known = {setting.name: setting for setting in settings({**held})}
@@ -173,7 +173,7 @@ def properties(live: Mapping[str, Any]) -> list[Property]:
     for name, value in sorted(held.items()):
         setting = known.get(name)
         rows.append(
-            Property(
+            ShownProperty(
                 name=name,
                 value=value,
                 source=_source(name, by_name=live.get("catalog_table") is not None),

@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class ColumnHeading:
     """A column: `type` is short enough for a head, `whole_type` is not."""
 
     name: str
@@ -40,7 +40,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RowOrder:
     """By which column the rows that were read are sorted, from 0, and whether downwards."""
 
     column: int
@@ -58,16 +58,16 @@ def _shown(character: str) -> str:
     return f"⟨U+{ord(character):04X}⟩" if unicodedata.category(character) in HIDDEN else character
 
 
-def order_in(asked: Mapping[str, str], answer: Mapping[str, Any]) -> Order | None:
+def order_in(asked: Mapping[str, str], answer: Mapping[str, Any]) -> RowOrder | None:
     """The order that an address asks for, `sort=COLUMN` or `sort=-COLUMN`; None for the order in which they were read."""
     text = asked.get("sort", "")
     number = text.removeprefix("-")
     if not (number.isascii() and number.isdecimal() and len(number) < 6 and int(number) < len(answer["columns"])):
         return None
-    return Order(int(number), text.startswith("-"))
+    return RowOrder(int(number), text.startswith("-"))
 
 
-def in_order(answer: Mapping[str, Any], order: Order | None) -> Mapping[str, Any]:
+def in_order(answer: Mapping[str, Any], order: RowOrder | None) -> Mapping[str, Any]:
     """The answer with its rows sorted: numbers by value, all else by text, no value last."""
     if order is None:
         return answer
@@ -93,18 +93,18 @@ def is_number(kind: str) -> bool:
     return kind.partition("(")[0] in NUMERIC
 
 
-def headings(answer: Mapping[str, Any], order: Order | None = None) -> list[Heading]:
+def headings(answer: Mapping[str, Any], order: RowOrder | None = None) -> list[ColumnHeading]:
     """The answer's columns, in this order of its rows."""
     return [_heading(place, column["name"], column["type"], order) for place, column in enumerate(answer["columns"])]
 
 
-def _heading(place: int, name: str, kind: str, order: Order | None) -> Heading:
+def _heading(place: int, name: str, kind: str, order: RowOrder | None) -> ColumnHeading:
     whole = visible(kind)
     short = whole if len(whole) <= TYPE_CHARACTERS else whole[:TYPE_CHARACTERS] + "…"
     is_sorted, is_downwards = order is not None and order.column == place, order is not None and order.is_downwards
     turned = "-" if is_sorted and not is_downwards else ""
     direction = ("descending" if is_downwards else "ascending") if is_sorted else ""
-    return Heading(visible(name), short, whole, is_number(kind), f"sort={turned}{place}", direction)
+    return ColumnHeading(visible(name), short, whole, is_number(kind), f"sort={turned}{place}", direction)
 
 
 def lines(answer: Mapping[str, Any]) -> list[list[Cell]]:

@@ -25,7 +25,7 @@ from jobs.targets.predicates import PredicateRefused
 from jobs.web.reads import readable_versions, row_cells, row_files, row_lines
 from jobs.web.reads.row_forms import ChangesForm, RowsForm
 from tables.catalog import listing
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.history.schemas import tree_of
 from tables.models import Table
 from tables.web.table import page_header, version_chooser
@@ -183,7 +183,7 @@ def _column_names(table: Table) -> list[str]:
 def _readable_from(table: Table) -> int | None:
     """The oldest version from which you can read the feed up to the newest; None if you can't read it at all."""
     oldest = None
-    for span in reversed(Reach(table).spans):
+    for span in reversed(TableReach(table).spans):
         if not span.change_feed:
             break
         oldest = span.first

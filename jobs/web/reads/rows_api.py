@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, Text, WaitQuery, Whole, body_of, wait_of
+from console.base.rest import Body, LiteralText, ReadSerializer, WaitQuery, Whole, body_of, wait_of
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.reads.row_diff import ask_row_diff
 from jobs.reads.rows import MAX_ROWS, USUAL_ROWS, ask_changes, ask_rows, table_with_rows
@@ -31,7 +31,7 @@ class RowsBody(Body):
         max_length=MAX_COLUMNS,
         help_text="Top-level columns by their exact names, in the order that you want; without it, all of them.",
     )
-    predicate = Text(
+    predicate = LiteralText(
         required=False,
         max_length=MAX_LENGTH,
         help_text="Which rows; its columns are those of the version that you read.",
@@ -145,7 +145,7 @@ class Rows(APIView):
         return answered(ask_rows(actor, table, body_of(request, RowsBody)), seconds)
 
 
-class Changes(APIView):
+class ChangeFeed(APIView):
     """The table's change data feed, read now."""
 
     requires: ClassVar[dict[str, Permission]] = {"POST": Permission.TABLE_ROWS}

@@ -46,7 +46,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     return redirect("roots:list")
 
 
-def _told(removed: removal.Removed, root: Root) -> str:
+def _told(removed: removal.RemovedLake, root: Root) -> str:
     text = f"The sample lake is removed: {counted(removed.deleted, 'file')} deleted."
     if removed.left:
         text += f" {number(removed.left)} that Levee didn’t write stay{'s' if removed.left == 1 else ''} in {root.uri}."

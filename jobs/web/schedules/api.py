@@ -16,12 +16,12 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.accounts.sign_in.step_up import Purpose, require_recent
 from console.audit.actor import Actor
-from console.base.pagination import Key as Order
+from console.base.pagination import OrderKey as Order
 from console.base.pagination import page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
 from jobs.domain.digest import sha256_of
 from jobs.models import Schedule, ScheduleDecision, ScheduleRun
-from jobs.requests.asking import Key
+from jobs.requests.asking import IdempotencyKey
 from jobs.schedules import acts, approvals
 from jobs.schedules.queries import last_runs, schedule_for, visible_to
 from jobs.web.jobs.api import IDEMPOTENCY_KEY, idempotency_key
@@ -75,7 +75,7 @@ class Schedules(APIView):
         200 with the schedule that the Idempotency-Key made before.
         """
         given, text = body_of(request, NewSchedule), idempotency_key(request)
-        key = Key(text, sha256_of({"act": "create", **given})) if text else None
+        key = IdempotencyKey(text, sha256_of({"act": "create", **given})) if text else None
         made = acts.create(Actor.of(request), given["name"], given["reason"], wanted_new(given), key)
         answer = _now(request, made.schedule.pk)
         answer.status_code = 201 if made.fresh else 200

@@ -17,7 +17,7 @@ from jobs.domain.commands import Command
 from jobs.models import Schedule
 from jobs.requests.asking import REASON_LENGTH
 from jobs.schedules import times
-from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, Wanted
+from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, WantedSchedule
 from jobs.web.parts import Shape, shapes
 from tables.catalog import listing
 from tables.models import Table
@@ -115,10 +115,10 @@ class ScheduleForm(forms.Form):
             raise Problem(400, "invalid", "Nothing was changed.", fields=fields)
         return shape.as_command(body.validated_data)
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedSchedule:
         """The definition. Raises Problem 400."""
         given = self.cleaned_data
-        return Wanted(
+        return WantedSchedule(
             self.command(),
             given["cron"].strip(),
             given["time_zone"].strip(),

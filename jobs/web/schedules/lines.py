@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.accounts.models import Person
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from console.base.text.counted import counted
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, size, state_line, status, unknown
@@ -23,8 +23,8 @@ from jobs.models import Schedule, ScheduleRun
 from jobs.schedules import queries, times
 
 State = Schedule.State
-BY_NAME = (Key("name"), Key("id"))
-ORDERS = {"name": BY_NAME, "stopped": (Key("rank"), *BY_NAME)}
+BY_NAME = (OrderKey("name"), OrderKey("id"))
+ORDERS = {"name": BY_NAME, "stopped": (OrderKey("rank"), *BY_NAME)}
 LOOKS: dict[str, StateLook] = {
     State.ACTIVE: StateLook("ok", "player-play", "Active"),
     State.AWAITING_APPROVAL: StateLook("wait", "user-check", "Waiting for approval"),
@@ -41,7 +41,7 @@ NEXT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScheduleRow:
     """A schedule in the list."""
 
     name: str
@@ -56,7 +56,7 @@ class Row:
 
 
 def listed(
-    person: Person, limit: int, cursor: str, state: str = "", order: tuple[Key, ...] = BY_NAME
+    person: Person, limit: int, cursor: str, state: str = "", order: tuple[OrderKey, ...] = BY_NAME
 ) -> Page[Schedule]:
     """The person's schedules, by name unless told, of one state if any."""
     rows = queries.visible_to(person).annotate(rank=queries.RANK)
@@ -77,15 +77,15 @@ def by_state(person: Person) -> str:
     return f"{counted(total, 'schedule')}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def rows_of(schedules: Sequence[Schedule]) -> list[Row]:
+def rows_of(schedules: Sequence[Schedule]) -> list[ScheduleRow]:
     """The rows of a page; one query for their last runs."""
     last = queries.last_runs(schedules)
     return [_row(schedule, last.get(schedule.pk)) for schedule in schedules]
 
 
-def _row(schedule: Schedule, last: ScheduleRun | None) -> Row:
+def _row(schedule: Schedule, last: ScheduleRun | None) -> ScheduleRow:
     fault = times.fault_of(schedule.cron, schedule.time_zone)
-    return Row(
+    return ScheduleRow(
         name=schedule.name,
         url=reverse("jobs:schedule", args=[schedule.pk]),
         what=title_of(schedule),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.urls import reverse
 
 from console.accounts.models import Person
-from console.base.questions import Question, Text
+from console.base.questions import Question, QuestionText
 from jobs.models import Schedule
 from jobs.web.schedules.lines import title_of
 
-REASON = Text("reason", "Reason", "Recorded in the audit log.", is_required=True)
+REASON = QuestionText("reason", "Reason", "Recorded in the audit log.", is_required=True)
 
 
 def of_removal(schedule: Schedule) -> Question:
@@ -31,10 +31,12 @@ def of_rejection(schedule: Schedule, person: Person) -> Question:
         ("Schedule", f"stops, by this one rejection; {author} sees it with your comment"),
         ("Way back", "the definition has to be changed, and approved again"),
     ]
-    text = Text("comment", "Comment (optional)", f"Shown to {author}.")
+    text = QuestionText("comment", "Comment (optional)", f"Shown to {author}.")
     return _question(schedule, f"Reject the schedule {schedule.name}", f"Reject as {person.name}", follows, text)
 
 
-def _question(schedule: Schedule, act: str, button: str, follows: list[tuple[str, str]], text: Text) -> Question:
+def _question(
+    schedule: Schedule, act: str, button: str, follows: list[tuple[str, str]], text: QuestionText
+) -> Question:
     back = reverse("jobs:schedule", args=[schedule.pk])
     return Question(act=act, button=button, follows=follows, back=back, back_text=schedule.name, text=text)

@@ -9,14 +9,14 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.base.rest import Body, Text, Whole
+from console.base.rest import Body, LiteralText, Whole
 from jobs.approvals.decisions import COMMENT_LENGTH
 from jobs.domain.commands import Command
 from jobs.models import Schedule, ScheduleRun
 from jobs.requests.asking import REASON_LENGTH
 from jobs.schedules import times
 from jobs.schedules.approvals import policy_now, required
-from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, Wanted
+from jobs.schedules.definition import LONGEST_WINDOW, MOST_BYTES, NAME_LENGTH, WantedSchedule
 from jobs.web.jobs.serializers import ApprovalSerializer, PolicySerializer, TableRefSerializer
 from jobs.web.parts import Shape, shapes
 
@@ -34,11 +34,13 @@ class BoundsBody(Body):
 class ScheduleChange(Body):
     """A definition; what you leave out stays as it is. Any change voids its approvals."""
 
-    name = Text(required=False, max_length=NAME_LENGTH)
-    reason = Text(required=False, max_length=REASON_LENGTH)
+    name = LiteralText(required=False, max_length=NAME_LENGTH)
+    reason = LiteralText(required=False, max_length=REASON_LENGTH)
     command = serializers.DictField(required=False, help_text="As the body of `POST /jobs`, without `reason`.")
-    cron = Text(required=False, max_length=times.LONGEST, help_text="Minute, hour, day of month, month, day of week.")
-    time_zone = Text(required=False, max_length=ZONE_LENGTH, help_text="As `Europe/Berlin`.")
+    cron = LiteralText(
+        required=False, max_length=times.LONGEST, help_text="Minute, hour, day of month, month, day of week."
+    )
+    time_zone = LiteralText(required=False, max_length=ZONE_LENGTH, help_text="As `Europe/Berlin`.")
     window_minutes = Whole(
         required=False,
         min_value=1,
@@ -51,11 +53,11 @@ class ScheduleChange(Body):
 class NewSchedule(ScheduleChange):
     """A schedule to define."""
 
-    name = Text(max_length=NAME_LENGTH)
-    reason = Text(max_length=REASON_LENGTH)
+    name = LiteralText(max_length=NAME_LENGTH)
+    reason = LiteralText(max_length=REASON_LENGTH)
     command = serializers.DictField(help_text="As the body of `POST /jobs`, without `reason`.")
-    cron = Text(max_length=times.LONGEST, help_text="Minute, hour, day of month, month, day of week.")
-    time_zone = Text(max_length=ZONE_LENGTH, help_text="As `Europe/Berlin`.")
+    cron = LiteralText(max_length=times.LONGEST, help_text="Minute, hour, day of month, month, day of week.")
+    time_zone = LiteralText(max_length=ZONE_LENGTH, help_text="As `Europe/Berlin`.")
     window_minutes = Whole(
         min_value=1,
         max_value=LONGEST_WINDOW,
@@ -66,8 +68,8 @@ class NewSchedule(ScheduleChange):
 class ScheduleDecisionBody(Body):
     """An approval or rejection of exactly one digest."""
 
-    digest = Text(max_length=64)
-    comment = Text(required=False, default="", allow_blank=True, max_length=COMMENT_LENGTH)
+    digest = LiteralText(max_length=64)
+    comment = LiteralText(required=False, default="", allow_blank=True, max_length=COMMENT_LENGTH)
 
 
 def command_of(given: Mapping[str, Any]) -> Command:
@@ -94,10 +96,10 @@ def _wrong(errors: Mapping[str, Any]) -> serializers.ValidationError:
     return serializers.ValidationError({"command": errors})
 
 
-def wanted_new(given: Mapping[str, Any]) -> Wanted:
+def wanted_new(given: Mapping[str, Any]) -> WantedSchedule:
     """What a new schedule says."""
     bounds = given.get("bounds") or {}
-    return Wanted(
+    return WantedSchedule(
         command_of(given["command"]),
         given["cron"],
         given["time_zone"],
@@ -107,10 +109,10 @@ def wanted_new(given: Mapping[str, Any]) -> Wanted:
     )
 
 
-def wanted_change(now: Wanted, given: Mapping[str, Any]) -> Wanted:
+def wanted_change(now: WantedSchedule, given: Mapping[str, Any]) -> WantedSchedule:
     """What the schedule says with the change. Given bounds replace all of the old ones."""
     bounds = given.get("bounds", {"max_bytes": now.max_bytes, "max_minutes": now.max_minutes})
-    return Wanted(
+    return WantedSchedule(
         command_of(given["command"]) if "command" in given else now.command,
         given.get("cron", now.cron),
         given.get("time_zone", now.time_zone),

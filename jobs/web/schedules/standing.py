@@ -18,7 +18,7 @@ State = Schedule.State
 
 
 @dataclass(frozen=True, slots=True)
-class Actions:
+class ScheduleButtons:
     """The buttons that this person may press now."""
 
     pause: bool = False
@@ -29,10 +29,10 @@ class Actions:
         return self.edit
 
 
-def actions_of(person: Person, schedule: Schedule) -> Actions:
+def actions_of(person: Person, schedule: Schedule) -> ScheduleButtons:
     if not queries.may_run(person, schedule):
-        return Actions()
-    return Actions(
+        return ScheduleButtons()
+    return ScheduleButtons(
         pause=schedule.state in {State.ACTIVE, State.AWAITING_APPROVAL},
         resume=schedule.state in {State.PAUSED, State.STOPPED},
         edit=True,

@@ -16,13 +16,13 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.base.pagination import Key as Order
+from console.base.pagination import OrderKey as Order
 from console.base.pagination import page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
 from jobs.domain.digest import sha256_of
 from jobs.models import Job, Stream, StreamBatch
 from jobs.requests import asking
-from jobs.requests.asking import Key
+from jobs.requests.asking import IdempotencyKey
 from jobs.streams import acts, runs
 from jobs.streams.keys import starts as start_keys
 from jobs.streams.queries import last_batches, open_jobs, stream_for, visible_to
@@ -52,7 +52,7 @@ def _now(request: Request, stream_id: uuid.UUID) -> dict[str, Any]:
 def _asked(request: Request, stream: Stream, act: Act, **said: str) -> Response:
     """The job that the act opens; 200 with the job as it is now if the Idempotency-Key has made it before."""
     actor, text = Actor.of(request), idempotency_key(request)
-    key = Key(text, sha256_of({"stream": str(stream.pk), "act": act.__name__, **said})) if text else None
+    key = IdempotencyKey(text, sha256_of({"stream": str(stream.pk), "act": act.__name__, **said})) if text else None
     if key and (known := _known(actor, key)):
         return Response(job_json(known))
     try:
@@ -63,7 +63,7 @@ def _asked(request: Request, stream: Stream, act: Act, **said: str) -> Response:
         raise
 
 
-def _known(actor: Actor, key: Key) -> Job | None:
+def _known(actor: Actor, key: IdempotencyKey) -> Job | None:
     """The job that this key opened, or that a start with it met. Raises Http404, Problem 409 `idempotency_conflict`."""
     return asking.known_request(actor, key) or start_keys.known_round(actor, key)
 
@@ -91,7 +91,7 @@ class Streams(APIView):
         422 `schema_refused` names what its first batch would be refused for.
         """
         given, text = body_of(request, NewStream), idempotency_key(request)
-        key = Key(text, sha256_of({"act": "create", **given})) if text else None
+        key = IdempotencyKey(text, sha256_of({"act": "create", **given})) if text else None
         actor, name, reason = Actor.of(request), given.pop("name"), given.pop("reason")
         if key is None:
             return Response(_now(request, acts.create(actor, name, reason, given).pk), status=201)
@@ -126,7 +126,7 @@ class StreamDetail(APIView):
         return Response(status=204)
 
 
-class StreamStart(APIView):
+class StartStream(APIView):
     """Starts a stream."""
 
     requires: ClassVar[dict[str, Permission]] = {"POST": Permission.JOB_REQUEST}

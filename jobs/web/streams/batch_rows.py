@@ -15,14 +15,14 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.html import format_html
 
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from console.templatetags.levee import day_and_clock, short_id, size, unknown
 from jobs.models import Stream, StreamBatch
 from jobs.web.streams.batch_times import is_late, seconds_text
 from jobs.web.streams.charts import DRAWN
 from jobs.web.streams.rates import Rate, input_rate, processed_rate
 
-NEWEST = (Key("id", descending=True),)
+NEWEST = (OrderKey("id", descending=True),)
 # Spark's phases of a batch in the order in which they run; the whole comes last.
 PHASES = ("latestOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitBatch", "commitOffsets")
 WHOLE = "triggerExecution"

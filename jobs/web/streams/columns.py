@@ -27,7 +27,7 @@ _FOUND = re.compile(r"(?<=, found )`(.+)`(?=\.)")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ColumnRow:
     """A column as it was typed, from 1, and what is wrong with it."""
 
     number: int
@@ -71,7 +71,7 @@ def _struct(text: str) -> dict[str, Any] | None:
         return None
 
 
-def shown(data: QueryDict, schema: str) -> list[Row] | None:
+def shown(data: QueryDict, schema: str) -> list[ColumnRow] | None:
     """The list of a schema; None if it is shown as text, because someone wants it so or a list can't say it."""
     if data.get(AS_TEXT):
         return None
@@ -81,7 +81,8 @@ def shown(data: QueryDict, schema: str) -> list[Row] | None:
     judged = _struct(schema) is None
     pairs = pairs or [("", "")]
     return [
-        Row(number, name, kind, _error(name, kind) if judged else "") for number, (name, kind) in enumerate(pairs, 1)
+        ColumnRow(number, name, kind, _error(name, kind) if judged else "")
+        for number, (name, kind) in enumerate(pairs, 1)
     ]
 
 

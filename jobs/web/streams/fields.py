@@ -69,7 +69,7 @@ class Pairs(_Typed):
         self.example = example
 
 
-class Names(_Typed):
+class NamesField(_Typed):
     """Names with commas between them, or one on each line, as a list."""
 
     def read(self, text: str) -> list[str]:

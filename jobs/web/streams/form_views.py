@@ -31,7 +31,7 @@ from jobs.streams.definition import Looked, looked_at
 from jobs.streams.queries import may_run, stream_for
 from jobs.web.streams import columns, source_part
 from jobs.web.streams.form_values import values_of
-from jobs.web.streams.forms import STEPS, TITLES, EditForm, StreamForm, fields_of
+from jobs.web.streams.forms import STEPS, TITLES, StreamEditForm, StreamForm, fields_of
 
 # Refusals that a person can mend on the page where they asked.
 SAID_ON_THE_PAGE = {400, 403, 404, 409, 422, 429}
@@ -102,7 +102,7 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
     initial = values_of(found.asked) | {"name": found.name, "reason": found.reason} if found else {}
     given = entered(request)
     if given is None:
-        form = EditForm(initial=initial) if found else StreamForm()
+        form = StreamEditForm(initial=initial) if found else StreamForm()
         return _page(_Sent(request, found, QueryDict(mutable=True), form, FIRST))
     data = given.copy()
     act = str(data.pop(BUTTON, [""])[-1])
@@ -113,7 +113,7 @@ def _answer(request: HttpRequest, found: Stream | None, done: Done) -> HttpRespo
     before = data.get("schema")
     problem = _changed(request, data, act)
     step = data.get("step", LAST)
-    form = EditForm(data, initial=initial) if found else StreamForm(data)
+    form = StreamEditForm(data, initial=initial) if found else StreamForm(data)
     sent = _Sent(request, found, data, form, step if step in STEPS else FIRST, problem=problem, act=act)
     _look_up(sent)
     sent.brings_columns = not request.htmx or data.get("schema") != before  # type: ignore[attr-defined]  # set by its middleware
@@ -218,7 +218,7 @@ def _status(error: Problem | Http404) -> int:
 def _looked(sent: _Sent, *, whole: bool) -> Looked:
     """What the services would refuse of what can be read; `whole` or the source alone."""
     actor, form, given = Actor.of(sent.request), sent.form, sent.form.cleaned_data
-    if sent.found is not None and isinstance(form, EditForm):
+    if sent.found is not None and isinstance(form, StreamEditForm):
         return acts.looked_at_change(actor, sent.found, form.changes(), whole=whole)
     if not whole:
         return looked_at(actor, form.asked(), whole=False)
@@ -229,7 +229,7 @@ def _saved(sent: _Sent, done: Done) -> HttpResponse:
     """What `done` answers; or the form again, with what was typed and why it was refused."""
     actor, form, given = Actor.of(sent.request), sent.form, sent.form.cleaned_data
     try:
-        if sent.found is not None and isinstance(form, EditForm):
+        if sent.found is not None and isinstance(form, StreamEditForm):
             return done(acts.change(actor, sent.found, form.changes()))
         return done(acts.create(actor, given["name"], given["reason"], form.asked()))
     except Http404:

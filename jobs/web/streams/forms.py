@@ -12,9 +12,9 @@ from django.http import QueryDict
 from console.base.errors import Problem
 from jobs.commands.stream_round.rules import APPEND, COMPLETE, FILE_FORMATS
 from jobs.streams.definition import AVAILABLE_NOW
-from jobs.streams.faults import Fault
+from jobs.streams.faults import StreamFault
 from jobs.web.streams import columns
-from jobs.web.streams.fields import Names, Pairs, text_field
+from jobs.web.streams.fields import NamesField, Pairs, text_field
 from jobs.web.streams.form_values import DIRECTORY, EVERY, FILES, TABLE, asked_of
 
 # The fields of each step, in the order of the page.
@@ -76,8 +76,8 @@ class StreamForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text="A condition as in a delete: country = 'FR' AND amount > 0. Empty: every row.",
     )
-    select = Names(label="Columns to keep", help_text="With commas between them. Empty: all columns.")
-    group_by = Names(
+    select = NamesField(label="Columns to keep", help_text="With commas between them. Empty: all columns.")
+    group_by = NamesField(
         label="Count rows by", help_text="An aggregation: columns with commas between them. Needs complete mode."
     )
     count_as = text_field(label="Count column", help_text="The column that holds the count.")
@@ -99,7 +99,7 @@ class StreamForm(forms.Form):
         initial=APPEND,
         label="Output mode",
     )
-    partition_by = Names(label="Partition columns", help_text="For a new table; an existing one keeps its own.")
+    partition_by = NamesField(label="Partition columns", help_text="For a new table; an existing one keeps its own.")
     merge_schema = forms.BooleanField(required=False, label="mergeSchema: a new column is added to the table")
     overwrite_schema = forms.BooleanField(
         required=False, label="overwriteSchema: another schema replaces the table’s, in complete mode only"
@@ -185,7 +185,7 @@ def _target_field(kind: Any) -> str:
     return "target_table" if kind == TABLE else "target_path"
 
 
-class EditForm(StreamForm):
+class StreamEditForm(StreamForm):
     """A stream's definition as it is, to be changed; its target and checkpoint stay."""
 
     target_kind = None  # type: ignore[assignment]
@@ -204,7 +204,7 @@ class EditForm(StreamForm):
         return {**named, **changed}
 
 
-def fields_of(refusal: Problem | list[Fault]) -> list[tuple[str, str]]:
+def fields_of(refusal: Problem | list[StreamFault]) -> list[tuple[str, str]]:
     """The parts of the request that refusals are about, each with what is wrong with it."""
     if isinstance(refusal, Problem):
         named = {"filter": refusal.detail} if refusal.code == "predicate_refused" else refusal.fields

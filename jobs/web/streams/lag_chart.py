@@ -11,7 +11,7 @@ from django.utils import timezone
 from console.base import zones
 from console.templatetags.levee import number
 from jobs.models import Stream, StreamLag
-from tables.web.charts.axes import BOTTOM, LEFT, WIDTH, Line, Tick, nice_steps, unit_height
+from tables.web.charts.axes import BOTTOM, LEFT, WIDTH, ChartLine, Tick, nice_steps, unit_height
 
 SPAN = timedelta(hours=24)
 LEAST_HOLD = timedelta(minutes=15)  # a value holds until the next measure; without one for longer there is a gap
@@ -31,7 +31,7 @@ class Hour:
 class LagDrawing:
     """The line with its label, and its hours, the newest first."""
 
-    line: Line
+    line: ChartLine
     label: str
     unit: str
     hours: list[Hour]
@@ -53,7 +53,7 @@ def _hold(stream: Stream) -> timedelta:
     return max(LEAST_HOLD, 2 * timedelta(seconds=stream.interval_seconds or 0))
 
 
-def _line(measures: Sequence[Measure], known: Sequence[int], hold: timedelta) -> Line:
+def _line(measures: Sequence[Measure], known: Sequence[int], hold: timedelta) -> ChartLine:
     start, end = measures[0][0], measures[-1][0]
     top = max(known)
     steps = nice_steps(top, 2, least=1) if top else [0.0]
@@ -66,7 +66,9 @@ def _line(measures: Sequence[Measure], known: Sequence[int], hold: timedelta) ->
     grid = [Tick(round(BOTTOM - step * scale, 1), str(number(int(step)))) for step in steps]
     below = [Tick(x(start), _clock(start), ""), Tick(x(end), _clock(end), "end")]
     pieces = _pieces(measures, hold)
-    return Line([_path([(x(at), round(BOTTOM - y * scale, 1)) for at, y in piece]) for piece in pieces], grid, below)
+    return ChartLine(
+        [_path([(x(at), round(BOTTOM - y * scale, 1)) for at, y in piece]) for piece in pieces], grid, below
+    )
 
 
 def _clock(at: datetime) -> str:

@@ -19,7 +19,7 @@ BEFORE_A_ROUND = "Levee measures a stream before each round, from its source and
 
 
 @dataclass(frozen=True, slots=True)
-class Lag:
+class LagText:
     """A lag in words. `why`: why there is none; `measured_at` is set where it was measured a while ago.
 
     `too_old` files wait as well, but Spark never takes them; `too_old_text` begins a sentence about them.
@@ -33,15 +33,15 @@ class Lag:
     too_old_text: str = ""
 
 
-def lag_of(stream: Stream) -> Lag:
+def lag_of(stream: Stream) -> LagText:
     if stream.lag is None:
-        return Lag(why=STOPPED if stream.state == Stream.State.STOPPED else stream.lag_text or BEFORE_A_ROUND)
+        return LagText(why=STOPPED if stream.state == Stream.State.STOPPED else stream.lag_text or BEFORE_A_ROUND)
     told = stream.lag
     at_least = "" if told["exact"] else "at least "
     too_old = int(told.get("too_old", 0))
     late = stream.lag_at if stream.lag_at and timezone.now() - stream.lag_at > STALE_LAG else None
     text_of_old = f"{at_least}{too_old:,} file{' is' if too_old == 1 else 's are'} too old" if too_old else ""
-    aged = Lag(measured_at=late, too_old=too_old, too_old_text=text_of_old)
+    aged = LagText(measured_at=late, too_old=too_old, too_old_text=text_of_old)
     if stream.state == Stream.State.STOPPED:
         return replace(aged, why=STOPPED)
     waiting, unit = int(told["waiting"]), told["unit"]
@@ -55,7 +55,7 @@ SECOND = '<span class="lv-second">{}</span>'
 TOO_OLD = '<abbr title="Spark never reads them; the stream’s page says what to do">{} too old</abbr>'
 
 
-def lag_cell(lag: Lag) -> str:
+def lag_cell(lag: LagText) -> str:
     """The lag as a cell of the list."""
     parts = [unknown(lag.why, "not measured") if lag.why else lag.text]
     if lag.oldest:

@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.text import Truncator
 
 from console.accounts.models import Person
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from console.base.text.counted import counted
 from console.templatetags.formatting.looks import StateLook
 from console.templatetags.levee import ago, duration, state_line, unknown
@@ -28,8 +28,8 @@ from jobs.web.streams.lags import lag_cell, lag_of
 from jobs.web.streams.states import BEHIND, condition_of, look_of
 from tables.models import Table
 
-BY_NAME = (Key("name"), Key("id"))
-FAILED_FIRST = (Key("rank"), *BY_NAME)
+BY_NAME = (OrderKey("name"), OrderKey("id"))
+FAILED_FIRST = (OrderKey("rank"), *BY_NAME)
 ORDERS = {"name": BY_NAME, "failed": FAILED_FIRST}
 WAITS = StateLook("wait", "user-check", "Waiting for approval")
 STATES = (Stream.State.RUNNING, Stream.State.STOPPING, Stream.State.FAILED, Stream.State.STOPPED)
@@ -42,7 +42,7 @@ SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StreamRow:
     """A stream as the list shows it, its cells made here: a page has fifty rows. `second` is a line below its state.
 
     `times` says why there is no drawing of the batches' times.
@@ -68,7 +68,7 @@ def listed(
     limit: int,
     cursor: str,
     state: str = "",
-    order: tuple[Key, ...] = BY_NAME,
+    order: tuple[OrderKey, ...] = BY_NAME,
     table: uuid.UUID | None = None,
 ) -> Page[Stream]:
     """The person's streams, by name unless told, of one state and of one table if any. One query.
@@ -104,12 +104,12 @@ def by_state(person: Person, table: uuid.UUID | None = None) -> str:
     return f"{counted(total, 'stream')}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def row(stream: Stream) -> Row:
+def row(stream: Stream) -> StreamRow:
     last: dict[str, Any] | None = stream.last  # type: ignore[attr-defined]  # annotated by `listed`
     lately: list[int | None] = stream.lately  # type: ignore[attr-defined]  # newest first
     behind = is_behind(stream, last["took_ms"] if last else None)
     look, second = _state_of(stream, behind)
-    return Row(
+    return StreamRow(
         name=stream.name,
         url=reverse("jobs:stream", args=[stream.pk]),
         way=f"{queries.source_of(stream)} → {stream.table.name}",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from django.urls import reverse
 
-from console.base.questions import Question, Text
+from console.base.questions import Question, QuestionText
 from console.base.text.counted import counted
 from jobs.commands.stream_round.rules import APPEND, Definition, FileSource
 from jobs.models import Stream
 from jobs.streams.queries import source_of
 
-REASON = Text("reason", "Reason", "Recorded in the audit log.", is_required=True)
+REASON = QuestionText("reason", "Reason", "Recorded in the audit log.", is_required=True)
 
 
 def question_of(stream: Stream) -> Question:

@@ -73,21 +73,21 @@ def described_sink(stream: Stream, lines: Sequence[RoundLine]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class StreamApproval:
     """Whether the stream needs an approval, and which one it has. `job` gave it."""
 
     is_needed: bool
     job: Any = None
 
 
-def approval_of(stream: Stream, definition: Definition) -> Approval:
+def approval_of(stream: Stream, definition: Definition) -> StreamApproval:
     if not rounds.replaces_rows(stream, definition):
-        return Approval(is_needed=False)
-    return Approval(is_needed=True, job=stream.approved_by_job if rounds.is_approved(stream) else None)
+        return StreamApproval(is_needed=False)
+    return StreamApproval(is_needed=True, job=stream.approved_by_job if rounds.is_approved(stream) else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Actions:
+class StreamButtons:
     """The buttons that this person may press now."""
 
     run_once: bool = False
@@ -101,11 +101,11 @@ class Actions:
         return self.edit
 
 
-def actions_of(person: Person, stream: Stream, opened: StreamRound | None) -> Actions:
+def actions_of(person: Person, stream: Stream, opened: StreamRound | None) -> StreamButtons:
     if not queries.may_run(person, stream):
-        return Actions()
+        return StreamButtons()
     still = stream.state in {Stream.State.STOPPED, Stream.State.FAILED}
-    return Actions(
+    return StreamButtons(
         run_once=opened is None,
         start=stream.state != Stream.State.RUNNING,
         stop=stream.state == Stream.State.RUNNING,

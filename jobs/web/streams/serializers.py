@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.base.rest import Body, Flag, Text, Whole
+from console.base.rest import Body, Flag, LiteralText, Whole
 from jobs.models import Stream, StreamBatch
 from jobs.requests.asking import REASON_LENGTH
 from jobs.streams.acts import FIELDS, NAME_LENGTH
@@ -18,62 +18,62 @@ from jobs.web.jobs.serializers import ErrorSerializer, TableRefSerializer
 MOST_COLUMNS = 2_000
 
 
-class Names(serializers.ListField):
+class ColumnNameList(serializers.ListField):
     """Names of columns."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=Text(max_length=255), max_length=MOST_COLUMNS, **kwargs)
+        super().__init__(child=LiteralText(max_length=255), max_length=MOST_COLUMNS, **kwargs)
 
 
 class Renamed(serializers.DictField):
     """Columns to names."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=Text(max_length=255), **kwargs)
+        super().__init__(child=LiteralText(max_length=255), **kwargs)
 
 
 class SourceBody(Body):
     """Files below a directory (`path`, `format`, `schema`), or a Delta table (`table`, by id or catalog name)."""
 
-    path = Text(required=False, max_length=4_096)
-    format = Text(required=False, max_length=20, help_text="parquet, json, csv or text")
+    path = LiteralText(required=False, max_length=4_096)
+    format = LiteralText(required=False, max_length=20, help_text="parquet, json, csv or text")
     schema = serializers.JSONField(required=False, help_text="DDL text, or Spark’s struct as JSON.")
     options = serializers.DictField(required=False)
-    table = Text(required=False, max_length=400)
+    table = LiteralText(required=False, max_length=400)
     starting_version = Whole(required=False, allow_null=True, min_value=0, max_value=2**63 - 1)
-    starting_timestamp = Text(required=False, allow_null=True, max_length=40)
+    starting_timestamp = LiteralText(required=False, allow_null=True, max_length=40)
     skip_change_commits = Flag(required=False)
 
 
 class TargetBody(Body):
     """A directory below a root, new or a Delta table; or a table of the catalog by id or name."""
 
-    path = Text(required=False, max_length=4_096)
-    table = Text(required=False, max_length=400)
+    path = LiteralText(required=False, max_length=4_096)
+    table = LiteralText(required=False, max_length=400)
 
 
 class AggregateBody(Body):
     """Counts rows by columns; without columns, all."""
 
-    group_by = Names(required=False)
-    count_as = Text(max_length=255)
+    group_by = ColumnNameList(required=False)
+    count_as = LiteralText(max_length=255)
 
 
 class StreamChange(Body):
     """A definition; what you leave out stays as it is."""
 
-    name = Text(required=False, max_length=NAME_LENGTH)
-    reason = Text(required=False, max_length=REASON_LENGTH)
+    name = LiteralText(required=False, max_length=NAME_LENGTH)
+    reason = LiteralText(required=False, max_length=REASON_LENGTH)
     source = SourceBody(required=False)  # type: ignore[assignment]  # a body's field, not where a field reads from
     rename = Renamed(required=False)
     cast = Renamed(required=False)
-    filter = Text(required=False, allow_null=True, max_length=20_000)
-    select = Names(required=False, allow_null=True)
+    filter = LiteralText(required=False, allow_null=True, max_length=20_000)
+    select = ColumnNameList(required=False, allow_null=True)
     aggregate = AggregateBody(required=False, allow_null=True)
     target = TargetBody(required=False)
-    checkpoint = Text(required=False, allow_null=True, max_length=4_096)
-    output_mode = Text(required=False, max_length=20, help_text="append or complete")
-    partition_by = Names(required=False)
+    checkpoint = LiteralText(required=False, allow_null=True, max_length=4_096)
+    output_mode = LiteralText(required=False, max_length=20, help_text="append or complete")
+    partition_by = ColumnNameList(required=False)
     options = serializers.DictField(required=False, help_text="By Delta’s and Spark’s own names; a closed list.")
     trigger = serializers.JSONField(required=False, help_text='"available_now" or {"interval": "30s"}')
 
@@ -81,17 +81,17 @@ class StreamChange(Body):
 class NewStream(StreamChange):
     """A stream to create."""
 
-    name = Text(max_length=NAME_LENGTH)
-    reason = Text(max_length=REASON_LENGTH)
+    name = LiteralText(max_length=NAME_LENGTH)
+    reason = LiteralText(max_length=REASON_LENGTH)
     source = SourceBody()
     target = TargetBody()
-    output_mode = Text(max_length=20, help_text="append or complete")
+    output_mode = LiteralText(max_length=20, help_text="append or complete")
 
 
 class ResetBody(Body):
     """Why the checkpoint is to be reset."""
 
-    reason = Text(max_length=REASON_LENGTH)
+    reason = LiteralText(max_length=REASON_LENGTH)
 
 
 class LagSerializer(serializers.Serializer[Any]):

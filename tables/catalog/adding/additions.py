@@ -21,7 +21,7 @@ from tables.catalog.rights import person_of, refuse_paused, require_below
 from tables.models import Finding, Root, SyncTimes, Table
 from tables.record import table_fields
 from tables.rules import discovery
-from tables.rules.discovery import Kind
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import NOT_IN_PATHS, Location, LocationError, NoSuchDirectory, canonical, resolve
 from tables.rules.table_formats import TableFormat
 
@@ -78,13 +78,13 @@ def add_found(actor: Actor, root: Root, paths: Sequence[str]) -> list[Added]:
     return [*entered, *(Added(table, is_new=False) for table in known.values())]
 
 
-def _addable(person: Person, location: Location[Root]) -> Kind:
+def _addable(person: Person, location: Location[Root]) -> DirectoryKind:
     """The kind of table at a place that the person may add. Raises Problem as `add_table`."""
     require_below(person, location.root)
     refuse_paused(location.root)
     refuse_inside_table(location)
     kind = kind_at(location.path)
-    if kind is Kind.PARQUET:
+    if kind is DirectoryKind.PARQUET:
         refuse_inside_other_format(location)
     return kind
 
@@ -111,7 +111,7 @@ def _own(person: Person, text: str) -> bool:
         return False
 
 
-def kind_at(path: str) -> Kind:
+def kind_at(path: str) -> DirectoryKind:
     """The kind of table at a path.
 
     Raises Problem: 404 `no_table` if it is neither, 422 `hudi_table` or `iceberg_table`, `unreadable` if Levee can't tell.
@@ -169,7 +169,7 @@ def _is_delta(path: str) -> bool:
         raise Problem(422, "unreadable", f"Levee can’t tell what {path} holds: {error}.") from None
 
 
-def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bool]:
+def enter(actor: Actor, location: Location[Root], kind: DirectoryKind) -> tuple[Table, bool]:
     """The catalog's entry for a location, made when there is none; one per location, whoever comes first. Unsynced.
 
     Raises Problem 404 `not_found` for a root that was removed meanwhile.
@@ -191,7 +191,7 @@ def enter(actor: Actor, location: Location[Root], kind: Kind) -> tuple[Table, bo
 
 def enter_empty(actor: Actor, location: Location[Root]) -> Table:
     """As `enter` for a place that is empty or not there yet: whoever asks for this makes a table there with the first commit."""
-    table, fresh = enter(actor, location, Kind.PARQUET)
+    table, fresh = enter(actor, location, DirectoryKind.PARQUET)
     if fresh and not table.is_delta:
         table.num_files = table.size_bytes = 0
         table.save(update_fields=["num_files", "size_bytes"])

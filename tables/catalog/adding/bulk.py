@@ -23,7 +23,7 @@ from tables.catalog.adding.additions import enter, kind_at, name_of, refuse_insi
 from tables.catalog.rights import locked, person_of, refuse_paused, require_below
 from tables.models import Addition, Finding, Root, SyncTimes, Table
 from tables.record import table_fields
-from tables.rules.discovery import Kind
+from tables.rules.discovery import DirectoryKind
 from tables.rules.locations import Location, LocationError, resolve
 from tables.storage import remote
 
@@ -133,7 +133,7 @@ class _Seen:
     """A finding as it lies there now."""
 
     location: Location[Root]
-    kind: Kind
+    kind: DirectoryKind
 
 
 @dataclass(frozen=True, slots=True)

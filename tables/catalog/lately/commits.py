@@ -10,23 +10,28 @@ from datetime import UTC, date, datetime, time, timedelta
 from django.db.models import Exists, OuterRef, Q
 
 from console.accounts.models import Person
-from console.base.pagination import Key, Page, page
+from console.base.pagination import OrderKey, Page, page
 from tables.catalog.attributions import open_ones
 from tables.catalog.listing import visible_to
 from tables.models import Commit, Explanation
-from tables.rules.commit_kinds import Kind, of_kind
+from tables.rules.commit_kinds import CommitKind, of_kind
 from tables.rules.destruction import DESTRUCTIVE
 
-NEWEST = (Key("committed_at", descending=True), Key("table_id"), Key("incarnation"), Key("version", descending=True))
+NEWEST = (
+    OrderKey("committed_at", descending=True),
+    OrderKey("table_id"),
+    OrderKey("incarnation"),
+    OrderKey("version", descending=True),
+)
 FOUND_LAST = (
-    Key("found_at", descending=True),
-    Key("id", descending=True),
+    OrderKey("found_at", descending=True),
+    OrderKey("id", descending=True),
 )  # as the index of open explanations has them
 NOT_LISTED = ("properties", "protocol", "problems")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class CommitFilter:
     """Which commits: those from the day `first` to the day `last` (UTC), of one kind if any.
 
     Or the destructive ones alone, or those that await acknowledgement. A commit whose log doesn't tell when it was made is in no day.
@@ -34,7 +39,7 @@ class Filter:
 
     first: date
     last: date
-    kind: Kind | None = None
+    kind: CommitKind | None = None
     destructive: bool = False
     unapproved: bool = False
 
@@ -54,7 +59,7 @@ def _awaits_acknowledgement() -> Q:
 
 
 def commit_page(
-    person: Person, wanted: Filter, limit: int, cursor: str = "", *, oldest_first: bool = False
+    person: Person, wanted: CommitFilter, limit: int, cursor: str = "", *, oldest_first: bool = False
 ) -> Page[Commit]:
     """Commits of some days with their tables, newest first unless told."""
     commits = Commit.objects.filter(wanted.condition(), table__in=visible_to(person)).select_related("table")
@@ -71,8 +76,8 @@ def awaiting_page(person: Person, limit: int, cursor: str = "", *, oldest_first:
     return Page(_commits_of(found.rows), found.next, found.previous)
 
 
-def _turned(order: Iterable[Key], oldest_first: bool) -> list[Key]:
-    return [Key(key.field, key.descending != oldest_first) for key in order]
+def _turned(order: Iterable[OrderKey], oldest_first: bool) -> list[OrderKey]:
+    return [OrderKey(key.field, key.descending != oldest_first) for key in order]
 
 
 def _commits_of(explanations: list[Explanation]) -> list[Commit]:

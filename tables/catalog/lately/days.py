@@ -20,7 +20,7 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables.catalog.listing import roots_of, visible_to
 from tables.models import Root, Table, TableDay
-from tables.rules.commit_kinds import Kind
+from tables.rules.commit_kinds import CommitKind
 
 DAYS = 30
 LIVE = 300  # tables whose days are summed for each page
@@ -49,14 +49,14 @@ class LakeDay:
     def others(self) -> int:
         return self.commits - self.appends - self.changes - self.removals - self.upkeeps
 
-    def of(self, kind: Kind) -> int:
+    def of(self, kind: CommitKind) -> int:
         """The commits of one kind."""
         return {
-            Kind.APPEND: self.appends,
-            Kind.CHANGE: self.changes,
-            Kind.REMOVAL: self.removals,
-            Kind.UPKEEP: self.upkeeps,
-            Kind.OTHER: self.others,
+            CommitKind.APPEND: self.appends,
+            CommitKind.CHANGE: self.changes,
+            CommitKind.REMOVAL: self.removals,
+            CommitKind.UPKEEP: self.upkeeps,
+            CommitKind.OTHER: self.others,
         }[kind]
 
 

@@ -19,7 +19,7 @@ COLUMNS = ("name", "incarnation", "size_bytes", "last_commit_at")  # of a table:
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class TableGrowth:
     """A table with its size at the end of each of the last days, oldest first; None before a commit that doesn't tell."""
 
     table: Table
@@ -33,7 +33,7 @@ class Growth:
         return [self.last_day - timedelta(days=back) for back in reversed(range(len(self.sizes)))]
 
 
-def of_largest(person: Person) -> list[Growth]:
+def of_largest(person: Person) -> list[TableGrowth]:
     """The largest tables that the person sees, largest first. Two queries."""
     today = timezone.now().astimezone(UTC).date()
     # The list's own order, which an index has.
@@ -46,7 +46,7 @@ def of_largest(person: Person) -> list[Growth]:
     return [_growth(table, grown.get((table.pk, table.incarnation), {}), today) for table in tables]
 
 
-def _growth(table: Table, grown: dict[date, int | None], today: date) -> Growth:
+def _growth(table: Table, grown: dict[date, int | None], today: date) -> TableGrowth:
     """Reckoned back from what the table is now."""
     size, sizes = table.size_bytes, [table.size_bytes]
     for back in range(DAYS):
@@ -54,4 +54,4 @@ def _growth(table: Table, grown: dict[date, int | None], today: date) -> Growth:
         size = None if size is None or step is None or size < step else size - step
         sizes.append(size)
     known = table.size_bytes is not None and size is not None
-    return Growth(table, sizes[::-1], (table.size_bytes or 0) - (size or 0) if known else None, today)
+    return TableGrowth(table, sizes[::-1], (table.size_bytes or 0) - (size or 0) if known else None, today)

@@ -15,7 +15,7 @@ from tables.models import Finding, Root, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RootFigures:
     """Of one root: tables in the catalog, those due for a sync, never read, unreadable, and missing; the oldest sync of one that
     was read; what the last scan found new and what of it all is there."""
 
@@ -29,12 +29,12 @@ class Figures:
     gone: int = 0
 
 
-def figures_of(roots: Iterable[Root]) -> Mapping[uuid.UUID, Figures]:
+def figures_of(roots: Iterable[Root]) -> Mapping[uuid.UUID, RootFigures]:
     """By root, in two queries however many roots there are."""
     ids = [root.pk for root in roots]
     finds = {row.pop("root_id"): row for row in _found(ids)}
     counts = {row.pop("root_id"): row for row in _counted(ids)}
-    return {pk: Figures(**{**counts.get(pk, {}), **finds.get(pk, {})}) for pk in ids}
+    return {pk: RootFigures(**{**counts.get(pk, {}), **finds.get(pk, {})}) for pk in ids}
 
 
 def _counted(ids: list[uuid.UUID]) -> Iterable[dict[str, Any]]:

@@ -32,7 +32,7 @@ LOOKED_AT = 1_000  # names that the check of listing reads at most
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PlaceCheck:
     """One question about a place. `passed` is None for what could not be asked after an earlier answer."""
 
     name: str
@@ -80,67 +80,67 @@ def _on_hdfs(uri: str, given: Description | None) -> None:
     """Raises InvalidRoot for what is no directory that Levee can list, and for a description: HDFS takes none."""
     if given is not None:
         raise InvalidRoot(f"{uri} lies on HDFS, which takes no key: leave the storage’s fields empty.")
-    directory = hdfs_places.Directory(uri)
+    directory = hdfs_places.HdfsDirectory(uri)
     hdfs_places.there(directory)
     hdfs_places.listable(directory)
     _refuse_twins(directory)
 
 
-def _refuse_twins(directory: hdfs_places.Directory) -> None:
+def _refuse_twins(directory: hdfs_places.HdfsDirectory) -> None:
     uris = Root.objects.filter(uri__startswith="hdfs://").values_list("uri", flat=True)
     hdfs_places.refuse_twins(directory, sorted({name_nodes.split(uri)[0] for uri in uris}))
 
 
-def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[Check]:
+def examine(actor: Actor, text: str, given: Description | None = None, *, writes: bool = False) -> list[PlaceCheck]:
     """A plain answer per check, in order; looks at the place and registers nothing. Raises Problem 403 `forbidden`.
 
     `given` describes the bucket of a prefix that no root lies in yet. With `writes`, an empty object or file is written there and removed.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
-    checks: list[Check] = []
+    checks: list[PlaceCheck] = []
     place = _asked(checks, _QUESTIONS[0][0], lambda: _path(text))
     if place and name_nodes.is_hdfs(place):
-        checks[0] = Check(checks[0].name, True, f"{place} is a place on HDFS.")
+        checks[0] = PlaceCheck(checks[0].name, True, f"{place} is a place on HDFS.")
         _examine_hdfs(checks, place, given, writes=writes)
         return checks
     if place and not place.startswith("/"):
-        checks[0] = Check(checks[0].name, True, f"{place} is a place in an object store.")
+        checks[0] = PlaceCheck(checks[0].name, True, f"{place} is a place in an object store.")
         _examine_prefix(checks, place, given, writes=writes)
         return checks
     if place:
-        checks[0] = Check(checks[0].name, True, _named(text, place))
+        checks[0] = PlaceCheck(checks[0].name, True, _named(text, place))
     for name, ask in (*_QUESTIONS[1:], *(_WRITES if writes else ())):
         _asked(checks, name, partial(ask, place))
     return checks
 
 
-def examine_storage(actor: Actor, root: Root, given: Description, *, writes: bool = False) -> list[Check]:
+def examine_storage(actor: Actor, root: Root, given: Description, *, writes: bool = False) -> list[PlaceCheck]:
     """The same for another description of a registered root's bucket; its secret is the present one where none is given.
 
     Raises Problem 400 `invalid`, 403 `forbidden`, 409 `not_in_storage`.
     """
     require_everywhere(actor, Permission.ROOT_MANAGE)
-    checks: list[Check] = []
+    checks: list[PlaceCheck] = []
     prefix = Prefix.of(root.uri, object_stores.wanted(root, given))
     for name, look in (*store_places.LOOKS, *(store_places.WRITES if writes else ())):
         _asked(checks, name, partial(look, prefix))
     return checks
 
 
-def _examine_hdfs(checks: list[Check], place: str, given: Description | None, *, writes: bool) -> None:
-    directory = hdfs_places.Directory(place)
+def _examine_hdfs(checks: list[PlaceCheck], place: str, given: Description | None, *, writes: bool) -> None:
+    directory = hdfs_places.HdfsDirectory(place)
     for name, look in (*hdfs_places.LOOKS, *(hdfs_places.WRITES if writes else ())):
         _asked(checks, name, partial(look, directory))
     if given is not None:
-        checks.append(Check("Storage", False, "HDFS takes no key: leave the storage’s fields empty."))
+        checks.append(PlaceCheck("Storage", False, "HDFS takes no key: leave the storage’s fields empty."))
     _asked(checks, "Other roots", partial(_overlap_on_hdfs, directory))
 
 
-def _examine_prefix(checks: list[Check], place: str, given: Description | None, *, writes: bool) -> None:
+def _examine_prefix(checks: list[PlaceCheck], place: str, given: Description | None, *, writes: bool) -> None:
     try:
         prefix = _prefix(place, given)
     except (InvalidRoot, Problem) as error:
-        checks.append(Check("Storage", False, error.detail if isinstance(error, Problem) else str(error)))
+        checks.append(PlaceCheck("Storage", False, error.detail if isinstance(error, Problem) else str(error)))
         prefix = None
     for name, look in (*store_places.LOOKS, *(store_places.WRITES if writes else ())):
         if prefix is not None or name != "Storage":
@@ -148,17 +148,17 @@ def _examine_prefix(checks: list[Check], place: str, given: Description | None, 
     _asked(checks, "Other roots", partial(_overlap, place))
 
 
-def _asked(checks: list[Check], name: str, ask: Callable[[], str]) -> str:
+def _asked(checks: list[PlaceCheck], name: str, ask: Callable[[], str]) -> str:
     """Asks one question more, unless an answer before stands against the place; the answer, empty for none."""
     if any(check.passed is False for check in checks):
-        checks.append(Check(name, None, "Not checked: see above."))
+        checks.append(PlaceCheck(name, None, "Not checked: see above."))
         return ""
     try:
         answer = ask()
     except InvalidRoot as error:
-        checks.append(Check(name, False, str(error)))
+        checks.append(PlaceCheck(name, False, str(error)))
         return ""
-    checks.append(Check(name, True, answer))
+    checks.append(PlaceCheck(name, True, answer))
     return answer
 
 
@@ -235,7 +235,7 @@ def _overlap(real: str) -> str:
     return " ".join(told) or "It neither lies in another root nor holds one."
 
 
-def _overlap_on_hdfs(directory: hdfs_places.Directory) -> str:
+def _overlap_on_hdfs(directory: hdfs_places.HdfsDirectory) -> str:
     _refuse_twins(directory)
     return _overlap(directory.uri)
 

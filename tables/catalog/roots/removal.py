@@ -29,7 +29,7 @@ TURN_SECONDS = 5.0  # that a removal waits for those who hold its tables
 
 
 @dataclass(frozen=True, slots=True)
-class Consequences:
+class RootConsequences:
     """What a removal would do: hide `tables`, or pass them to the root around it; `uses` stand against it."""
 
     tables: int
@@ -38,11 +38,11 @@ class Consequences:
     uses: ports.Uses
 
 
-def consequences_of(root: Root) -> Consequences:
+def consequences_of(root: Root) -> RootConsequences:
     """As things are now."""
     tables = Table.objects.filter(root=root, hidden_at=None)
     named = tables.exclude(catalog_name=None).count()
-    return Consequences(tables.count(), named, outer_root(root.uri), ports.uses_of(root))
+    return RootConsequences(tables.count(), named, outer_root(root.uri), ports.uses_of(root))
 
 
 def remove(actor: Actor, root: Root) -> None:

@@ -25,7 +25,7 @@ from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.rights import refuse_paused
 from tables.models import Finding, Root
 from tables.rules import discovery
-from tables.rules.discovery import OtherTable, Place, Scan
+from tables.rules.discovery import OtherTable, ResumePoint, Scan
 from tables.rules.table_formats import TableFormat
 
 OTHERS_NAMED = 200  # tables in other formats that a pass names
@@ -66,7 +66,7 @@ class Pass:
     """
 
     began_at: datetime
-    place: Place | None = None
+    place: ResumePoint | None = None
     entries: int = 0
     found: int = 0
     unreadable: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Pass:
         place = stored["place"]
         return cls(
             began_at=datetime.fromisoformat(stored["began_at"]),
-            place=place and Place(place["path"], place["beyond"], tuple(place["parquet"])),
+            place=place and ResumePoint(place["path"], place["beyond"], tuple(place["parquet"])),
             entries=stored["entries"],
             found=stored["found"],
             unreadable=tuple(stored["unreadable"]),

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.livefiles import live_schema, shape
 from tables.deltalog.state.snapshot import Snapshot
@@ -93,10 +93,10 @@ def choose_base(
         try:
             base = FromCheckpoint(CheckpointReader(storage, checkpoint, problems))
         except CheckpointError as error:
-            problems.add(checkpoint.files[0].name, f"the checkpoint is not used: {error}", Code.UNREADABLE)
+            problems.add(checkpoint.files[0].name, f"the checkpoint is not used: {error}", ProblemCode.UNREADABLE)
             continue
         if base.state().whole:
             return base
-        problems.add(checkpoint.files[0].name, LACKS, Code.MISSING)
+        problems.add(checkpoint.files[0].name, LACKS, ProblemCode.MISSING)
         lacking = lacking or base
     return lacking if lacking is not None and listing.gaps(0, version) else Nothing()

@@ -16,7 +16,7 @@ from tables.deltalog.read.fields import Fields
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.lines import parse_json, read_lines
 from tables.deltalog.read.parsing import parse_action
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.state.state import TableState
 from tables.storage.store import Entry, Storage
 
@@ -59,7 +59,9 @@ def compare_checksum(checksum: Checksum | None, num_files: int, size_bytes: int 
     for name, stored, actual in pairs:
         if stored is not None and actual is not None and stored != actual:
             problems.add(
-                checksum.file, f"the checksum says {stored:,} {name}, the log gives {actual:,}; {why}", Code.DISAGREES
+                checksum.file,
+                f"the checksum says {stored:,} {name}, the log gives {actual:,}; {why}",
+                ProblemCode.DISAGREES,
             )
 
 
@@ -76,7 +78,7 @@ def compare_opening(checksum: Checksum | None, state: TableState, problems: Prob
         reason = (
             f"the checksum’s {' and '.join(differing)} {'differs' if len(differing) == 1 else 'differ'} from the log’s"
         )
-        problems.add(checksum.file, reason, Code.STOPS_SPARK)
+        problems.add(checksum.file, reason, ProblemCode.STOPS_SPARK)
 
 
 _WORDS = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tables.deltalog.read.fields import Fields
-from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, Kind, parse
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, LogFileKind, parse
 from tables.deltalog.read.lines import parse_json
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.storage.store import Entry, Storage, StorageError
 
 LARGEST = 1 << 20
 """Bytes of the file that are read. Delta keeps it small: it drops the schema of the checkpoint from it when that is long."""
 
-_CHECKPOINTS = (Kind.CLASSIC, Kind.MULTIPART, Kind.V2)
+_CHECKPOINTS = (LogFileKind.CLASSIC, LogFileKind.MULTIPART, LogFileKind.V2)
 
 
 def check_last_checkpoint(storage: Storage, entry: Entry | None, problems: Problems) -> None:
@@ -29,7 +29,7 @@ def check_last_checkpoint(storage: Storage, entry: Entry | None, problems: Probl
         problems.add(LAST_CHECKPOINT, "it names no version")
     elif version is not None and not _is_there(storage, version, parts):
         reason = f"it points to a checkpoint of version {version}, which is not in the log or not whole"
-        problems.add(LAST_CHECKPOINT, reason, Code.DISAGREES)
+        problems.add(LAST_CHECKPOINT, reason, ProblemCode.DISAGREES)
 
 
 def newest_checkpoint(storage: Storage) -> int:
@@ -50,7 +50,7 @@ def _read(storage: Storage, entry: Entry, problems: Problems) -> dict[str, Any] 
                 return None
         value = parse_json(bytes(content).strip())
     except StorageError as error:
-        problems.add(LAST_CHECKPOINT, str(error), Code.UNREADABLE)
+        problems.add(LAST_CHECKPOINT, str(error), ProblemCode.UNREADABLE)
         return None
     except ValueError as error:
         problems.add(LAST_CHECKPOINT, f"it is {error}")

@@ -15,7 +15,7 @@ from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReade
 from tables.deltalog.read.actions import Metadata, Protocol
 from tables.deltalog.read.filenames import LOG, commit_version
 from tables.deltalog.read.parsing import typed_actions
-from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.state import TableState
 from tables.storage.store import Storage
@@ -35,14 +35,14 @@ def newest_used(listing: Listing, version: int) -> Checkpoint | None:
     return next((point for point in points if all(file.size for file in point.files)), None)
 
 
-def as_spark_begins(problems: Iterable[Problem], listing: Listing, version: int) -> Iterator[Problem]:
+def as_spark_begins(problems: Iterable[LogProblem], listing: Listing, version: int) -> Iterator[LogProblem]:
     """Problems of commits, where those that Spark doesn't read for a version stop it no more: it begins with the newest checkpoint."""
     for problem in problems:
-        passed = problem.code is Code.STOPS_SPARK and not is_read(problem, listing, version)
-        yield replace(problem, code=Code.ODD) if passed else problem
+        passed = problem.code is ProblemCode.STOPS_SPARK and not is_read(problem, listing, version)
+        yield replace(problem, code=ProblemCode.ODD) if passed else problem
 
 
-def is_read(problem: Problem, listing: Listing, version: int) -> bool:
+def is_read(problem: LogProblem, listing: Listing, version: int) -> bool:
     """Whether a problem is of a commit that Spark reads for a version."""
     commit, newest = commit_version(problem.file), newest_used(listing, version)
     return commit is not None and (newest is None or commit > newest.version)
@@ -59,10 +59,10 @@ def check_newest(storage: Storage, listing: Listing, version: int, problems: Pro
             state.take(action)
     except CheckpointError as error:
         if error.damaged:
-            problems.add(newest.files[0].name, f"the checkpoint is damaged: {error}", Code.STOPS_SPARK)
+            problems.add(newest.files[0].name, f"the checkpoint is damaged: {error}", ProblemCode.STOPS_SPARK)
         return
     if not state.whole and _stay_lacking(storage, listing, range(newest.version + 1, version + 1), state):
-        problems.add(newest.files[0].name, LACKS, Code.STOPS_SPARK)
+        problems.add(newest.files[0].name, LACKS, ProblemCode.STOPS_SPARK)
 
 
 def _stay_lacking(storage: Storage, listing: Listing, versions: range, state: TableState) -> bool:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tables.deltalog.checkpoints.sizes import Group, check_group, read_groups
+from tables.deltalog.checkpoints.sizes import RowGroup, check_group, read_groups
 
 BYTES = 8 << 20
 """Bytes that the rows of a piece come to at most, by the longest text of each column."""
@@ -37,7 +37,7 @@ class ParquetFile:
     def __init__(self, open_file: Callable[[], BinaryIO]) -> None:
         self._open = open_file
         self._content: bytes | None = None
-        self._groups: list[Group] | None = None
+        self._groups: list[RowGroup] | None = None
         with open_file() as raw:
             if raw.seek(0, 2) <= SMALL:
                 raw.seek(0)
@@ -68,7 +68,7 @@ class ParquetFile:
                 for batch in _rows(dictionaries, number, _rows_at_once(group, is_wanted), columns):
                     yield from _pieces(batch)
 
-    def _groups_in(self, raw: BinaryIO) -> list[Group]:
+    def _groups_in(self, raw: BinaryIO) -> list[RowGroup]:
         if self._groups is None:
             groups = read_groups(raw)
             if len(groups) != self._metadata.num_row_groups:
@@ -109,7 +109,7 @@ def _rows(file: pq.ParquetFile, group: int, at_once: int, columns: Sequence[str]
     yield from file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
 
 
-def _rows_at_once(group: Group, is_wanted: Callable[[str], bool]) -> int:
+def _rows_at_once(group: RowGroup, is_wanted: Callable[[str], bool]) -> int:
     """As many rows as the footer lets expect BYTES of, texts that differ counted once each."""
     size = sum(chunk.unfolded for chunk in group.chunks if is_wanted(chunk.path))
     row = max(1, size // max(1, group.rows))

@@ -20,7 +20,7 @@ from tables.deltalog.read.filenames import LOG, SIDECARS
 from tables.deltalog.read.lines import read_actions
 from tables.deltalog.read.parsing import parse_action
 from tables.deltalog.read.paths import decoded
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.state.listing import Checkpoint
 from tables.deltalog.state.tail import BATCH_BYTES, batch_of, text_of
 from tables.storage.store import Entry, Storage, StorageError
@@ -76,7 +76,7 @@ class CheckpointReader:
     def _check_version(self, action: CheckpointMetadata, entry: Entry) -> None:
         if action.version is not None and action.version != self.checkpoint.version:
             reason = f"the checkpoint says it stands for version {action.version}"
-            self._problems.add(entry.name, reason, Code.DISAGREES)
+            self._problems.add(entry.name, reason, ProblemCode.DISAGREES)
 
     def _small_of(self, entry: Entry) -> Iterator[Action]:
         if entry.name.endswith(".json"):
@@ -170,7 +170,7 @@ class CheckpointReader:
         name = path.rsplit("/", 1)[-1]
         folder = path[: -len(name)].rstrip("/")
         if name in ("", ".", "..") or (folder and not folder.endswith(SIDECARS)) or ".." in folder.split("/"):
-            self._problems.add(self.checkpoint.files[0].name, "a sidecar lies outside _sidecars", Code.OUTSIDE)
+            self._problems.add(self.checkpoint.files[0].name, "a sidecar lies outside _sidecars", ProblemCode.OUTSIDE)
             raise CheckpointError("a sidecar lies outside _delta_log/_sidecars, so Levee leaves it alone")
         return name
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from tables.deltalog.checkpoints.parsed_statistics import texts
 from tables.deltalog.read.parsing import num_records_of
 from tables.deltalog.read.paths import is_outside
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.state.livefiles import RAW, VALUES, VECTOR, is_without
 
 _MEMBERS = {
@@ -117,7 +117,7 @@ def _check_paths(paths: pa.Array, file: str, problems: Problems) -> None:
         return
     odd = pc.match_substring_regex(paths, _ODD_PATH)
     if pc.any(odd).as_py() and any(is_outside(path.as_py()) for path in paths.filter(odd)):
-        problems.add(file, "add names a file outside the table's directory", Code.OUTSIDE)
+        problems.add(file, "add names a file outside the table's directory", ProblemCode.OUTSIDE)
 
 
 def _vectors(rows: pa.StructArray) -> pa.Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tables.deltalog.checkpoints.last_checkpoint import LARGEST
 from tables.deltalog.checkpoints.reading import CheckpointError, CheckpointReader
-from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, Kind
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, LogFileKind
 from tables.deltalog.read.lines import parse_json, read_actions
 from tables.deltalog.read.paths import is_outside
 from tables.deltalog.read.problems import Problems
@@ -76,7 +76,7 @@ def _in_json(storage: Storage, entry: Entry) -> Iterator[str]:
 
 
 def _in_parquet(storage: Storage, entry: Entry) -> Iterator[str]:
-    reader = CheckpointReader(storage, Checkpoint(0, Kind.V2, (entry,)), Problems())
+    reader = CheckpointReader(storage, Checkpoint(0, LogFileKind.V2, (entry,)), Problems())
     try:
         for value in reader.column(f"{LOG}/{entry.name}", "sidecar"):
             yield from _paths(value)

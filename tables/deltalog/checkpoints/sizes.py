@@ -36,12 +36,12 @@ class Chunk(NamedTuple):
     size: int
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     rows: int
     chunks: tuple[Chunk, ...]
 
 
-def read_groups(file: BinaryIO) -> list[Group]:
+def read_groups(file: BinaryIO) -> list[RowGroup]:
     """The row groups of a parquet file. Raises ValueError for a footer that isn't one."""
     size = file.seek(0, 2)
     file.seek(max(0, size - 8))
@@ -54,8 +54,8 @@ def read_groups(file: BinaryIO) -> list[Group]:
     return [_group(group) for group in _structs(footer.get(4))]
 
 
-def _group(group: Struct) -> Group:
-    return Group(_count(group, 3), tuple([_chunk(column) for column in _structs(group.get(1))]))
+def _group(group: Struct) -> RowGroup:
+    return RowGroup(_count(group, 3), tuple([_chunk(column) for column in _structs(group.get(1))]))
 
 
 def _chunk(column: Struct) -> Chunk:
@@ -86,7 +86,7 @@ def _count(struct: Struct, number: int) -> int:
     return value if value > 0 else 0
 
 
-def check_group(group: Group, is_wanted: Callable[[str], bool], file: BinaryIO) -> int:
+def check_group(group: RowGroup, is_wanted: Callable[[str], bool], file: BinaryIO) -> int:
     """How many bytes the wanted values come to, were each as long as all that its column unfolds to.
 
     Raises ValueError where the wanted columns unfold to more than is held at once, or a page reaches beyond its column: Arrow makes room

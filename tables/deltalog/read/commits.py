@@ -22,14 +22,14 @@ from tables.deltalog.read.fields import from_millis
 from tables.deltalog.read.file_sums import FileSums, Removal
 from tables.deltalog.read.filenames import LOG
 from tables.deltalog.read.parsing import commit_actions
-from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.read.times import Clock
 from tables.deltalog.read.usual_adds import BareAdds
 from tables.storage.store import Chunks, Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class LogCommit:
     """One version of a table's history.
 
     `committed_at` is what DESCRIBE HISTORY shows (times.py), by the newest metadata that was known when the commit was read. Sizes are
@@ -68,7 +68,7 @@ class Commit:
     transactions: tuple[SetTransaction, ...]
     domain_metadata: tuple[DomainMetadata, ...]
     unknown_actions: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[LogProblem, ...]
 
 
 _UNSAID = CommitInfo(None, None, None, {}, {}, None, None, None, None, None, None, None, None)
@@ -141,7 +141,7 @@ class Tally:
 
     def _once(self, before: object, name: str) -> None:
         if before is not None:
-            code = Code.ODD if name == "commitInfo" else Code.CORRUPT
+            code = ProblemCode.ODD if name == "commitInfo" else ProblemCode.CORRUPT
             self.problems.add(self.file, f"more than one {name} action; the last one is taken", code)
 
     def _txn(self, action: SetTransaction) -> None:
@@ -160,11 +160,11 @@ class Tally:
             self._kept_text += size
         else:
             reason = f"more {name} actions than the {_MOST:,} (or {_MOST_TEXT >> 20} MiB) that are listed"
-            self.problems.add(self.file, reason, Code.MORE)
+            self.problems.add(self.file, reason, ProblemCode.MORE)
 
-    def commit(self, version: int, entry: Entry, clock: Clock) -> Commit:
+    def commit(self, version: int, entry: Entry, clock: Clock) -> LogCommit:
         info, sums = self.info or _UNSAID, self.sums
-        return Commit(
+        return LogCommit(
             version,
             clock.tell(version, entry.modified_ms, info.in_commit_timestamp),
             from_millis(entry.modified_ms),
@@ -222,7 +222,7 @@ def read_commit(
     clock: Clock,
     sink: Callable[[Action | BareAdds], None] | None = None,
     rows_of: RowsOf = rows_unknown,
-) -> Commit:
+) -> LogCommit:
     """Reads one commit's file once, line by line; every action also goes to `sink`, after it was counted.
 
     `rows_of` counts the removed files whose rows the commit doesn't tell.
@@ -235,5 +235,5 @@ def read_commit(
         if sink is not None:
             sink(action)
     if empty and not problems:
-        problems.add(entry.name, "the commit holds no action", Code.EMPTY)
+        problems.add(entry.name, "the commit holds no action", ProblemCode.EMPTY)
     return tally.commit(version, entry, clock)

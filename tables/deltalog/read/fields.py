@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tables.deltalog.read.filenames import commit_version
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 
 _LARGEST = 2**63 - 1
 _LATEST_MS = 253_402_300_799_999  # 9999-12-31, the last moment that datetime can hold
@@ -45,7 +45,7 @@ class Fields:
     def wrong(self, name: str, expected: str, *, parses: bool = True) -> None:
         """`parses`: Spark's reader takes the value all the same."""
         stops = not parses and self._by_schema and commit_version(self._file) is not None
-        code = Code.CORRUPT if name in self._needed else Code.STOPS_SPARK if stops else Code.ODD
+        code = ProblemCode.CORRUPT if name in self._needed else ProblemCode.STOPS_SPARK if stops else ProblemCode.ODD
         self._problems.add(self._file, f"{self._what}.{name} is not {expected}", code)
 
     def text(self, name: str) -> str | None:

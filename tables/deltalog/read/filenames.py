@@ -11,7 +11,7 @@ SIDECARS = f"{LOG}/_sidecars"
 LAST_CHECKPOINT = "_last_checkpoint"
 
 
-class Kind(StrEnum):
+class LogFileKind(StrEnum):
     COMMIT = "commit"
     CHECKSUM = "checksum"
     COMPACTION = "compaction"
@@ -24,7 +24,7 @@ class Kind(StrEnum):
 class LogName:
     """What a file name says. `end` is the last version of a compaction; `part` of `parts` belongs to a multi-part checkpoint."""
 
-    kind: Kind
+    kind: LogFileKind
     version: int
     end: int = 0
     part: int = 1
@@ -56,20 +56,20 @@ def commit_version(name: str) -> int | None:
 def parse(name: str) -> LogName | None:
     """What the name stands for, None for names that the protocol doesn't know."""
     if (version := commit_version(name)) is not None:
-        return LogName(Kind.COMMIT, version)
+        return LogName(LogFileKind.COMMIT, version)
     if match := _CHECKSUM.fullmatch(name):
-        return LogName(Kind.CHECKSUM, int(match["version"]))
+        return LogName(LogFileKind.CHECKSUM, int(match["version"]))
     if match := _COMPACTION.fullmatch(name):
-        return LogName(Kind.COMPACTION, int(match["version"]), end=int(match["end"]))
+        return LogName(LogFileKind.COMPACTION, int(match["version"]), end=int(match["end"]))
     return _checkpoint(name)
 
 
 def _checkpoint(name: str) -> LogName | None:
     if match := _CLASSIC.fullmatch(name):
-        return LogName(Kind.CLASSIC, int(match["version"]))
+        return LogName(LogFileKind.CLASSIC, int(match["version"]))
     if match := _MULTIPART.fullmatch(name):
         part, parts = int(match["part"]), int(match["parts"])
-        return LogName(Kind.MULTIPART, int(match["version"]), part=part, parts=parts)
+        return LogName(LogFileKind.MULTIPART, int(match["version"]), part=part, parts=parts)
     if match := _V2.fullmatch(name):
-        return LogName(Kind.V2, int(match["version"]))
+        return LogName(LogFileKind.V2, int(match["version"]))
     return None

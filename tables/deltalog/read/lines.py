@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from json.scanner import make_scanner
 from typing import Any, NoReturn
 
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.storage.store import Chunks, StorageError
 
 MAX_LINE = 8 << 20
@@ -52,7 +52,7 @@ def read_blocks(storage: Chunks, path: str, size: int, file: str, problems: Prob
                 dropping = len(rest) > MAX_LINE
                 rest = b"" if dropping else rest
     except StorageError as error:
-        problems.add(file, str(error), Code.MISSING if error.missing else Code.UNREADABLE)
+        problems.add(file, str(error), ProblemCode.MISSING if error.missing else ProblemCode.UNREADABLE)
     if dropping:
         _too_long(number, file, problems)
     elif rest and not rest.isspace():

@@ -24,7 +24,7 @@ from tables.deltalog.read.actions import (
 from tables.deltalog.read.fields import Fields, as_text
 from tables.deltalog.read.lines import actions_in, parse_json, read_blocks
 from tables.deltalog.read.paths import check_path, is_plain
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.read.usual_adds import BareAdds, bare_adds, usual_add
 from tables.storage.store import Chunks
 
@@ -67,7 +67,7 @@ def parse_action(name: str, value: Any, file: str, problems: Problems) -> Action
     """The typed action, None when it lacks what it can't be without (which becomes a problem of `file`)."""
     parser = _PARSERS.get(name)
     if parser is None:
-        problems.add(file, f"unknown action {name[:100]!r} is not interpreted", Code.UNSUPPORTED)
+        problems.add(file, f"unknown action {name[:100]!r} is not interpreted", ProblemCode.UNSUPPORTED)
         return UnknownAction(name[:100])
     if not isinstance(value, dict):
         problems.add(file, f"{name} is not an object")
@@ -87,10 +87,10 @@ def num_records_of(stats: str | None, file: str, problems: Problems) -> int | No
     try:
         value = parse_json(stats)
     except ValueError:
-        problems.add(file, "statistics of a file are not readable", Code.ODD)
+        problems.add(file, "statistics of a file are not readable", ProblemCode.ODD)
         return None
     if not isinstance(value, dict):
-        problems.add(file, "statistics of a file are not an object", Code.ODD)
+        problems.add(file, "statistics of a file are not an object", ProblemCode.ODD)
         return None
     return Fields(value, "stats", file, problems, by_schema=False).count("numRecords")
 
@@ -200,7 +200,9 @@ def _metadata(value: dict[str, Any], file: str, problems: Problems) -> Metadata:
     fields = Fields(value, "metaData", file, problems, ("partitionColumns", "configuration"))
     schema = fields.text("schemaString")
     if schema is None:
-        problems.add(file, "metaData has no schema", Code.ODD)  # a later one may have it; `Replay` asks at the end
+        problems.add(
+            file, "metaData has no schema", ProblemCode.ODD
+        )  # a later one may have it; `Replay` asks at the end
     provider = (fields.group("format") or {}).get("provider")
     return Metadata(
         id=fields.text("id") or "",
@@ -222,7 +224,7 @@ def _partition_columns(fields: Fields, file: str, problems: Problems) -> tuple[s
     names = fields.texts("partitionColumns") or ()
     if len(names) > _MOST_COLUMNS:
         reason = f"metaData names {len(names):,} partition columns; the first {_MOST_COLUMNS:,} are told apart"
-        problems.add(file, reason, Code.MORE)
+        problems.add(file, reason, ProblemCode.MORE)
     return names[:_MOST_COLUMNS]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 
 _PLAIN = re.compile(r"[^/:%.][^:%]*")
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -34,7 +34,7 @@ def is_outside(path: str) -> bool:
 
 def check_path(path: str, what: str, file: str, problems: Problems) -> None:
     if is_outside(path):
-        problems.add(file, f"{what} names a file outside the table's directory", Code.OUTSIDE)
+        problems.add(file, f"{what} names a file outside the table's directory", ProblemCode.OUTSIDE)
 
 
 def decoded(path: str) -> str:

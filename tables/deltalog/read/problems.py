@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Code(StrEnum):
+class ProblemCode(StrEnum):
     """The kinds of problem that a health finding can be filed under.
 
     ODD is a value that only history, statistics or display need: it is unknown, and nothing of the state is lost with it.
@@ -27,7 +27,7 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LogProblem:
     """One entry of a log that is corrupt, missing or not understood.
 
     `file` is the path below `_delta_log` (empty for the log as a whole); `reason` is a sentence without the entry's own text.
@@ -36,16 +36,18 @@ class Problem:
 
     file: str
     reason: str
-    code: Code = Code.CORRUPT
+    code: ProblemCode = ProblemCode.CORRUPT
     unlisted: int = 0
 
     def as_json(self) -> dict[str, str]:
         return {"file": self.file, "reason": self.reason, "code": self.code.value}
 
 
-def harms_state(problems: Iterable[Problem]) -> bool:
+def harms_state(problems: Iterable[LogProblem]) -> bool:
     """True when an action may have been lost, so that what follows may be wrong."""
-    return any(problem.code in (Code.CORRUPT, Code.MISSING, Code.UNREADABLE) for problem in problems)
+    return any(
+        problem.code in (ProblemCode.CORRUPT, ProblemCode.MISSING, ProblemCode.UNREADABLE) for problem in problems
+    )
 
 
 class Problems:
@@ -57,13 +59,13 @@ class Problems:
     def __init__(self, limit: int = 50, *, newest: bool = False) -> None:
         self._limit = limit
         self._newest = newest
-        self._found: dict[Problem, None] = {}
+        self._found: dict[LogProblem, None] = {}
         self._more = 0
 
-    def add(self, file: str, reason: str, code: Code = Code.CORRUPT) -> None:
-        self._keep(Problem(file, reason, code))
+    def add(self, file: str, reason: str, code: ProblemCode = ProblemCode.CORRUPT) -> None:
+        self._keep(LogProblem(file, reason, code))
 
-    def extend(self, problems: Iterable[Problem]) -> None:
+    def extend(self, problems: Iterable[LogProblem]) -> None:
         """Adds problems, oldest first; those that only count others are added to the count."""
         for problem in problems:
             if problem.unlisted:
@@ -71,7 +73,7 @@ class Problems:
             else:
                 self._keep(problem)
 
-    def _keep(self, problem: Problem) -> None:
+    def _keep(self, problem: LogProblem) -> None:
         if problem in self._found:
             return
         if len(self._found) >= self._limit:
@@ -84,10 +86,10 @@ class Problems:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def found(self) -> tuple[Problem, ...]:
+    def found(self) -> tuple[LogProblem, ...]:
         """All problems so far; the last one counts those beyond the limit."""
         listed = reversed(self._found) if self._newest else self._found
         if not self._more:
             return tuple(listed)
         reason = f"{self._more} more problems of this log are not listed"
-        return (*listed, Problem("", reason, Code.MORE, self._more))
+        return (*listed, LogProblem("", reason, ProblemCode.MORE, self._more))

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.filenames import LOG, commit_name
 from tables.deltalog.read.parsing import typed_actions
-from tables.deltalog.read.problems import Code, Problems, harms_state
+from tables.deltalog.read.problems import ProblemCode, Problems, harms_state
 from tables.deltalog.replay.replay import Replay
 from tables.deltalog.state.listing import Compaction, Listing
 from tables.deltalog.state.livefiles import file_key
@@ -86,7 +86,7 @@ class StandIns:
     def note_missing(self) -> bool:
         """True when nothing is missing; otherwise says which commits are, and that no compaction stands in for them."""
         for run in self.missing:
-            self._problems.add(commit_name(run.start), _reason(run), Code.MISSING)
+            self._problems.add(commit_name(run.start), _reason(run), ProblemCode.MISSING)
         return not self.missing
 
 

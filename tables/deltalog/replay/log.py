@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tables.deltalog.checkpoints.last_checkpoint import newest_checkpoint
 from tables.deltalog.read.actions import Action, CommitInfo, Metadata
-from tables.deltalog.read.commits import Commit, read_commit
+from tables.deltalog.read.commits import LogCommit, read_commit
 from tables.deltalog.read.filenames import LOG, commit_name, commit_version, parse
 from tables.deltalog.read.lines import parse_json, read_lines
 from tables.deltalog.read.parsing import parse_action, typed_actions
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.read.readahead import reading_ahead
 from tables.deltalog.read.times import Clock, in_commit_timestamps
 from tables.deltalog.replay.rebuild import rebuild
@@ -94,11 +94,11 @@ class DeltaLog:
         name = f"{version:020d}.json"
         entry = self.storage.entry(f"{LOG}/{name}")
         if entry is None:
-            problems.add(name, "the commit's file is missing", Code.MISSING)
+            problems.add(name, "the commit's file is missing", ProblemCode.MISSING)
             return
         yield from typed_actions(self.storage, f"{LOG}/{name}", entry.size, name, problems)
 
-    def find_mark(self, job_id: str, since: int | None = None) -> Commit | None:
+    def find_mark(self, job_id: str, since: int | None = None) -> LogCommit | None:
         """The first commit after `since` whose `userMetadata` is JSON with `"job": job_id`, None when there is none.
 
         Lines without the id are not parsed. Raises StorageError for a commit that can't be read, or is gone: it may be the one.
@@ -112,7 +112,7 @@ class DeltaLog:
             _require_all(listing, since)
         return found
 
-    def find_marks(self, job_id: str, since: int | None = None) -> list[Commit]:
+    def find_marks(self, job_id: str, since: int | None = None) -> list[LogCommit]:
         """Every commit after `since` that `find_mark` would take, oldest first. Raises StorageError as it does."""
         listing = self.listing(since)
         commits = {version: entry for version, entry in listing.commits.items() if since is None or version > since}
@@ -121,7 +121,7 @@ class DeltaLog:
         found = [self._first_marked(job_id, {version: entry}) for version, entry in sorted(commits.items())]
         return [commit for commit in found if commit is not None]
 
-    def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[Commit | None, int]:
+    def look_for_mark(self, job_id: str, since: int, most: int) -> tuple[LogCommit | None, int]:
         """As `find_mark`, in `most` commits at most and without listing a long log; with the last version that was looked at.
 
         Raises StorageError as `find_mark` does.
@@ -129,7 +129,7 @@ class DeltaLog:
         commits = self._next_commits(since, most)
         return self._first_marked(job_id, commits), max(commits, default=since)
 
-    def _first_marked(self, job_id: str, commits: Mapping[int, Entry]) -> Commit | None:
+    def _first_marked(self, job_id: str, commits: Mapping[int, Entry]) -> LogCommit | None:
         needle = job_id.encode()
         with reading_ahead(self.storage, commits.values()) as storage:
             for version, entry in commits.items():
@@ -165,7 +165,7 @@ def _require_all(listing: Listing, since: int) -> None:
 def _require_read(problems: Problems) -> None:
     """Raises StorageError for a file that wasn't read to its end; damage in what was read is no matter here."""
     for problem in problems.found():
-        if problem.code in (Code.MISSING, Code.UNREADABLE):
+        if problem.code in (ProblemCode.MISSING, ProblemCode.UNREADABLE):
             raise StorageError(f"{problem.file}: {problem.reason}")
 
 

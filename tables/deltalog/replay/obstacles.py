@@ -5,17 +5,17 @@ from __future__ import annotations
 from tables.deltalog.checkpoints.checksums import compare_opening, read_checksum
 from tables.deltalog.checkpoints.newest import check_newest, is_read
 from tables.deltalog.read.filenames import LOG
-from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.storage.store import Storage
 
 _MOST_KNOWN = 200
-_known: dict[object, tuple[Problem, ...]] = {}  # by the files that were looked at, as they lay there
+_known: dict[object, tuple[LogProblem, ...]] = {}  # by the files that were looked at, as they lay there
 
 
-def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tuple[Problem, ...]:
+def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tuple[LogProblem, ...]:
     """Problems STOPS_SPARK of the log as it lies there now, for a snapshot of its newest version.
 
     `checkpoint` is the version of the newest complete checkpoint: what is older isn't listed. Reads the version's checksum, and of the
@@ -33,9 +33,9 @@ def obstacles(location: str, snapshot: Snapshot, checkpoint: int | None) -> tupl
     return _known[key]
 
 
-def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple[Problem, ...]:
+def _looked_for(storage: Storage, listing: Listing, snapshot: Snapshot) -> tuple[LogProblem, ...]:
     found = Problems()
     compare_opening(read_checksum(storage, listing.checksums.get(snapshot.version), Problems()), snapshot.state, found)
     check_newest(storage, listing, snapshot.version, found)
     found.extend(problem for problem in snapshot.problems if is_read(problem, listing, snapshot.version))
-    return tuple(problem for problem in found.found() if problem.code is Code.STOPS_SPARK)
+    return tuple(problem for problem in found.found() if problem.code is ProblemCode.STOPS_SPARK)

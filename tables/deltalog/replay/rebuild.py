@@ -9,12 +9,12 @@ from tables.deltalog.checkpoints.bases import FromCheckpoint, choose_base
 from tables.deltalog.checkpoints.checksums import read_checksum
 from tables.deltalog.checkpoints.newest import newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
-from tables.deltalog.read.commits import Commit, read_commit
-from tables.deltalog.read.problems import Code, Problems, harms_state
+from tables.deltalog.read.commits import LogCommit, read_commit
+from tables.deltalog.read.problems import ProblemCode, Problems, harms_state
 from tables.deltalog.read.readahead import reading_ahead
 from tables.deltalog.read.times import Clock
 from tables.deltalog.replay.compactions import StandIns
-from tables.deltalog.replay.replay import Head, Replay
+from tables.deltalog.replay.replay import LogHead, Replay
 from tables.deltalog.state.listing import Checkpoint, Listing
 from tables.deltalog.state.mending import remember
 from tables.deltalog.state.snapshot import Snapshot
@@ -35,13 +35,13 @@ def rebuild(storage: Storage, listing: Listing, version: int, target: Path | Non
                     raise
                 skip.add(base.checkpoint)
                 stops = error.damaged and version == listing.head and base.checkpoint == newest_used(listing, version)
-                code = Code.STOPS_SPARK if stops else Code.UNREADABLE
+                code = ProblemCode.STOPS_SPARK if stops else ProblemCode.UNREADABLE
                 problems.add(base.checkpoint.files[0].name, f"the checkpoint is not used: {error}", code)
 
 
-def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> Head:
+def _replay_until(version: int, storage: Storage, listing: Listing, replay: Replay, problems: Problems) -> LogHead:
     clock = Clock(newest=lambda: replay.state.metadata)
-    last: Commit | None = None
+    last: LogCommit | None = None
     stand_ins = StandIns(storage, listing, replay.base.version, version, problems)
     start = min(replay.base.version, version - 1)
     for number, entry in listing.commits.items():
@@ -60,4 +60,4 @@ def _replay_until(version: int, storage: Storage, listing: Listing, replay: Repl
     committed = last.committed_at if last and last.version == version else None
     checksum = read_checksum(storage, listing.checksums.get(version), problems)
     looks = partial(remember, storage, listing, {})
-    return Head(version, committed, clock.previous_ms, listing.commits.get(version), checksum, looks)
+    return LogHead(version, committed, clock.previous_ms, listing.commits.get(version), checksum, looks)

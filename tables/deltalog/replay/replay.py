@@ -15,7 +15,7 @@ from tables.deltalog.checkpoints.bases import Base
 from tables.deltalog.checkpoints.checksums import Checksum, compare_checksum, compare_opening
 from tables.deltalog.read.actions import Action, AddFile, RemoveFile
 from tables.deltalog.read.commits import RowsOf, rows_unknown
-from tables.deltalog.read.problems import Code, Problem, Problems
+from tables.deltalog.read.problems import LogProblem, ProblemCode, Problems
 from tables.deltalog.read.usual_adds import BareAdds
 from tables.deltalog.replay.removed_rows import RemovedRows
 from tables.deltalog.state.livefiles import parted, shape
@@ -26,7 +26,7 @@ from tables.storage.store import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LogHead:
     """The version that a replay ends at, with its checksum where there is one, and what the next replay needs.
 
     `remember` says of a snapshot's problems what their files are like now.
@@ -37,7 +37,7 @@ class Head:
     clock_ms: int | None
     file: Entry | None
     checksum: Checksum | None = None
-    remember: Callable[[tuple[Problem, ...]], Broken] = lambda problems: {}
+    remember: Callable[[tuple[LogProblem, ...]], Broken] = lambda problems: {}
 
 
 class Replay:
@@ -65,7 +65,7 @@ class Replay:
         """What counts the files that a commit removed, if its actions go to `take`."""
         return rows_unknown if self._tail is None else self.removed_rows.of_tail(version, self._tail)
 
-    def finish(self, head: Head) -> Snapshot:
+    def finish(self, head: LogHead) -> Snapshot:
         """The snapshot at `head`. Raises CheckpointError when the base's files can't be read."""
         self._check()
         if self.complete:
@@ -75,11 +75,11 @@ class Replay:
         columns = physical_partition_columns(self.state.metadata)
         return save(self._files(self._tail, columns), columns, self._target, partial(self._counted, head))
 
-    def _counted(self, head: Head, files: int, size: int | None, rows: int | None) -> Snapshot:
+    def _counted(self, head: LogHead, files: int, size: int | None, rows: int | None) -> Snapshot:
         compare_checksum(head.checksum, files, size, self._problems)
         return self._snapshot(head, files, size, rows)
 
-    def _snapshot(self, head: Head, files: int | None, size: int | None, rows: int | None) -> Snapshot:
+    def _snapshot(self, head: LogHead, files: int | None, size: int | None, rows: int | None) -> Snapshot:
         problems = self._problems.found()
         return Snapshot(
             version=head.version,
@@ -117,12 +117,12 @@ class Replay:
     def _check(self) -> None:
         if self.state.cut:
             self._problems.add(
-                "", "the log holds more transactions and domains than are kept; the first are listed", Code.MORE
+                "", "the log holds more transactions and domains than are kept; the first are listed", ProblemCode.MORE
             )
         for missing, name in ((self.state.protocol, "protocol"), (self.state.metadata, "metaData")):
             if missing is None:
                 self.complete = False
-                self._problems.add("", f"the log holds no readable {name} action", Code.MISSING)
+                self._problems.add("", f"the log holds no readable {name} action", ProblemCode.MISSING)
         if self.state.metadata is not None and not self.state.metadata.schema_json:
             self.complete = False
-            self._problems.add("", "the newest metaData has no schema", Code.MISSING)
+            self._problems.add("", "the newest metaData has no schema", ProblemCode.MISSING)

@@ -11,15 +11,15 @@ from tables.deltalog.checkpoints.checksums import read_checksum
 from tables.deltalog.checkpoints.last_checkpoint import check_last_checkpoint
 from tables.deltalog.checkpoints.newest import as_spark_begins, check_newest, newest_used
 from tables.deltalog.checkpoints.reading import CheckpointError
-from tables.deltalog.read.commits import Commit, read_commit
+from tables.deltalog.read.commits import LogCommit, read_commit
 from tables.deltalog.read.file_sums import FileSums
 from tables.deltalog.read.filenames import LOG, commit_version
-from tables.deltalog.read.problems import Problem, Problems, harms_state
+from tables.deltalog.read.problems import LogProblem, Problems, harms_state
 from tables.deltalog.read.readahead import reading_ahead
 from tables.deltalog.read.times import Clock
 from tables.deltalog.replay.compactions import StandIns
 from tables.deltalog.replay.rebuild import rebuild
-from tables.deltalog.replay.replay import Head, Replay
+from tables.deltalog.replay.replay import LogHead, Replay
 from tables.deltalog.state.listing import Listing, read_listing
 from tables.deltalog.state.mending import Broken, lasting, mended, remember
 from tables.deltalog.state.snapshot import Snapshot
@@ -68,7 +68,7 @@ class Sync:
         """The files of the log that this pass looks at: all when `fresh`, else those from the base's version on."""
         return self._listing
 
-    def commits(self) -> Iterator[Commit]:
+    def commits(self) -> Iterator[LogCommit]:
         """New commits, oldest first; those after the base also feed the snapshot."""
         if self.head is None:
             return
@@ -78,7 +78,7 @@ class Sync:
         base = self._start(self.head)
         with Replay(base, self._target, self._problems) as replay:
             clock = Clock(self._base.clock_ms if self._base else None, lambda: replay.state.metadata)
-            last: Commit | None = None
+            last: LogCommit | None = None
             stand_ins = StandIns(self._storage, self._listing, base.version, self.head, self._problems)
             for last in self._read(replay, clock, stand_ins):
                 if last.version > self.since:
@@ -91,13 +91,13 @@ class Sync:
             if not isinstance(base, FromCheckpoint) or base.checkpoint != newest_used(self._listing, self.head):
                 check_newest(self._storage, self._listing, self.head, self._problems)
             newest = self._listing.commits.get(self.head)
-            head = Head(self.head, committed, clock.previous_ms, newest, checksum, self._remember())
+            head = LogHead(self.head, committed, clock.previous_ms, newest, checksum, self._remember())
             self._finished = self._finish(replay, head)
             clock.follow(self._finished.metadata, self.head + 1)
             self.mistimed = clock.mistimed
             self.completed = replay.removed_rows.completed()
 
-    def _read(self, replay: Replay, clock: Clock, stand_ins: StandIns) -> Iterator[Commit]:
+    def _read(self, replay: Replay, clock: Clock, stand_ins: StandIns) -> Iterator[LogCommit]:
         """Commits that are new to the history or to the state."""
         base = replay.base.version
         start = min(self.since, base)
@@ -135,10 +135,10 @@ class Sync:
         self._problems.extend(self._listing.problems)
         return choose_base(self._storage, self._listing, head, self._problems, set())
 
-    def _remember(self) -> Callable[[tuple[Problem, ...]], Broken]:
+    def _remember(self) -> Callable[[tuple[LogProblem, ...]], Broken]:
         return partial(remember, self._storage, self._listing, self._base.broken if self._base else {})
 
-    def _finish(self, replay: Replay, head: Head) -> Snapshot:
+    def _finish(self, replay: Replay, head: LogHead) -> Snapshot:
         try:
             return replay.finish(head)
         except CheckpointError:

@@ -11,7 +11,7 @@ from tables.deltalog.read.actions import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class KnownFeature:
     """What is known of a table feature.
 
     `legacy` is the (reader, writer) version that implies it in protocols that don't list features, None for those that must be
@@ -28,117 +28,117 @@ class Feature:
 
 
 _FEATURES = (
-    Feature(
+    KnownFeature(
         "appendOnly", "Must not delete or change rows while delta.appendOnly is true; adding rows stays allowed.", legacy=(0, 2)
     ),
-    Feature("invariants", "Must check the conditions kept in the schema's column metadata for every new row.", legacy=(0, 2)),
-    Feature(
+    KnownFeature("invariants", "Must check the conditions kept in the schema's column metadata for every new row.", legacy=(0, 2)),
+    KnownFeature(
         "checkConstraints",
         "Must check the table's CHECK constraints (delta.constraints.*) for every new row.",
         legacy=(0, 3),
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "changeDataFeed",
         "Must write change files for updates and partial deletes while delta.enableChangeDataFeed is true.",
         legacy=(0, 4),
     ),
-    Feature("generatedColumns", "Must compute generated columns, or check the values given for them.", legacy=(0, 4)),
-    Feature(
+    KnownFeature("generatedColumns", "Must compute generated columns, or check the values given for them.", legacy=(0, 4)),
+    KnownFeature(
         "columnMapping",
         "Must write files with the columns' physical names and ids, and keep these when a column is renamed.",
         "Must find columns in files by physical name or id, not by the name shown.",
         legacy=(2, 5),
         removable=True,
     ),
-    Feature("identityColumns", "Must fill identity columns and keep the highest value in the schema.", legacy=(0, 6)),
-    Feature("allowColumnDefaults", "Must use a column's default where a write gives no value."),
-    Feature(
+    KnownFeature("identityColumns", "Must fill identity columns and keep the highest value in the schema.", legacy=(0, 6)),
+    KnownFeature("allowColumnDefaults", "Must use a column's default where a write gives no value."),
+    KnownFeature(
         "checkpointProtection",
         "Must keep the log before the version in delta.requireCheckpointProtectionBeforeVersion, unless all of it can go at once.",
         removable=True,
     ),
-    Feature("clustering", "Must cluster new data by the columns of the domain delta.clustering, and keep statistics for them."),
-    Feature(
+    KnownFeature("clustering", "Must cluster new data by the columns of the domain delta.clustering, and keep statistics for them."),
+    KnownFeature(
         "coordinatedCommits-preview",
         "Must commit through the commit coordinator that the table's properties name.",
         removable=True,
         understood=False,
     ),
-    Feature("domainMetadata", "Must keep the configuration of domains and write at most one per domain and commit.", removable=True),
-    Feature("icebergCompatV1", "Must write files and metadata in a form that Iceberg readers accept (version 1 of the rules)."),
-    Feature("icebergCompatV2", "Must write files and metadata in a form that Iceberg readers accept (version 2 of the rules)."),
-    Feature("icebergCompatV3", "Must write files and metadata in a form that Iceberg readers accept (version 3 of the rules)."),
-    Feature(
+    KnownFeature("domainMetadata", "Must keep the configuration of domains and write at most one per domain and commit.", removable=True),
+    KnownFeature("icebergCompatV1", "Must write files and metadata in a form that Iceberg readers accept (version 1 of the rules)."),
+    KnownFeature("icebergCompatV2", "Must write files and metadata in a form that Iceberg readers accept (version 2 of the rules)."),
+    KnownFeature("icebergCompatV3", "Must write files and metadata in a form that Iceberg readers accept (version 3 of the rules)."),
+    KnownFeature(
         "inCommitTimestamp", "Must write a rising time into every commit; history then uses it, not the file's time.", removable=True
     ),
-    Feature(
+    KnownFeature(
         "materializePartitionColumns", "Must write the partition columns into the data files as well.", removable=True
     ),
-    Feature(
+    KnownFeature(
         "rowTracking", "Must give every row an id and a commit version that survive rewrites.", removable=True
     ),
-    Feature(
+    KnownFeature(
         "catalogManaged",
         "Must commit through the catalog that owns the table.",
         "Must ask the catalog for the newest commits: the log in the directory may be behind.",
         removable=True,
         understood=False,
     ),
-    Feature(
+    KnownFeature(
         "deletionVectors",
         "May mark rows as deleted instead of rewriting files, and must honour the marks that are there.",
         "Must leave out the rows that a file's deletion vector marks.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "geospatial",
         "Must write geometry and geography values in their own encoding.",
         "Must know the types geometry and geography.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "geospatial-dev",
         "As geospatial, in an early form.",
         "Must know the early form of the types geometry and geography.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "timestampNtz", "Must write timestamps without a time zone as such.", "Must know the type timestamp without a time zone."
     ),
-    Feature(
+    KnownFeature(
         "typeWidening",
         "Must record the type that each column had before in the schema's metadata.",
         "Must read files written with a narrower type as the column's type of today.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "typeWidening-preview",
         "As typeWidening, in its preview form.",
         "Must read files written with a narrower type as the column's type of today.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "v2Checkpoint",
         "May write checkpoints with sidecar files.",
         "Must read checkpoints whose files are listed in sidecars.",
         removable=True,
     ),
-    Feature(
+    KnownFeature(
         "vacuumProtocolCheck",
         "Must check the protocol before a vacuum deletes anything.",
         "Nothing beyond knowing the name.",
         removable=True,
     ),
-    Feature("variantType", "Must write variant values in their binary form.", "Must know the type variant."),
-    Feature("variantType-preview", "As variantType, in its preview form.", "Must know the preview form of the type variant."),
-    Feature("variantShredding", "May split variant values into columns.", "Must put split variant values together again."),
-    Feature(
+    KnownFeature("variantType", "Must write variant values in their binary form.", "Must know the type variant."),
+    KnownFeature("variantType-preview", "As variantType, in its preview form.", "Must know the preview form of the type variant."),
+    KnownFeature("variantShredding", "May split variant values into columns.", "Must put split variant values together again."),
+    KnownFeature(
         "variantShredding-preview",
         "As variantShredding, in its preview form.",
         "Must put split variant values together again.",
     ),
-    Feature(
+    KnownFeature(
         "adaptiveMetadata-preview",
         "Must keep the table's metadata in the preview's own form.",
         "Must know the preview's own form of metadata.",
@@ -146,7 +146,7 @@ _FEATURES = (
     ),
 )  # fmt: skip
 
-FEATURES: dict[str, Feature] = {feature.name: feature for feature in _FEATURES}
+FEATURES: dict[str, KnownFeature] = {feature.name: feature for feature in _FEATURES}
 LEGACY: dict[str, tuple[int, int]] = {f.name: f.legacy for f in _FEATURES if f.legacy}
 NEWEST_READER, NEWEST_WRITER = 3, 7
 # Its catalog takes the commits, and the log in the directory may be behind: a path alone says neither what it holds nor who may write.

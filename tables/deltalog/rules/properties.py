@@ -16,7 +16,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TableProperty:
     """A property of one table: what is set (None: nothing), what holds otherwise, and what it means (None: unknown to Delta 4.4)."""
 
     name: str
@@ -103,22 +103,22 @@ def property_of(name: str) -> Property | None:
     return _BY_LOWER.get(name.lower())
 
 
-def settings(configuration: Mapping[str, str]) -> tuple[Setting, ...]:
+def settings(configuration: Mapping[str, str]) -> tuple[TableProperty, ...]:
     """The properties that a table sets, sorted by name; unknown ones without a meaning."""
     return tuple(_setting(name, configuration[name]) for name in sorted(configuration))
 
 
-def unset(configuration: Mapping[str, str]) -> tuple[Setting, ...]:
+def unset(configuration: Mapping[str, str]) -> tuple[TableProperty, ...]:
     """The known properties that a table doesn't set and that have a default, sorted by name; the protocol's versions aside."""
     present = {name.lower() for name in (*configuration, *PROTOCOL)}
     rows = (item for item in PROPERTIES.values() if item.name.lower() not in present and item.default is not None)
     return tuple(
-        Setting(item.name, None, item.default, item.meaning) for item in sorted(rows, key=lambda item: item.name)
+        TableProperty(item.name, None, item.default, item.meaning) for item in sorted(rows, key=lambda item: item.name)
     )
 
 
-def _setting(name: str, value: str) -> Setting:
+def _setting(name: str, value: str) -> TableProperty:
     if known := property_of(name):
-        return Setting(name, value, known.default, known.meaning)
+        return TableProperty(name, value, known.default, known.meaning)
     meaning = next((text for prefix, text in _PREFIXES.items() if name.startswith(prefix)), None)
-    return Setting(name, value, None, meaning)
+    return TableProperty(name, value, None, meaning)

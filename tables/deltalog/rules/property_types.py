@@ -13,7 +13,7 @@ from enum import StrEnum
 from tables.deltalog.rules.retention import parse_interval, read_interval
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The type of a property's value."""
 
     BOOLEAN = "boolean"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     KEPT = "kept"  # by Delta: nobody sets it by hand
 
 
-class Group(StrEnum):
+class PropertyGroup(StrEnum):
     """What a property is about, as a page heads its list."""
 
     FEATURES = "Features"
@@ -43,8 +43,8 @@ class ValueType:
     """The type of one property. `least` bounds an integer, `help_text` is Delta's own for a wrong value; `read_by` says who reads it;
     `feature` is the table feature that the value in `switched_on` asks for."""
 
-    kind: Kind
-    group: Group
+    kind: ValueKind
+    group: PropertyGroup
     read_by: str
     choices: tuple[str, ...] = ()
     least: int | None = None
@@ -54,7 +54,7 @@ class ValueType:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValueFault:
     """Why a value is refused: in Delta's words and with its condition, where it has one."""
 
     text: str
@@ -70,89 +70,93 @@ _INTERVAL = (
 )
 
 
-def _flag(group: Group, read_by: str = _WRITERS, feature: str | None = None) -> ValueType:
-    return ValueType(Kind.BOOLEAN, group, read_by, ("true", "false"), feature=feature)
+def _flag(group: PropertyGroup, read_by: str = _WRITERS, feature: str | None = None) -> ValueType:
+    return ValueType(ValueKind.BOOLEAN, group, read_by, ("true", "false"), feature=feature)
 
 
-def _number(least: int, help_text: str, group: Group = Group.WRITES) -> ValueType:
-    return ValueType(Kind.INTEGER, group, _WRITERS, least=least, help_text=help_text)
+def _number(least: int, help_text: str, group: PropertyGroup = PropertyGroup.WRITES) -> ValueType:
+    return ValueType(ValueKind.INTEGER, group, _WRITERS, least=least, help_text=help_text)
 
 
-def _interval(read_by: str, group: Group = Group.RETENTION) -> ValueType:
-    return ValueType(Kind.INTERVAL, group, read_by, help_text=_INTERVAL)
+def _interval(read_by: str, group: PropertyGroup = PropertyGroup.RETENTION) -> ValueType:
+    return ValueType(ValueKind.INTERVAL, group, read_by, help_text=_INTERVAL)
 
 
 def _kept(read_by: str = "Delta") -> ValueType:
-    return ValueType(Kind.KEPT, Group.KEPT, read_by)
+    return ValueType(ValueKind.KEPT, PropertyGroup.KEPT, read_by)
 
 
 _TYPES: dict[str, ValueType] = {
-    "appendOnly": _flag(Group.FEATURES, feature="appendOnly"),
-    "autoOptimize": _flag(Group.WRITES),
+    "appendOnly": _flag(PropertyGroup.FEATURES, feature="appendOnly"),
+    "autoOptimize": _flag(PropertyGroup.WRITES),
     "autoOptimize.autoCompact": ValueType(
-        Kind.CHOICE, Group.WRITES, _WRITERS, ("true", "false"), help_text='"needs to be one of: true,false"'
+        ValueKind.CHOICE, PropertyGroup.WRITES, _WRITERS, ("true", "false"), help_text='"needs to be one of: true,false"'
     ),
-    "autoOptimize.optimizeWrite": _flag(Group.WRITES),
-    "castIcebergTimeType": _flag(Group.FORMATS, "CONVERT and CLONE"),
-    "checkpointInterval": _number(1, "needs to be a positive integer.", Group.LOG),
+    "autoOptimize.optimizeWrite": _flag(PropertyGroup.WRITES),
+    "castIcebergTimeType": _flag(PropertyGroup.FORMATS, "CONVERT and CLONE"),
+    "checkpointInterval": _number(1, "needs to be a positive integer.", PropertyGroup.LOG),
     "checkpointPolicy": ValueType(
-        Kind.CHOICE, Group.LOG, _READERS, ("classic", "v2"), feature="v2Checkpoint", switched_on=("v2",)
+        ValueKind.CHOICE, PropertyGroup.LOG, _READERS, ("classic", "v2"), feature="v2Checkpoint", switched_on=("v2",)
     ),
-    "checkpointRetentionDuration": _interval("log cleanup", Group.LOG),
-    "checkpoint.writeStatsAsJson": _flag(Group.LOG),
-    "checkpoint.writeStatsAsStruct": _flag(Group.LOG),
+    "checkpointRetentionDuration": _interval("log cleanup", PropertyGroup.LOG),
+    "checkpoint.writeStatsAsJson": _flag(PropertyGroup.LOG),
+    "checkpoint.writeStatsAsStruct": _flag(PropertyGroup.LOG),
     "columnMapping.mode": ValueType(
-        Kind.CHOICE, Group.FEATURES, _READERS, ("none", "name", "id"), feature="columnMapping", switched_on=("name", "id")
+        ValueKind.CHOICE, PropertyGroup.FEATURES, _READERS, ("none", "name", "id"), feature="columnMapping", switched_on=("name", "id")
     ),
     "columnMapping.maxColumnId": _kept(),
-    "compatibility.symlinkFormatManifest.enabled": _flag(Group.FORMATS),
+    "compatibility.symlinkFormatManifest.enabled": _flag(PropertyGroup.FORMATS),
     "coordinatedCommits.commitCoordinator-preview": _kept("the commit coordinator"),
     "coordinatedCommits.commitCoordinatorConf-preview": _kept("the commit coordinator"),
     "coordinatedCommits.tableConf-preview": _kept("the commit coordinator"),
     "dataSkippingNumIndexedCols": _number(-1, "needs to be larger than or equal to -1."),
-    "dataSkippingStatsColumns": ValueType(Kind.COLUMNS, Group.WRITES, _WRITERS),
+    "dataSkippingStatsColumns": ValueType(ValueKind.COLUMNS, PropertyGroup.WRITES, _WRITERS),
     "dataSkippingStringPrefixLength": _number(0, "needs to be greater or equal to zero."),
     "deletedFileRetentionDuration": _interval(_VACUUM),
     "dropFeatureTruncateHistory.retentionDuration": _interval("DROP FEATURE"),
-    "enableChangeDataCapture": ValueType(Kind.KEPT, Group.KEPT, _READERS, feature="changeDataFeed"),
-    "enableChangeDataFeed": _flag(Group.FEATURES, feature="changeDataFeed"),
-    "enableDeletionVectors": _flag(Group.FEATURES, feature="deletionVectors"),
-    "enableExpiredLogCleanup": _flag(Group.RETENTION, "log cleanup"),
-    "enableFullRetentionRollback": _flag(Group.RETENTION, "log cleanup"),
-    "enableIcebergCompatV1": _flag(Group.FORMATS, feature="icebergCompatV1"),
-    "enableIcebergCompatV2": _flag(Group.FORMATS, feature="icebergCompatV2"),
-    "enableIcebergCompatV3": _flag(Group.FORMATS, feature="icebergCompatV3"),
-    "enableInCommitTimestamps": _flag(Group.FEATURES, feature="inCommitTimestamp"),
-    "enableMaterializePartitionColumnsFeature": _flag(Group.FEATURES, feature="materializePartitionColumns"),
-    "enableRowTracking": _flag(Group.FEATURES, feature="rowTracking"),
-    "enableTypeWidening": _flag(Group.FEATURES, _READERS, feature="typeWidening"),
-    "enableVariantShredding": _flag(Group.FEATURES, _READERS, feature="variantShredding-preview"),
-    "ignoreIcebergBucketPartition": _flag(Group.FORMATS, "CONVERT and CLONE"),
+    "enableChangeDataCapture": ValueType(ValueKind.KEPT, PropertyGroup.KEPT, _READERS, feature="changeDataFeed"),
+    "enableChangeDataFeed": _flag(PropertyGroup.FEATURES, feature="changeDataFeed"),
+    "enableDeletionVectors": _flag(PropertyGroup.FEATURES, feature="deletionVectors"),
+    "enableExpiredLogCleanup": _flag(PropertyGroup.RETENTION, "log cleanup"),
+    "enableFullRetentionRollback": _flag(PropertyGroup.RETENTION, "log cleanup"),
+    "enableIcebergCompatV1": _flag(PropertyGroup.FORMATS, feature="icebergCompatV1"),
+    "enableIcebergCompatV2": _flag(PropertyGroup.FORMATS, feature="icebergCompatV2"),
+    "enableIcebergCompatV3": _flag(PropertyGroup.FORMATS, feature="icebergCompatV3"),
+    "enableInCommitTimestamps": _flag(PropertyGroup.FEATURES, feature="inCommitTimestamp"),
+    "enableMaterializePartitionColumnsFeature": _flag(PropertyGroup.FEATURES, feature="materializePartitionColumns"),
+    "enableRowTracking": _flag(PropertyGroup.FEATURES, feature="rowTracking"),
+    "enableTypeWidening": _flag(PropertyGroup.FEATURES, _READERS, feature="typeWidening"),
+    "enableVariantShredding": _flag(PropertyGroup.FEATURES, _READERS, feature="variantShredding-preview"),
+    "ignoreIcebergBucketPartition": _flag(PropertyGroup.FORMATS, "CONVERT and CLONE"),
     "ignoreProtocolDefaults": _kept("CREATE TABLE"),
     "inCommitTimestampEnablementTimestamp": _kept(),
     "inCommitTimestampEnablementVersion": _kept(),
     "isolationLevel": ValueType(
-        Kind.CHOICE, Group.WRITES, _WRITERS, ("Serializable",), help_text="must be Serializable"
+        ValueKind.CHOICE, PropertyGroup.WRITES, _WRITERS, ("Serializable",), help_text="must be Serializable"
     ),
     "logRetentionDuration": _interval("log cleanup"),
-    "minReaderVersion": ValueType(Kind.CHOICE, Group.PROTOCOL, _READERS, ("1", "2", "3"), help_text="needs to be one of 1, 2, 3."),
-    "minWriterVersion": ValueType(
-        Kind.CHOICE, Group.PROTOCOL, _WRITERS, tuple("1234567"), help_text="needs to be one of 1, 2, 3, 4, 5, 6, 7."
+    "minReaderVersion": ValueType(
+        ValueKind.CHOICE, PropertyGroup.PROTOCOL, _READERS, ("1", "2", "3"), help_text="needs to be one of 1, 2, 3."
     ),
-    "parquet.format.version": ValueType(Kind.VERSION, Group.WRITES, _WRITERS),
-    "randomizeFilePrefixes": _flag(Group.WRITES),
+    "minWriterVersion": ValueType(
+        ValueKind.CHOICE, PropertyGroup.PROTOCOL, _WRITERS, tuple("1234567"), help_text="needs to be one of 1, 2, 3, 4, 5, 6, 7."
+    ),
+    "parquet.format.version": ValueType(ValueKind.VERSION, PropertyGroup.WRITES, _WRITERS),
+    "randomizeFilePrefixes": _flag(PropertyGroup.WRITES),
     "randomPrefixLength": _number(1, "needs to be greater than 0."),
     "redirectReaderWriter-preview": _kept("redirected readers and writers"),
     "redirectWriterOnly-preview": _kept("redirected writers"),
     "requireCheckpointProtectionBeforeVersion": _kept("log cleanup"),
     "rowTracking.materializedRowCommitVersionColumnName": _kept(),
     "rowTracking.materializedRowIdColumnName": _kept(),
-    "rowTrackingSuspended": _flag(Group.FEATURES),
+    "rowTrackingSuspended": _flag(PropertyGroup.FEATURES),
     "sampleRetentionDuration": _interval("Delta's samples of data"),
     "setTransactionRetentionDuration": _interval("writers with an application's own versions"),
-    "universalFormat.enabledFormats": ValueType(Kind.FORMATS, Group.FORMATS, "writers and readers of these formats", ("iceberg", "hudi")),
+    "universalFormat.enabledFormats": ValueType(
+        ValueKind.FORMATS, PropertyGroup.FORMATS, "writers and readers of these formats", ("iceberg", "hudi")
+    ),
     "universalFormat.iceberg.atomicConversion.supported": _kept("the conversion to Iceberg"),
-    "writePartitionColumnsToParquet": _flag(Group.WRITES),
+    "writePartitionColumnsToParquet": _flag(PropertyGroup.WRITES),
 }  # fmt: skip
 
 TYPES: Mapping[str, ValueType] = {f"delta.{name}": value for name, value in _TYPES.items()}
@@ -188,7 +192,7 @@ def features_asked(configuration: Mapping[str, str]) -> list[str]:
     return sorted({name for name in names if name is not None})
 
 
-def check(name: str, value: str) -> Fault | None:
+def check(name: str, value: str) -> ValueFault | None:
     """What is wrong with one property's value by itself; None if nothing is. The name is canonical."""
     known = TYPES.get(name)
     if known is None:
@@ -198,36 +202,38 @@ def check(name: str, value: str) -> Fault | None:
     if name in _NOT_BY_HAND:
         return _unknown(name)
     match known.kind:
-        case Kind.KEPT:
+        case ValueKind.KEPT:
             return _kept_by_delta(name)
-        case Kind.BOOLEAN:
-            return None if value.lower() in known.choices else Fault(f'For input string: "{value}"')
-        case Kind.INTEGER:
-            return None if _is_integer(value, known.least) else Fault(f"{name} {known.help_text}")
-        case Kind.INTERVAL:
+        case ValueKind.BOOLEAN:
+            return None if value.lower() in known.choices else ValueFault(f'For input string: "{value}"')
+        case ValueKind.INTEGER:
+            return None if _is_integer(value, known.least) else ValueFault(f"{name} {known.help_text}")
+        case ValueKind.INTERVAL:
             return _check_interval(name, value)
-        case Kind.CHOICE:
+        case ValueKind.CHOICE:
             return _check_choice(name, value, known)
-        case Kind.FORMATS:
+        case ValueKind.FORMATS:
             return _check_formats(name, value, known)
-        case Kind.VERSION:
-            return None if _PARQUET.fullmatch(value) else Fault(f"Invalid Parquet version string: {value}")
-        case Kind.COLUMNS:
+        case ValueKind.VERSION:
+            return None if _PARQUET.fullmatch(value) else ValueFault(f"Invalid Parquet version string: {value}")
+        case ValueKind.COLUMNS:
             return None
 
 
-def _unknown(name: str) -> Fault:
+def _unknown(name: str) -> ValueFault:
     text = f"Unknown configuration was specified: {name}"
-    return Fault(
+    return ValueFault(
         text, "DELTA_UNKNOWN_CONFIGURATION", "F0000", "Properties of your own have names without “delta.” in front."
     )
 
 
-def _kept_by_delta(name: str) -> Fault:
+def _kept_by_delta(name: str) -> ValueFault:
     if name == "delta.columnMapping.maxColumnId":
         text = f"The Delta table configuration {name} cannot be specified by the user"
-        return Fault(text, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "42939", "Delta keeps it itself.")
-    return Fault(f"Delta keeps {name} itself: a value set by hand would contradict the log.", remedy="Leave it out.")
+        return ValueFault(text, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "42939", "Delta keeps it itself.")
+    return ValueFault(
+        f"Delta keeps {name} itself: a value set by hand would contradict the log.", remedy="Leave it out."
+    )
 
 
 def _is_integer(value: str, least: int | None) -> bool:
@@ -236,34 +242,34 @@ def _is_integer(value: str, least: int | None) -> bool:
     return (least or 0) <= int(value) < 1 << 31
 
 
-def _check_interval(name: str, value: str) -> Fault | None:
+def _check_interval(name: str, value: str) -> ValueFault | None:
     if not value.strip():
-        return Fault("Interval cannot be null or blank.", "DELTA_INVALID_CALENDAR_INTERVAL_EMPTY", "2200P")
+        return ValueFault("Interval cannot be null or blank.", "DELTA_INVALID_CALENDAR_INTERVAL_EMPTY", "2200P")
     if parse_interval(value) is not None:
         return None
     if read_interval(value) is not None:
-        return Fault(f"{name} {_INTERVAL}")
-    return Fault(
+        return ValueFault(f"{name} {_INTERVAL}")
+    return ValueFault(
         f"{value} is not a valid INTERVAL.", "DELTA_INVALID_INTERVAL", "22006", "Write it as 7 days, or 168 hours."
     )
 
 
-def _check_choice(name: str, value: str, known: ValueType) -> Fault | None:
+def _check_choice(name: str, value: str, known: ValueType) -> ValueFault | None:
     exact = name not in ("delta.columnMapping.mode", "delta.isolationLevel", "delta.autoOptimize.autoCompact")
     if value in known.choices or (not exact and value.lower() in {choice.lower() for choice in known.choices}):
         return None
     if name == "delta.checkpointPolicy":
-        return Fault(f"Invalid policy {value}")
+        return ValueFault(f"Invalid policy {value}")
     if name == "delta.columnMapping.mode":
         text = f"The column mapping mode `{value}` is not supported for this Delta version."
-        return Fault(text, remedy="The modes are none, name and id.")
+        return ValueFault(text, remedy="The modes are none, name and id.")
     if name == "delta.isolationLevel" and value.lower() not in ("writeserializable", "snapshotisolation"):
-        return Fault(f"invalid isolation level '{value}'", "DELTA_INVALID_ISOLATION_LEVEL", "25000")
-    return Fault(f"{name} {known.help_text}")
+        return ValueFault(f"invalid isolation level '{value}'", "DELTA_INVALID_ISOLATION_LEVEL", "25000")
+    return ValueFault(f"{name} {known.help_text}")
 
 
-def _check_formats(name: str, value: str, known: ValueType) -> Fault | None:
+def _check_formats(name: str, value: str, known: ValueType) -> ValueFault | None:
     given = [each.strip() for each in value.split(",") if each.strip()]
     if set(given) <= set(known.choices) and len(set(given)) == len(given):
         return None
-    return Fault(f"{name} Must be a comma-separated list of formats from the list: {{hudi,iceberg}}.")
+    return ValueFault(f"{name} Must be a comma-separated list of formats from the list: {{hudi,iceberg}}.")

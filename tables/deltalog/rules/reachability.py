@@ -15,7 +15,7 @@ from enum import StrEnum
 from tables.deltalog.rules.lost_versions import Lost
 
 
-class Files(StrEnum):
+class FileKnowledge(StrEnum):
     """What is known of a version's data files. Only looking at the storage itself is proof: that they are gone was seen there."""
 
     THERE = "there"
@@ -36,7 +36,7 @@ class VersionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Vacuum:
+class VacuumRun:
     """A vacuum: files removed longer than `retention` before `at` were deleted; some of them, if it didn't complete."""
 
     version: int
@@ -46,7 +46,7 @@ class Vacuum:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class VersionReach:
     """What can be done with a version now.
 
     `rebuildable`: checkpoint and commits are there. `readable`, `restorable`: Delta allows it and the files are not known to be
@@ -57,7 +57,7 @@ class Reach:
     version: int
     in_log: bool
     rebuildable: bool
-    files: Files
+    files: FileKnowledge
     readable: bool
     restorable: bool
     change_feed: bool | None
@@ -70,11 +70,11 @@ def reachability(
     *,
     head: int,
     rebuildable: Sequence[range],
-    vacuums: Sequence[Vacuum],
+    vacuums: Sequence[VacuumRun],
     retention: timedelta,
     now: datetime,
     lost: Sequence[Lost] = (),
-) -> list[Reach]:
+) -> list[VersionReach]:
     """One Reach per fact, in the same order.
 
     `facts` rise by version and should run up to the head, since later removals decide about earlier files. `rebuildable` are the
@@ -89,21 +89,21 @@ def reachability(
     return reaches
 
 
-def _loss(version: int, lost: Sequence[Lost]) -> tuple[Files, str] | None:
+def _loss(version: int, lost: Sequence[Lost]) -> tuple[FileKnowledge, str] | None:
     """What a look into storage told of the version's files, in words too; None for nothing."""
     for each in lost:
         if each.takes(version):
-            return Files.GONE, f"Files that this version needs were missing from storage on {each.at:%Y-%m-%d}."
+            return FileKnowledge.GONE, f"Files that this version needs were missing from storage on {each.at:%Y-%m-%d}."
     for each in lost:
         if each.may_take(version):
-            return Files.PERHAPS_GONE, (
+            return FileKnowledge.PERHAPS_GONE, (
                 f"Files of version {each.first:,} were missing from storage on {each.at:%Y-%m-%d}: a vacuum that isn’t in the log may"
                 " have deleted files of this version too."
             )
     return None
 
 
-def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[Vacuum]) -> int:
+def _last_vacuumed(facts: Sequence[VersionFacts], vacuums: Sequence[VacuumRun]) -> int:
     """The newest version that removed files which a vacuum deleted since: versions before it may have lost some. -1 for none."""
     versions = [fact.version for fact in facts]
     newest = -1
@@ -120,17 +120,17 @@ def _reach(
     head: int,
     rebuildable: Sequence[range],
     vacuumed: bool,
-    loss: tuple[Files, str] | None,
+    loss: tuple[FileKnowledge, str] | None,
     retention: timedelta,
     now: datetime,
-) -> Reach:
+) -> VersionReach:
     newest = fact.version == head
     there = any(fact.version in span for span in rebuildable)
     until = None if newest or not there else _plus(fact.committed_at, retention)
     expired = until is not None and now > until
-    files = loss[0] if loss else Files.PERHAPS_GONE if vacuumed else Files.THERE
-    whole = files is Files.THERE
-    return Reach(
+    files = loss[0] if loss else FileKnowledge.PERHAPS_GONE if vacuumed else FileKnowledge.THERE
+    whole = files is FileKnowledge.THERE
+    return VersionReach(
         version=fact.version,
         in_log=fact.in_log,
         rebuildable=there,
@@ -150,7 +150,7 @@ def _plus(moment: datetime, duration: timedelta) -> datetime:
         return datetime.max.replace(tzinfo=moment.tzinfo)
 
 
-def _why(there: bool, expired: bool, vacuumed: bool, loss: tuple[Files, str] | None) -> str | None:
+def _why(there: bool, expired: bool, vacuumed: bool, loss: tuple[FileKnowledge, str] | None) -> str | None:
     if not there:
         return "The log no longer holds what this version is rebuilt from."
     if expired:

@@ -10,7 +10,7 @@ from tables.deltalog.rules.schema import Array, Column, Map, Struct, Type, dotte
 _Found = tuple[tuple[str, ...], Column]
 
 
-class Change(StrEnum):
+class SchemaChangeKind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     RENAMED = "renamed"
@@ -25,7 +25,7 @@ class Change(StrEnum):
 class SchemaChange:
     """One difference. `column` is the path in the newer schema (in the older one when it was removed); texts are for reading."""
 
-    kind: Change
+    kind: SchemaChangeKind
     column: str
     before: str | None
     after: str | None
@@ -47,7 +47,7 @@ def compare_schemas(before: Struct, after: Struct) -> tuple[SchemaChange, ...]:
     ]
     gone = {path for path, _ in removed}
     changes += [
-        SchemaChange(Change.REMOVED, dotted(path), type_text(column.type), None)
+        SchemaChange(SchemaChangeKind.REMOVED, dotted(path), type_text(column.type), None)
         for path, column in removed
         if not _below_any(path, gone)
     ]
@@ -83,17 +83,17 @@ def _folded(path: tuple[str, ...]) -> tuple[str, ...]:
 def _changes(path: tuple[str, ...], column: Column, pair: _Found | None) -> list[SchemaChange]:
     name = dotted(path)
     if pair is None:
-        return [SchemaChange(Change.ADDED, name, None, type_text(column.type))]
+        return [SchemaChange(SchemaChangeKind.ADDED, name, None, type_text(column.type))]
     old_path, old = pair
     changes: list[SchemaChange] = []
     if old.name != column.name:
-        changes.append(SchemaChange(Change.RENAMED, name, dotted(old_path), name))
+        changes.append(SchemaChange(SchemaChangeKind.RENAMED, name, dotted(old_path), name))
     if (before := _own_type(old.type)) != (after := _own_type(column.type)):
-        changes.append(SchemaChange(Change.TYPE, name, before, after))
+        changes.append(SchemaChange(SchemaChangeKind.TYPE, name, before, after))
     if old.nullable != column.nullable:
-        changes.append(SchemaChange(Change.NULLABLE, name, _null(old), _null(column)))
+        changes.append(SchemaChange(SchemaChangeKind.NULLABLE, name, _null(old), _null(column)))
     if old.comment != column.comment:
-        changes.append(SchemaChange(Change.COMMENT, name, old.comment, column.comment))
+        changes.append(SchemaChange(SchemaChangeKind.COMMENT, name, old.comment, column.comment))
     return changes + _metadata_changes(name, old, column)
 
 
@@ -117,7 +117,7 @@ def _metadata_changes(name: str, old: Column, new: Column) -> list[SchemaChange]
     for key in sorted({*old.metadata, *new.metadata} - {"comment"}):
         before, after = old.metadata.get(key), new.metadata.get(key)
         if before != after:
-            changes.append(SchemaChange(Change.METADATA, name, _said(key, before), _said(key, after)))
+            changes.append(SchemaChange(SchemaChangeKind.METADATA, name, _said(key, before), _said(key, after)))
     return changes
 
 
@@ -133,4 +133,4 @@ def _moved(pairs: dict[tuple[str, ...], _Found], old: list[_Found], new: list[_F
     then = [path for path, _ in old if path in used]
     if now == then:
         return ()
-    return (SchemaChange(Change.ORDER, "", ", ".join(map(dotted, then)), ", ".join(map(dotted, kept))),)
+    return (SchemaChange(SchemaChangeKind.ORDER, "", ", ".join(map(dotted, then)), ", ".join(map(dotted, kept))),)

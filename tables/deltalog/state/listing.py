@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tables.deltalog.read.filenames import LAST_CHECKPOINT, Kind, LogName, commit_version, parse
-from tables.deltalog.read.problems import Code, Problem
+from tables.deltalog.read.filenames import LAST_CHECKPOINT, LogFileKind, LogName, commit_version, parse
+from tables.deltalog.read.problems import LogProblem, ProblemCode
 from tables.storage.store import Entry
 
 
@@ -16,7 +16,7 @@ class Checkpoint:
     """A complete checkpoint: every file of it is there. Its sidecars are only known by reading it."""
 
     version: int
-    kind: Kind
+    kind: LogFileKind
     files: tuple[Entry, ...]
 
     @property
@@ -41,7 +41,7 @@ class Listing:
     checkpoints: tuple[Checkpoint, ...] = ()
     compactions: tuple[Compaction, ...] = ()
     checksums: dict[int, Entry] = field(default_factory=dict)
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LogProblem, ...] = ()
     last_checkpoint: Entry | None = None
 
     @property
@@ -104,7 +104,7 @@ def read_listing(entries: Iterable[Entry]) -> Listing:
         commits={version: commits[version] for version in sorted(commits)},
         checkpoints=checkpoints,
         compactions=_compactions(others),
-        checksums={n.version: e for n, e in sorted(others, key=_version) if n.kind is Kind.CHECKSUM},
+        checksums={n.version: e for n, e in sorted(others, key=_version) if n.kind is LogFileKind.CHECKSUM},
         problems=problems,
         last_checkpoint=last_checkpoint,
     )
@@ -115,29 +115,29 @@ def _version(item: tuple[LogName, Entry]) -> int:
 
 
 def _compactions(files: list[tuple[LogName, Entry]]) -> tuple[Compaction, ...]:
-    rows = [Compaction(n.version, n.end, e) for n, e in files if n.kind is Kind.COMPACTION and n.version < n.end]
+    rows = [Compaction(n.version, n.end, e) for n, e in files if n.kind is LogFileKind.COMPACTION and n.version < n.end]
     return tuple(sorted(rows, key=lambda row: (row.start, row.end)))
 
 
-def _checkpoints(files: list[tuple[LogName, Entry]]) -> tuple[tuple[Checkpoint, ...], tuple[Problem, ...]]:
+def _checkpoints(files: list[tuple[LogName, Entry]]) -> tuple[tuple[Checkpoint, ...], tuple[LogProblem, ...]]:
     whole: list[Checkpoint] = []
     parts: dict[tuple[int, int], dict[int, Entry]] = defaultdict(dict)
     for name, entry in files:
-        if name.kind in (Kind.CLASSIC, Kind.V2):
+        if name.kind in (LogFileKind.CLASSIC, LogFileKind.V2):
             whole.append(Checkpoint(name.version, name.kind, (entry,)))
-        elif name.kind is Kind.MULTIPART:
+        elif name.kind is LogFileKind.MULTIPART:
             parts[name.version, name.parts][name.part] = entry
-    problems: list[Problem] = []
+    problems: list[LogProblem] = []
     for (version, count), present in sorted(parts.items()):
         if len(present) == count and set(present) == set(range(1, count + 1)):
-            whole.append(Checkpoint(version, Kind.MULTIPART, tuple(present[n] for n in sorted(present))))
+            whole.append(Checkpoint(version, LogFileKind.MULTIPART, tuple(present[n] for n in sorted(present))))
         else:
             file = next(iter(present.values())).name
             reason = f"{len(present)} of the {count} parts of this checkpoint are there, so it is not used"
-            problems.append(Problem(file, reason, Code.MISSING))
+            problems.append(LogProblem(file, reason, ProblemCode.MISSING))
     return tuple(sorted(whole, key=_preference)), tuple(problems)
 
 
 def _preference(point: Checkpoint) -> tuple[int, int]:
     """By version; among several of one version a V2 checkpoint comes last, and is tried first."""
-    return point.version, (Kind.CLASSIC, Kind.MULTIPART, Kind.V2).index(point.kind)
+    return point.version, (LogFileKind.CLASSIC, LogFileKind.MULTIPART, LogFileKind.V2).index(point.kind)

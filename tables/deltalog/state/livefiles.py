@@ -175,7 +175,7 @@ def visible_rows(table: pa.Table) -> pa.Array:
     return pc.max_element_wise(pc.subtract(records, hidden), 0, skip_nulls=False)
 
 
-class Counts:
+class FileCounts:
     """Files, bytes and visible rows, added up batch by batch; a sum is unknown as soon as one part of it is."""
 
     def __init__(self) -> None:

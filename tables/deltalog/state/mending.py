@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tables.deltalog.read.filenames import LAST_CHECKPOINT, LOG, commit_name, commit_version, parse
-from tables.deltalog.read.problems import Code, Problem
+from tables.deltalog.read.problems import LogProblem, ProblemCode
 from tables.deltalog.state.listing import Listing
 from tables.storage.store import Entry, Storage
 
@@ -13,10 +13,18 @@ Broken = dict[str, Entry | None]
 """Files below `_delta_log` that problems name, as they lay there when they were read; None for one that was missing."""
 
 _NAMED = 20
-_MENDABLE = (Code.CORRUPT, Code.ODD, Code.DISAGREES, Code.EMPTY, Code.MISSING, Code.UNREADABLE, Code.STOPS_SPARK)
+_MENDABLE = (
+    ProblemCode.CORRUPT,
+    ProblemCode.ODD,
+    ProblemCode.DISAGREES,
+    ProblemCode.EMPTY,
+    ProblemCode.MISSING,
+    ProblemCode.UNREADABLE,
+    ProblemCode.STOPS_SPARK,
+)
 
 
-def lasting(problems: Iterable[Problem], listing: Listing) -> list[Problem]:
+def lasting(problems: Iterable[LogProblem], listing: Listing) -> list[LogProblem]:
     """The problems of an older version that a newer one still has, in their order; `listing` is of what came since.
 
     Gone are those about one version alone (its checksum) and those about the log as a whole, which each pass finds anew, as it does
@@ -29,8 +37,8 @@ def lasting(problems: Iterable[Problem], listing: Listing) -> list[Problem]:
     ]
 
 
-def _is_outdated(problem: Problem, listing: Listing) -> bool:
-    if problem.code is not Code.STOPS_SPARK or not listing.checkpoints:
+def _is_outdated(problem: LogProblem, listing: Listing) -> bool:
+    if problem.code is not ProblemCode.STOPS_SPARK or not listing.checkpoints:
         return False
     name, newest = parse(problem.file), listing.checkpoints[-1].version
     return name is not None and (
@@ -38,11 +46,11 @@ def _is_outdated(problem: Problem, listing: Listing) -> bool:
     )
 
 
-def _of_one_version(problem: Problem) -> bool:
-    return problem.code is Code.DISAGREES or problem.file.endswith(".crc") or problem.file == LAST_CHECKPOINT
+def _of_one_version(problem: LogProblem) -> bool:
+    return problem.code is ProblemCode.DISAGREES or problem.file.endswith(".crc") or problem.file == LAST_CHECKPOINT
 
 
-def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[Problem]) -> Broken:
+def remember(storage: Storage, listing: Listing, before: Broken, problems: Iterable[LogProblem]) -> Broken:
     """What to remember: commits as the listing has them, what an older pass remembered as that had it, all else as it lies there."""
     broken: Broken = {}
     for problem in problems:
@@ -52,7 +60,7 @@ def remember(storage: Storage, listing: Listing, before: Broken, problems: Itera
         version = commit_version(name)
         if version is not None and version in listing.commits:
             broken[name] = listing.commits[version]
-        elif version is not None and name not in before and problem.code is Code.MISSING:
+        elif version is not None and name not in before and problem.code is ProblemCode.MISSING:
             broken |= dict.fromkeys(_missing_from(version, listing))
         else:
             broken[name] = before[name] if name in before else _look(storage, name)

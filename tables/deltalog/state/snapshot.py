@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from tables.deltalog.read.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from tables.deltalog.read.problems import Code, Problem
+from tables.deltalog.read.problems import LogProblem, ProblemCode
 from tables.deltalog.read.times import InCommitTimestamps, in_commit_timestamps
 from tables.deltalog.rules import clustering
 from tables.deltalog.rules.features import Understanding, features_of, understand
-from tables.deltalog.state.livefiles import Counts, live_schema
+from tables.deltalog.state.livefiles import FileCounts, live_schema
 from tables.deltalog.state.mending import Broken
 from tables.deltalog.state.state import TableState
 from tables.storage.store import Entry
@@ -47,7 +47,7 @@ class Snapshot:
     num_records: int | None
     files_path: Path | None
     complete: bool
-    problems: tuple[Problem, ...]
+    problems: tuple[LogProblem, ...]
     clock_ms: int | None = None
     head_file: Entry | None = None
     broken: Broken = field(default_factory=dict)
@@ -136,7 +136,7 @@ def save(
     """
     schema = live_schema(columns)
     temporary = target.with_name(f"{target.name}.{os.getpid()}.new")
-    counts = Counts()
+    counts = FileCounts()
     try:
         with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in _regrouped(batches):
@@ -226,7 +226,9 @@ def _loaded(value: dict[str, Any], path: Path) -> Snapshot:
         num_records=num_records,
         files_path=path,
         complete=value["complete"],
-        problems=tuple(Problem(file, reason, Code(code), more) for file, reason, code, more in value["problems"]),
+        problems=tuple(
+            LogProblem(file, reason, ProblemCode(code), more) for file, reason, code, more in value["problems"]
+        ),
         clock_ms=value["clock_ms"],
         head_file=_entry(value["head_file"]),
         broken={name: _entry(entry) for name, entry in value["broken"].items()},

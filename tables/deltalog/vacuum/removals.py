@@ -33,7 +33,7 @@ _OTHER = (b'{"commitInfo":', b'{"metaData":', b'{"protocol":', b'{"txn":', b'{"d
 
 
 @dataclass(slots=True)
-class Files:
+class FileColumns:
     """Files as columns: `keys`, `times` (ms since 1970, 0 where the log has none), `sizes` (bytes, UNKNOWN where it has none), `versions`.
 
     `folders` are the directories that they lie in, each with the newest of their times.
@@ -59,7 +59,7 @@ class Files:
 
 
 @dataclass(slots=True)
-class Changes:
+class FileChanges:
     """What a log tells about files that came and went.
 
     `removed` are tombstones, a file's deletion vector as a file of its own; `added` the files that the commits brought which were read
@@ -67,14 +67,14 @@ class Changes:
     """
 
     base: int
-    removed: Files = field(default_factory=Files)
-    added: Files = field(default_factory=Files)
-    feed: Files = field(default_factory=Files)
+    removed: FileColumns = field(default_factory=FileColumns)
+    added: FileColumns = field(default_factory=FileColumns)
+    feed: FileColumns = field(default_factory=FileColumns)
 
 
 def read_changes(
     storage: Storage, listing: Listing, root: str, *, until: int, also: Iterable[int] = (), additions_after: int | None
-) -> Changes:
+) -> FileChanges:
     """The tombstones from the newest checkpoint at or below `until` on, up to the log's newest version.
 
     `root` is the table's location. The commits of `also` are read too, though a checkpoint stands for them. Additions are read of
@@ -93,7 +93,7 @@ def read_changes(
 
 
 def read_commits(
-    storage: Storage, commits: Mapping[int, Entry], root: str, changes: Changes, additions_after: int | None
+    storage: Storage, commits: Mapping[int, Entry], root: str, changes: FileChanges, additions_after: int | None
 ) -> None:
     """Adds what these commits removed to `changes`, and what they added if they come after `additions_after`. Raises StorageError."""
     problems = Problems()
@@ -105,9 +105,9 @@ def read_commits(
         raise StorageError(f"{problem.file}: {problem.reason}")
 
 
-def _of_checkpoint(storage: Storage, listing: Listing, root: str, until: int, problems: Problems) -> Changes:
+def _of_checkpoint(storage: Storage, listing: Listing, root: str, until: int, problems: Problems) -> FileChanges:
     for checkpoint in listing.checkpoints_until(until):
-        changes = Changes(checkpoint.version)
+        changes = FileChanges(checkpoint.version)
         reader = CheckpointReader(storage, checkpoint, problems)
         try:
             for _ in reader.small_actions():
@@ -117,7 +117,7 @@ def _of_checkpoint(storage: Storage, listing: Listing, root: str, until: int, pr
         except CheckpointError:
             continue
         return changes
-    return Changes(-1)
+    return FileChanges(-1)
 
 
 def _take_commit(
@@ -125,7 +125,7 @@ def _take_commit(
     entry: Entry,
     version: int,
     root: str,
-    changes: Changes,
+    changes: FileChanges,
     *,
     with_additions: bool,
     problems: Problems,
@@ -153,7 +153,7 @@ def file_actions(lines: Iterable[bytes], file: str, *, with_additions: bool) -> 
             yield from ((name, value) for name, value in action.items() if isinstance(value, dict))
 
 
-def _take(files: Files, value: Mapping[str, Any], version: int, root: str) -> None:
+def _take(files: FileColumns, value: Mapping[str, Any], version: int, root: str) -> None:
     path = value.get("path")
     time = whole(value.get("deletionTimestamp"))
     if isinstance(path, str) and (place := below(path, root)) is not None:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.keys import KEY, below, column, key, with_parents
-from tables.deltalog.vacuum.removals import Changes, vector_of
+from tables.deltalog.vacuum.removals import FileChanges, vector_of
 
 _NAMES = ("time", "size", "version")
 
@@ -33,7 +33,7 @@ def live_files(snapshot: Snapshot, root: str) -> tuple[pa.Array, set[str]]:
     return column(found, KEY), folders
 
 
-def newest_tombstones(changes: Changes, known_since_ms: int) -> pa.Table:
+def newest_tombstones(changes: FileChanges, known_since_ms: int) -> pa.Table:
     """One row per removed file: `key`, `time` of its newest tombstone after `known_since_ms` (0: none is), `size`, `version`.
 
     Delta forgets tombstones that are older than the table's own retention.

@@ -9,13 +9,13 @@ from itertools import accumulate, pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tables.deltalog.vacuum.removals import Changes
+from tables.deltalog.vacuum.removals import FileChanges
 
 Span = tuple[int, int]
 """First and last version, both included."""
 
 
-def dying(changes: Changes, doomed: pa.Array, first: int, head: int) -> list[Span]:
+def dying(changes: FileChanges, doomed: pa.Array, first: int, head: int) -> list[Span]:
     """The versions from `first` on, the head excluded, that need one of the files whose keys are `doomed`.
 
     `changes` hold the removals and additions of all commits after `first`. None of the doomed files is of the head.
@@ -28,7 +28,7 @@ def dying(changes: Changes, doomed: pa.Array, first: int, head: int) -> list[Spa
     return _covered(edges, head)
 
 
-def _events(changes: Changes, doomed: pa.Array, first: int) -> pa.Table:
+def _events(changes: FileChanges, doomed: pa.Array, first: int) -> pa.Table:
     """Removals and additions of the doomed files after `first`, by file and version; a commit's removal before its addition."""
     tables = []
     for files, is_added in ((changes.removed, 0), (changes.added, 1)):

@@ -35,7 +35,7 @@ _Answer = tuple[Any, Exception | None]
 T = TypeVar("T")
 
 
-class Refused(OSError):
+class HdfsRefused(OSError):
     """HDFS didn't do it; the text says why, and repeats none of its own words. `everywhere`: it would refuse all else as well."""
 
     def __init__(self, text: str, *, everywhere: bool = False, denied: bool = False) -> None:
@@ -105,7 +105,7 @@ class NameNode:
         except (FileNotFoundError, NotADirectoryError):
             raise
         except _NoAnswer:
-            refused = Refused(
+            refused = HdfsRefused(
                 "a data node doesn’t answer" if of_file else "the name node doesn’t answer", everywhere=True
             )
         except _THEIRS as error:
@@ -203,26 +203,28 @@ class _NoAnswer(Exception):
     """Nothing was answered in time."""
 
 
-def refusal(error: Exception, user: str, *, of_file: bool = False) -> Refused:
+def refusal(error: Exception, user: str, *, of_file: bool = False) -> HdfsRefused:
     """What an exception of hdfs-native's means; it may hold a stack trace of the name node's, which is not repeated."""
     text = str(error)
     kind = match[1].rpartition(".")[2] if (match := _CLASS.search(text)) else ""
     if _wants_kerberos(kind, text):
-        return Refused("the cluster wants Kerberos, and Levee comes as a plain user", everywhere=True, denied=True)
+        return HdfsRefused("the cluster wants Kerberos, and Levee comes as a plain user", everywhere=True, denied=True)
     if kind in ("AccessControlException", "AuthorizationException"):
-        return Refused(f"HDFS refuses this to the user {user}", denied=True)
+        return HdfsRefused(f"HDFS refuses this to the user {user}", denied=True)
     if kind in _SAID:
         said, everywhere = _SAID[kind]
-        return Refused(said, everywhere=everywhere)
+        return HdfsRefused(said, everywhere=everywhere)
     if kind:
-        return Refused(f"the name node refuses it ({kind})")
+        return HdfsRefused(f"the name node refuses it ({kind})")
     if "No NameNode hosts" in text:
-        return Refused("it names no port, and no nameservice that Levee’s HADOOP_CONF_DIR describes", everywhere=True)
+        return HdfsRefused(
+            "it names no port, and no nameservice that Levee’s HADOOP_CONF_DIR describes", everywhere=True
+        )
     if of_file or text.startswith(("BlocksNotFound", "DataTransferError", "ChecksumError")):
-        return Refused("no data node gives the file’s bytes")
+        return HdfsRefused("no data node gives the file’s bytes")
     if "lookup address" in text:
-        return Refused("the name node’s host has no address", everywhere=True)
-    return Refused("the name node doesn’t answer", everywhere=True)
+        return HdfsRefused("the name node’s host has no address", everywhere=True)
+    return HdfsRefused("the name node doesn’t answer", everywhere=True)
 
 
 def _wants_kerberos(kind: str, text: str) -> bool:

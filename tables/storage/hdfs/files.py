@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
 from tables.storage.hdfs import name_nodes
-from tables.storage.hdfs.client import File, Refused
+from tables.storage.hdfs.client import File, HdfsRefused
 from tables.storage.hdfs.name_nodes import as_storage_error
 from tables.storage.store import CHUNK, NO_FILE, Entry, StorageError, asked_at_once, told_at_once
 
@@ -70,10 +70,10 @@ class HdfsStorage:
             yield from self._opened(path).chunks()
 
     def open(self, path: str) -> BinaryIO:
-        return cast(BinaryIO, io.BufferedReader(_Reader(self._opened(path)), 4 * CHUNK))
+        return cast(BinaryIO, io.BufferedReader(_HdfsFile(self._opened(path)), 4 * CHUNK))
 
 
-class _Reader(io.RawIOBase):
+class _HdfsFile(io.RawIOBase):
     """A file on HDFS as one of the standard library, which is what pyarrow asks for."""
 
     def __init__(self, file: File) -> None:
@@ -97,7 +97,7 @@ class _Reader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             piece = self._file.range(self._at, len(buffer))
-        except Refused as refused:
+        except HdfsRefused as refused:
             raise StorageError(f"the file can't be read: {refused}") from None
         buffer[: len(piece)] = piece
         self._at += len(piece)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tables.storage.hdfs.client import AWAY_SECONDS, NameNode, Refused, user_name
+from tables.storage.hdfs.client import AWAY_SECONDS, HdfsRefused, NameNode, user_name
 from tables.storage.s3 import buckets as object_stores
 from tables.storage.store import StorageError
 
@@ -74,5 +74,5 @@ def as_storage_error(what: str = "") -> Iterator[None]:
     """Raises HDFS's refusal as StorageError, which begins with `what` could not be done."""
     try:
         yield
-    except Refused as refused:
+    except HdfsRefused as refused:
         raise StorageError(f"{what}: {refused}" if what else str(refused)) from None

@@ -63,7 +63,7 @@ class Swapped(PlaceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EnteredDirectory:
     """A directory as it was found: its path, with the identity of every component from the top down."""
 
     path: str
@@ -75,11 +75,11 @@ class Place:
             raise Swapped(self.path)
 
 
-def walk(path: str) -> Place:
+def walk(path: str) -> EnteredDirectory:
     """The directory at an absolute path. Raises Linked, FileNotFoundError, NotADirectoryError, other OSError."""
     seen: list[Identity] = []
     os.close(_descend(os.open("/", _STEP), _parts(path), _STEP, seen))
-    return Place(path, tuple(seen))
+    return EnteredDirectory(path, tuple(seen))
 
 
 def directory(path: str, flags: int = _LIST) -> int:

@@ -21,7 +21,7 @@ import obstore
 from obstore.exceptions import BaseError, InvalidPathError
 from obstore.store import S3Store
 
-from tables.storage.s3.errors import Refusal, refusal, turning_panics
+from tables.storage.s3.errors import StoreRefusal, refusal, turning_panics
 from tables.storage.store import StorageError
 
 SCHEMES = ("s3", "s3a")
@@ -181,7 +181,7 @@ def opened(uri: str) -> tuple[S3Store, str]:
     return store, key
 
 
-def refused(store: object, error: Exception) -> Refusal:
+def refused(store: object, error: Exception) -> StoreRefusal:
     """What an exception of obstore's means; a refusal of all that is asked is remembered for a store of `opened`'s."""
     why = refusal(error, path_style=_is_path_style(store))
     if why.everywhere:

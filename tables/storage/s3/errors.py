@@ -38,7 +38,7 @@ _OF_ONE_OBJECT = frozenset({412, 416})  # another version or a shorter one than 
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class StoreRefusal:
     """Why a store didn't do it. `field` is the part of the description that it is about, empty for none of them.
 
     `everywhere`: the next request would fail alike, whatever it asks for.
@@ -70,38 +70,38 @@ class _Turning:
 turning_panics = _Turning()  # around each call of obstore, within what handles its errors
 
 
-def refusal(error: Exception, *, path_style: bool = True) -> Refusal:
+def refusal(error: Exception, *, path_style: bool = True) -> StoreRefusal:
     """What an exception of obstore's means, of a store that is asked by this style."""
     if isinstance(error, Panicked):
-        return Refusal("the bucket can’t be asked as it is described", "endpoint")
+        return StoreRefusal("the bucket can’t be asked as it is described", "endpoint")
     text = str(error)
     code = match[1] if (match := _CODE.search(text)) else ""
     if code in _SAID:
         field, told = _SAID[code]
-        return Refusal(told, field, everywhere=code not in _ONE_PLACE)
+        return StoreRefusal(told, field, everywhere=code not in _ONE_PLACE)
     if code in _REGIONAL or "incorrectly configured region" in text:
         region = _REGION.search(text)
         where = f" ({region[1]})" if region else ""
-        return Refusal(f"the bucket is in another region{where}, or at another endpoint", "region")
+        return StoreRefusal(f"the bucket is in another region{where}, or at another endpoint", "region")
     if isinstance(error, InvalidPathError):
-        return Refusal("a key in it has an empty part, as a//b has, and can’t be read", "", everywhere=False)
+        return StoreRefusal("a key in it has an empty part, as a//b has, and can’t be read", "", everywhere=False)
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
-        return Refusal("the store refuses the key", "key_id", everywhere=False)
+        return StoreRefusal("the store refuses the key", "key_id", everywhere=False)
     if isinstance(error, NotFoundError | FileNotFoundError):
-        return Refusal("it is not there", "", everywhere=False)
+        return StoreRefusal("it is not there", "", everywhere=False)
     return _unclear(text, path_style=path_style)
 
 
-def _unclear(text: str, *, path_style: bool) -> Refusal:
+def _unclear(text: str, *, path_style: bool) -> StoreRefusal:
     status = int(match[1]) if (match := _STATUS.search(text)) else 0
     if status in (401, 403):
-        return Refusal("the store refuses the key", "key_id", everywhere=status == 401)
+        return StoreRefusal("the store refuses the key", "key_id", everywhere=status == 401)
     if status == 404:
-        return Refusal("nothing at the endpoint speaks S3 for this bucket", "endpoint")
+        return StoreRefusal("nothing at the endpoint speaks S3 for this bucket", "endpoint")
     if status >= 500:
-        return Refusal(f"the store is overloaded or out of order (HTTP {status})", "endpoint")
+        return StoreRefusal(f"the store is overloaded or out of order (HTTP {status})", "endpoint")
     if status:
-        return Refusal(f"the store answers HTTP {status}", "endpoint", everywhere=status not in _OF_ONE_OBJECT)
+        return StoreRefusal(f"the store answers HTTP {status}", "endpoint", everywhere=status not in _OF_ONE_OBJECT)
     # The bucket's own host name is then what isn't there.
     other = "" if path_style else "; or the store wants path style"
-    return Refusal(f"the endpoint doesn’t answer{other}", "endpoint")
+    return StoreRefusal(f"the endpoint doesn’t answer{other}", "endpoint")

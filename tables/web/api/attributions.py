@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, Text, Whole, body_of
+from console.base.rest import Body, LiteralText, Whole, body_of
 from tables.catalog import attributions, listing
 from tables.history import queries as histories
 from tables.web.api.serializers import ExplanationOut
 
 
 class Reason(Body):
-    reason = Text(max_length=attributions.REASON_LENGTH)
+    reason = LiteralText(max_length=attributions.REASON_LENGTH)
     incarnation = Whole(
         min_value=0,
         required=False,

@@ -14,7 +14,7 @@ from console.base.rest import ListQuery, cursor_asked, limit_asked, listed, quer
 from tables.catalog import attributions
 from tables.history import commit_files, explained, payloads
 from tables.history import queries as histories
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Commit, Table
 from tables.web.api.serializers import CommitDetailOut, CommitOut, CommitQuery, FilesQuery, HistoryQuery, commit_json
 from tables.web.api.shared import BETWEEN, FREE, READ, documented, next_page, start_of, table_asked, versions_asked
@@ -29,7 +29,7 @@ class History(APIView):
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = table_asked(request, table_id)
         asked = query_of(request, HistoryQuery)
-        wanted = histories.Filter(**{name: asked[name] for name in _HISTORY if name in asked})
+        wanted = histories.HistoryFilter(**{name: asked[name] for name in _HISTORY if name in asked})
         incarnation = _incarnation(request, table)
         page = histories.history_page(table, wanted, limit_asked(request), cursor_asked(request), incarnation)
         return listed(request, page, _with_reach(table, page.rows, incarnation))
@@ -44,7 +44,7 @@ def _incarnation(request: Request, table: Table) -> int:
 
 
 def _with_reach(table: Table, commits: list[Commit], incarnation: int) -> list[dict[str, Any]]:
-    reach = Reach(table).over(commits) if commits else []
+    reach = TableReach(table).over(commits) if commits else []
     known = explained.of_commits(table, incarnation, [commit.version for commit in commits])
     return [
         commit_json(commit, there) | {"explanation": attributions.explanation_json(known.get(commit.version))}
@@ -61,7 +61,7 @@ class CommitDetail(APIView):
     def get(self, request: Request, table_id: uuid.UUID, version: int) -> Response:
         table = table_asked(request, table_id)
         commit = histories.commit_at(table, version, _incarnation(request, table))
-        there = Reach(table).of(commit)
+        there = TableReach(table).of(commit)
         (line,) = _with_reach(table, [commit], commit.incarnation)
         return Response(line | payloads.commit_json(table, commit, there))
 
@@ -95,9 +95,9 @@ class Reachability(APIView):
     @documented(parameters=[ListQuery], responses=FREE)
     def get(self, request: Request, table_id: uuid.UUID) -> Response:
         table = table_asked(request, table_id)
-        reach = Reach(table)
+        reach = TableReach(table)
         spans = [span.as_json() for span in joined(reach.spans)]
-        page = histories.history_page(table, histories.Filter(), limit_asked(request), cursor_asked(request))
+        page = histories.history_page(table, histories.HistoryFilter(), limit_asked(request), cursor_asked(request))
         versions = [payloads.reach_json(c, there) for c, there in zip(page.rows, reach.over(page.rows), strict=True)]
         return listed(request, page, versions, head=table.version, spans=spans)
 

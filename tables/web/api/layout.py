@@ -16,7 +16,7 @@ from tables.web.api.serializers import DayOut, PartitionsQuery, VersionQuery, da
 from tables.web.api.shared import FREE, READ, documented, next_page, start_of, table_asked, version_asked
 
 
-class Layout(APIView):
+class FileLayout(APIView):
     """How the live files of a version lie."""
 
     requires = {"GET": READ}
@@ -27,7 +27,7 @@ class Layout(APIView):
         return Response(layout_at.at(table, version))
 
 
-class Growth(APIView):
+class GrowthByDay(APIView):
     """Commits, bytes and rows by day of the last 90 days, oldest first, for the charts."""
 
     requires = {"GET": READ}

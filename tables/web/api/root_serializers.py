@@ -6,10 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Flag, Text, Whole
+from console.base.rest import Body, Flag, LiteralText, Whole
 from tables.catalog.adding import bulk as bulk_additions
 from tables.catalog.roots import object_stores, scans, sync_interval
-from tables.catalog.roots.figures import Figures
+from tables.catalog.roots.figures import RootFigures
 from tables.catalog.roots.object_stores import Description
 from tables.models import MOST_SCAN_HOURS, Addition, Finding, ObjectStore, Root, Table
 from tables.rules.table_formats import TableFormat
@@ -38,19 +38,21 @@ def _adds() -> Flag:
 class StorageIn(Body):
     """How a bucket is reached. The secret is never answered; without one, the present secret of the same key and endpoint stays."""
 
-    endpoint = Text(max_length=300, required=False, allow_blank=True, help_text="http(s)://HOST[:PORT]; empty: AWS.")
-    region = Text(max_length=50, required=False, allow_blank=True)
+    endpoint = LiteralText(
+        max_length=300, required=False, allow_blank=True, help_text="http(s)://HOST[:PORT]; empty: AWS."
+    )
+    region = LiteralText(max_length=50, required=False, allow_blank=True)
     path_style = Flag(required=False, help_text="Whether the bucket is named in the path; true unless told.")
-    key_id = Text(
+    key_id = LiteralText(
         max_length=128, required=False, allow_blank=True, help_text="Empty: the identity of Levee's own processes."
     )
-    secret = Text(max_length=1_000, required=False, allow_blank=True, write_only=True)
-    session_token = Text(max_length=10_000, required=False, allow_blank=True, write_only=True)
+    secret = LiteralText(max_length=1_000, required=False, allow_blank=True, write_only=True)
+    session_token = LiteralText(max_length=10_000, required=False, allow_blank=True, write_only=True)
 
 
 class NewRoot(Body):
-    name = Text(max_length=100)
-    uri = Text(max_length=4096)
+    name = LiteralText(max_length=100)
+    uri = LiteralText(max_length=4096)
     storage = StorageIn(required=False, help_text="For an s3:// place in a bucket that no root lies in yet.")
     sync_seconds = _pause()
     scan_hours = _hours()
@@ -60,7 +62,7 @@ class NewRoot(Body):
 class PlaceAsked(Body):
     """A place to test before it is registered. With `writes`, Levee writes one empty object or file there, and deletes it."""
 
-    uri = Text(max_length=4096)
+    uri = LiteralText(max_length=4096)
     storage = StorageIn(required=False)
     writes = Flag(required=False)
 
@@ -91,7 +93,7 @@ class StorageOut(serializers.Serializer[Any]):
 
 
 class RootChange(Body):
-    name = Text(max_length=100, required=False)
+    name = LiteralText(max_length=100, required=False)
     sync_seconds = _pause()
     scan_hours = _hours()
     adds_found = _adds()
@@ -213,7 +215,7 @@ def addition_json(addition: Addition) -> dict[str, Any]:
     }
 
 
-def root_detail_json(root: Root, figures: Figures) -> dict[str, Any]:
+def root_detail_json(root: Root, figures: RootFigures) -> dict[str, Any]:
     """A root with how its tables stand."""
     counted = {
         "tables": figures.tables,

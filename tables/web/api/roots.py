@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.pagination import Key, page
+from console.base.pagination import OrderKey, page
 from console.base.rest import ListQuery, NoBody, body_of, cursor_asked, limit_asked, listed
 from tables.catalog import listing
 from tables.catalog.adding import bulk as bulk_additions
@@ -56,7 +56,7 @@ class RootList(APIView):
     def get(self, request: Request) -> Response:
         """The storage prefixes outside of which Levee reads nothing."""
         roots = listing.roots_of(person_of(request))
-        root_page = page(roots, [Key("name")], limit_asked(request), cursor_asked(request))
+        root_page = page(roots, [OrderKey("name")], limit_asked(request), cursor_asked(request))
         return listed(request, root_page, map(root_json, root_page.rows))
 
     @documented(request=NewRoot, responses={201: RootOut})
@@ -154,7 +154,7 @@ class Additions(APIView):
     @documented(parameters=[ListQuery], responses=AdditionOut(many=True))
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
         root = listing.root_for(person_of(request), root_id)
-        keys = [Key("requested_at", descending=True), Key("id")]
+        keys = [OrderKey("requested_at", descending=True), OrderKey("id")]
         addition_page = page(bulk_additions.of_root(root), keys, limit_asked(request), cursor_asked(request))
         return listed(request, addition_page, map(addition_json, addition_page.rows))
 
@@ -167,7 +167,7 @@ class Additions(APIView):
         return Response(addition_json(bulk_additions.of_root(root).get(pk=addition.pk)), status=202)
 
 
-class Findings(APIView):
+class RootFindings(APIView):
     """The findings of a root's scans."""
 
     requires = {"GET": READ}
@@ -175,5 +175,5 @@ class Findings(APIView):
     @documented(parameters=[ListQuery], responses=FindingOut(many=True))
     def get(self, request: Request, root_id: uuid.UUID) -> Response:
         root = listing.root_for(person_of(request), root_id)
-        finding_page = page(listing.findings_of(root), [Key("path")], limit_asked(request), cursor_asked(request))
+        finding_page = page(listing.findings_of(root), [OrderKey("path")], limit_asked(request), cursor_asked(request))
         return listed(request, finding_page, map(finding_json, finding_page.rows))

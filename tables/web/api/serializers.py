@@ -7,11 +7,11 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from console.base.rest import Body, ListQuery, Text
+from console.base.rest import Body, ListQuery, LiteralText
 from tables.catalog import freshness
 from tables.catalog.listing import AGES
 from tables.deltalog.read.file_sums import Removal
-from tables.deltalog.rules.reachability import Reach
+from tables.deltalog.rules.reachability import VersionReach
 from tables.history import partitions, removed_files
 from tables.history.queries import Day
 from tables.models import Commit, Explanation, Table
@@ -22,14 +22,18 @@ from tables.web.table_state import has_unguarded_writers
 class NewTable(Body):
     """A path alone adds the table there, a name alone returns the table with that name, both together name the table."""
 
-    path = Text(max_length=4096, required=False)
-    name = Text(max_length=500, required=False, help_text="database.table; a single part lies in `default`.")
-    source_format = Text(max_length=100, required=False, help_text="With name and path: delta or parquet.")
+    path = LiteralText(max_length=4096, required=False)
+    name = LiteralText(max_length=500, required=False, help_text="database.table; a single part lies in `default`.")
+    source_format = LiteralText(max_length=100, required=False, help_text="With name and path: delta or parquet.")
     schema = serializers.DictField(
         required=False, allow_null=True, help_text="Of parquet: Spark's JSON struct of all columns."
     )
     partition_columns = serializers.ListField(
-        child=Text(max_length=255), required=False, allow_null=True, max_length=100, help_text="Columns of the schema."
+        child=LiteralText(max_length=255),
+        required=False,
+        allow_null=True,
+        max_length=100,
+        help_text="Columns of the schema.",
     )
 
     def validate(self, attrs: Any) -> Any:
@@ -42,12 +46,12 @@ class NewTable(Body):
 
 
 class TableChange(Body):
-    catalog_name = Text(
+    catalog_name = LiteralText(
         max_length=500, required=False, allow_null=True, help_text="database.table; null removes the name."
     )
-    owner = Text(max_length=100, required=False, allow_blank=True)
-    description = Text(max_length=10_000, required=False, allow_blank=True)
-    tags = serializers.ListField(child=Text(max_length=50), required=False, max_length=50)
+    owner = LiteralText(max_length=100, required=False, allow_blank=True)
+    description = LiteralText(max_length=10_000, required=False, allow_blank=True)
+    tags = serializers.ListField(child=LiteralText(max_length=50), required=False, max_length=50)
 
 
 def _several(child: serializers.Field[Any, Any, Any, Any], help_text: str = "") -> serializers.ListField:
@@ -64,7 +68,7 @@ class TableQuery(ListQuery):
     tag = _several(serializers.CharField())
     owner = _several(serializers.CharField())
     feature = _several(serializers.CharField())
-    health = _several(serializers.ChoiceField(health.Code.choices))
+    health = _several(serializers.ChoiceField(health.HealthCode.choices))
     age = _several(serializers.ChoiceField(AGES), "Changed within a day, or not for 90 days.")
     stale = serializers.BooleanField(required=False)
     favourite = serializers.BooleanField(required=False, help_text="Your favourites alone.")
@@ -116,7 +120,7 @@ class ProtocolOut(serializers.Serializer[Any]):
 
 
 class HealthOut(serializers.Serializer[Any]):
-    code = serializers.ChoiceField(health.Code.choices)
+    code = serializers.ChoiceField(health.HealthCode.choices)
     severity = serializers.ChoiceField(health.Severity.choices)
     value = serializers.JSONField(allow_null=True)
     threshold = serializers.JSONField(allow_null=True)
@@ -297,7 +301,7 @@ def health_json(table: Table) -> list[dict[str, Any]]:
     return [*table.health, *(finding.as_json() for finding in by_time if finding)]
 
 
-def commit_json(commit: Commit, there: Reach) -> dict[str, Any]:
+def commit_json(commit: Commit, there: VersionReach) -> dict[str, Any]:
     """An entry of a history, with what can be done with its version."""
     return {
         "version": commit.version,

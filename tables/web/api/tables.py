@@ -47,7 +47,7 @@ class TableList(APIView):
         groups = {name: asked.get(name, []) for name in listing.GROUPS}
         favourite_of = person_of(request) if asked.get("favourite") else None
         stale = asked.get("stale", False)
-        wanted = listing.Filter(q=asked.get("q", ""), stale=stale, favourite_of=favourite_of, **groups)
+        wanted = listing.TableFilter(q=asked.get("q", ""), stale=stale, favourite_of=favourite_of, **groups)
         order = asked.get("order") or ("best" if wanted.q else "name")
         page = listing.table_page(person_of(request), wanted, order, limit_asked(request), cursor_asked(request))
         return listed(request, page, map(row_json, page.rows))

@@ -6,11 +6,11 @@ from django.urls import path
 
 from tables.web.api import attributions as explanation_api
 from tables.web.api.history import CommitDetail, CommitFiles, Compare, History, Reachability
-from tables.web.api.layout import Growth, Layout, Partitions
+from tables.web.api.layout import FileLayout, GrowthByDay, Partitions
 from tables.web.api.roots import (
     Additions,
-    Findings,
     RootDetail,
+    RootFindings,
     RootList,
     RootPause,
     RootResume,
@@ -26,7 +26,7 @@ urlpatterns = [
     path("roots/test", RootTest.as_view()),
     path("roots/<uuid:root_id>", RootDetail.as_view()),
     path("roots/<uuid:root_id>/storage", RootStorage.as_view()),
-    path("roots/<uuid:root_id>/findings", Findings.as_view()),
+    path("roots/<uuid:root_id>/findings", RootFindings.as_view()),
     path("roots/<uuid:root_id>/additions", Additions.as_view()),
     path("roots/<uuid:root_id>/pause", RootPause.as_view()),
     path("roots/<uuid:root_id>/resume", RootResume.as_view()),
@@ -45,7 +45,7 @@ urlpatterns = [
     path(f"{_TABLE}/schema", SchemaAt.as_view()),
     path(f"{_TABLE}/schema/changes", SchemaChanges.as_view()),
     path(f"{_TABLE}/schema/compare", SchemaCompare.as_view()),
-    path(f"{_TABLE}/layout", Layout.as_view()),
-    path(f"{_TABLE}/growth", Growth.as_view()),
+    path(f"{_TABLE}/layout", FileLayout.as_view()),
+    path(f"{_TABLE}/growth", GrowthByDay.as_view()),
     path(f"{_TABLE}/partitions", Partitions.as_view()),
 ]

@@ -24,7 +24,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """A path with its grid. `parts` are drawn one by one: a gap lies where a value is unknown. `marks` are places with their texts."""
 
     parts: list[str]

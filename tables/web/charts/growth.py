@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from console.templatetags.levee import number, size
-from tables.history.growth import Point
+from tables.history.growth import GrowthPoint
 from tables.history.operations import Destructive
 from tables.history.queries import Day
-from tables.web.charts.axes import BOTTOM, LEFT, WIDTH, Line, Tick, byte_steps, nice_steps, unit_height
+from tables.web.charts.axes import BOTTOM, LEFT, WIDTH, ChartLine, Tick, byte_steps, nice_steps, unit_height
 from tables.web.charts.commits import title_of
 
 
-def sizes_over_time(days: Sequence[Day], destructive: Sequence[Destructive] = ()) -> Line | None:
+def sizes_over_time(days: Sequence[Day], destructive: Sequence[Destructive] = ()) -> ChartLine | None:
     """Bytes by day, with the destructive commits among them. None when fewer than two days are known."""
     known = [(day.at, day.size_bytes) for day in days if day.size_bytes is not None]
     top = max((value for _, value in known), default=0)
     return _over_time(known, byte_steps(top), size, destructive)
 
 
-def rows_over_time(days: Sequence[Day]) -> Line | None:
+def rows_over_time(days: Sequence[Day]) -> ChartLine | None:
     """Rows by day. None when fewer than two days are known."""
     known = [(day.at, day.num_records) for day in days if day.num_records is not None]
     return _over_time(known, nice_steps(max((value for _, value in known), default=0), 2, least=1), number)
@@ -31,7 +31,7 @@ def _over_time(
     steps: list[float],
     text: Callable[[int], object],
     destructive: Sequence[Destructive] = (),
-) -> Line | None:
+) -> ChartLine | None:
     """A value holds until the next commit changes it: the line is made of steps, never of slopes."""
     if len(known) < 2:
         return None
@@ -46,22 +46,24 @@ def _over_time(
     grid = [Tick(round(BOTTOM - step * scale, 1), str(text(int(step)))) for step in steps]
     below = [Tick(x(start), f"{start:%-d %b}", ""), Tick(x(end), f"{end:%-d %b}", "end")]
     marks = [Tick(x(day), title_of(d)) for d in destructive if d.at and start <= (day := _day_of(d.at)) <= end]
-    return Line([path], grid, below, marks=marks)
+    return ChartLine([path], grid, below, marks=marks)
 
 
-def sizes_over_versions(points: Sequence[Point]) -> Line | None:
+def sizes_over_versions(points: Sequence[GrowthPoint]) -> ChartLine | None:
     """Bytes by version. None when fewer than two are known."""
     known = [(point.version, point.size_bytes) for point in points if point.size_bytes is not None]
     return _over_versions(known, byte_steps(max((value for _, value in known), default=0)), size)
 
 
-def rows_over_versions(points: Sequence[Point]) -> Line | None:
+def rows_over_versions(points: Sequence[GrowthPoint]) -> ChartLine | None:
     """Rows by version. None when fewer than two are known."""
     known = [(point.version, point.num_records) for point in points if point.num_records is not None]
     return _over_versions(known, nice_steps(max((value for _, value in known), default=0), 2, least=1), number)
 
 
-def _over_versions(known: Sequence[tuple[int, int]], steps: list[float], text: Callable[[int], object]) -> Line | None:
+def _over_versions(
+    known: Sequence[tuple[int, int]], steps: list[float], text: Callable[[int], object]
+) -> ChartLine | None:
     """Steps, as over time: a version is what it is until the next one."""
     if len(known) < 2:
         return None
@@ -73,7 +75,7 @@ def _over_versions(known: Sequence[tuple[int, int]], steps: list[float], text: C
     ]
     path = f"M{points[0][0]} {points[0][1]}" + "".join(f"H{right}V{y}" for right, y in points[1:])
     grid = [Tick(round(BOTTOM - step * scale, 1), str(text(int(step)))) for step in steps]
-    return Line([path], grid, [Tick(points[0][0], f"v{start:,}", ""), Tick(points[-1][0], f"v{end:,}", "end")])
+    return ChartLine([path], grid, [Tick(points[0][0], f"v{start:,}", ""), Tick(points[-1][0], f"v{end:,}", "end")])
 
 
 def _day_of(at: datetime) -> datetime:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from console.templatetags.levee import number, size
-from tables.web.charts.axes import BOTTOM, TOP, WIDTH, Line, Tick, nice_steps, unit_height
+from tables.web.charts.axes import BOTTOM, TOP, WIDTH, ChartLine, Tick, nice_steps, unit_height
 from tables.web.charts.hatching import hatch
 
 
@@ -76,19 +76,19 @@ def class_text(row: dict[str, int | None], *, short: bool = False) -> str:
     return f"{low:,} – {high // 2**20:,}" + ("" if short else " MiB")
 
 
-def skew(curve: Sequence[int], count: int, median: int | None) -> Line:
+def skew(curve: Sequence[int], count: int, median: int | None) -> ChartLine:
     """Partition sizes, largest first, on a logarithmic scale from a power of 16 below the smallest."""
     return _logarithmic(curve, count, median, 16, size)
 
 
-def row_skew(curve: Sequence[int], count: int, median: int | None) -> Line:
+def row_skew(curve: Sequence[int], count: int, median: int | None) -> ChartLine:
     """Rows per partition, most first, on a logarithmic scale from a power of 10 below the fewest."""
     return _logarithmic(curve, count, median, 10, number)
 
 
 def _logarithmic(
     curve: Sequence[int], count: int, median: int | None, base: int, text: Callable[[int], object]
-) -> Line:
+) -> ChartLine:
     known = [max(value, 1) for value in curve]
     low, high = (math.floor(math.log(min(known), base)), math.log(max(known), base)) if known else (0, 1)
     top = max(high, low + 1)
@@ -101,4 +101,4 @@ def _logarithmic(
     grid = [Tick(y(base**power), str(text(base**power))) for power in range(low, math.floor(top) + 1)]
     below = [Tick(64.0, "1", ""), Tick(float(WIDTH), str(number(count)), "end")]
     parts = ["M" + "L".join(points)] if len(points) > 1 else []
-    return Line(parts, grid, below, y(median) if median else None, f"median {text(median)}" if median else "")
+    return ChartLine(parts, grid, below, y(median) if median else None, f"median {text(median)}" if median else "")

@@ -16,10 +16,10 @@ from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.base.pagination import Page, pager
 from console.templatetags.levee import number, unknown
-from tables.catalog.lately.commits import Filter, awaiting_page, commit_page
+from tables.catalog.lately.commits import CommitFilter, awaiting_page, commit_page
 from tables.history.version_links import commit_url
 from tables.models import Commit
-from tables.rules.commit_kinds import TEXTS, Kind
+from tables.rules.commit_kinds import TEXTS, CommitKind
 from tables.web.kinds import COMMITS
 
 DESTRUCTIVE = "destructive"  # no kind of its own: of several kinds, and over a week unless a day is asked for
@@ -71,12 +71,12 @@ def _day(text: str, today: date) -> date | None:
         return None
 
 
-def _filter(kind: str, day: date | None, today: date) -> Filter:
+def _filter(kind: str, day: date | None, today: date) -> CommitFilter:
     if kind == DESTRUCTIVE:
-        return Filter(day or today - WEEK, day or today, destructive=True)
+        return CommitFilter(day or today - WEEK, day or today, destructive=True)
     if kind == UNAPPROVED:
-        return Filter(day or today, day or today, unapproved=True)
-    return Filter(day or today, day or today, Kind(kind) if kind in set(Kind) else None)
+        return CommitFilter(day or today, day or today, unapproved=True)
+    return CommitFilter(day or today, day or today, CommitKind(kind) if kind in set(CommitKind) else None)
 
 
 def _heading(kind: str, day: date | None, today: date) -> str:

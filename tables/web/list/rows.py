@@ -26,7 +26,7 @@ ONLY_PARQUET = format_html('<span class="lv-quiet">{}</span>', "parquet only")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListedTable:
     """A table as the list shows it; `cells` are those of the columns that the person has."""
 
     name: str
@@ -43,7 +43,7 @@ def rows_of(
     may_request: bool,
     streaming: Mapping[str, str] | None = None,
     favourites: Collection[uuid.UUID] = (),
-) -> list[Row]:
+) -> list[ListedTable]:
     """The rows, with these columns in this order.
 
     Who may request changes has a link to what is offered for a directory that is no Delta table yet, unless a stream is at it
@@ -51,7 +51,7 @@ def rows_of(
     """
     offers = [offer for offer in ports.offers() if offer.of_plain] if may_request else []
     return [
-        Row(
+        ListedTable(
             table.catalog_name or table.name,
             table.path,
             address_of("tables:overview", table.pk),

@@ -14,14 +14,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts.lists import Listing, in_order, listing_of
+from console.accounts.lists import KeptList, in_order, listing_of
 from console.accounts.models import Person
 from console.accounts.permissions import person_of, requires
 from console.accounts.roles import Permission
 from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.base.pagination import Key, page, pager
+from console.base.pagination import OrderKey, page, pager
 from console.base.text.counted import counted
 from tables import ports
 from tables.catalog import facets, listing
@@ -33,7 +33,7 @@ from tables.models import Root, Table
 from tables.rules.search_index import terms
 from tables.web.forms import FACET_NAMES, ORDERS, PathForm
 from tables.web.kinds import TABLES
-from tables.web.list.rows import Row, rows_of
+from tables.web.list.rows import ListedTable, rows_of
 
 FINDINGS = 200
 FRESH = 50
@@ -71,7 +71,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
     return render(request, "tables/list/list.html", {**context, **_around(request, person, wanted, usual)})
 
 
-def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> list[Row]:
+def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> list[ListedTable]:
     """The list's rows. Which streams are at plain directories is asked once, by those who would be offered to convert one."""
     may_request = person.may(Permission.JOB_REQUEST)
     plain = [table.path for table in tables if not table.is_delta] if may_request else []
@@ -80,11 +80,11 @@ def _rows(person: Person, tables: Sequence[Table], columns: Sequence[str]) -> li
     return rows_of(tables, columns, may_request=may_request, streaming=streaming, favourites=marked)
 
 
-def _filter(request: HttpRequest, person: Person) -> listing.Filter:
+def _filter(request: HttpRequest, person: Person) -> listing.TableFilter:
     groups = {name: _values(request, name) for name in listing.GROUPS}
     favourite_of = person if _is_on(request, "favourite") else None
     q = request.GET.get("q", "")[:200].replace("\x00", " ")
-    return listing.Filter(q=q, stale=_is_on(request, "stale"), favourite_of=favourite_of, **groups)
+    return listing.TableFilter(q=q, stale=_is_on(request, "stale"), favourite_of=favourite_of, **groups)
 
 
 def _is_on(request: HttpRequest, name: str) -> bool:
@@ -102,7 +102,7 @@ def _order_text(order: str) -> str:
     return "best match first" if order == "best" else dict(ORDERS).get(order, "")
 
 
-def _heads(request: HttpRequest, order: str, arranged: Listing) -> list[dict[str, Any]]:
+def _heads(request: HttpRequest, order: str, arranged: KeptList) -> list[dict[str, Any]]:
     """The columns that the person has, with the addresses that order the list by them."""
     heads: list[dict[str, Any]] = []
     shown_columns = [(name, text) for name, text in TABLES.columns if name in arranged.columns]
@@ -138,7 +138,7 @@ def values(request: HttpRequest) -> HttpResponse:
     return render(request, "tables/list/values.html", context)
 
 
-def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual: str) -> dict[str, Any]:
+def _around(request: HttpRequest, person: Person, wanted: listing.TableFilter, usual: str) -> dict[str, Any]:
     """What stands around the list: facets, the ways to order it. A later page names its order, which nobody need have chosen."""
     chosen = {name: list(getattr(wanted, name)) for name in listing.GROUPS}
     chosen["stale"] = ["true"] if wanted.stale else []
@@ -159,7 +159,7 @@ def _around(request: HttpRequest, person: Person, wanted: listing.Filter, usual:
     }
 
 
-def _own(person: Person, wanted: listing.Filter) -> list[dict[str, Any]]:
+def _own(person: Person, wanted: listing.TableFilter) -> list[dict[str, Any]]:
     return facets.favourites_group(favourites.count(person), wanted.favourite_of is not None)
 
 
@@ -218,7 +218,7 @@ def _findings(request: HttpRequest, root: Root) -> dict[str, Any]:
     rows = listing.findings_of(root)
     addition = bulk_additions.of_root(root).first()
     is_adding = addition is not None and addition.ended_at is None
-    finding_page = page(rows, [Key("path")], FINDINGS, request.GET.get("cursor", ""))
+    finding_page = page(rows, [OrderKey("path")], FINDINGS, request.GET.get("cursor", ""))
     return {
         "root": root,
         "may_add": person_of(request).scopes(Permission.TABLE_ADD).covers_root(root.pk),

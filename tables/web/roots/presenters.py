@@ -13,7 +13,7 @@ from console.accounts.roles import Permission
 from console.templatetags.formatting.looks import StateLook
 from tables.catalog.roots import figures as root_figures
 from tables.catalog.roots import object_stores
-from tables.catalog.roots.figures import Figures
+from tables.catalog.roots.figures import RootFigures
 from tables.models import Root, Table
 from tables.rules.sample_lake import is_sample
 from tables.storage.hdfs.client import user_name
@@ -24,23 +24,23 @@ MOST_TROUBLED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RootRow:
     """A root in the list. `failed` is the table that failed last, None where none fails."""
 
     root: Root
-    figures: Figures
+    figures: RootFigures
     state: StateLook
     failed: Table | None
 
 
-def rows(roots: Iterable[Root]) -> list[Row]:
+def rows(roots: Iterable[Root]) -> list[RootRow]:
     """In their order; as many queries however many roots there are."""
     listed = list(roots)
     figures, failed = root_figures.figures_of(listed), root_figures.failed_last(listed)
-    return [Row(root, figures[root.pk], look(root, figures[root.pk]), failed.get(root.pk)) for root in listed]
+    return [RootRow(root, figures[root.pk], look(root, figures[root.pk]), failed.get(root.pk)) for root in listed]
 
 
-def look(root: Root, figures: Figures) -> StateLook:
+def look(root: Root, figures: RootFigures) -> StateLook:
     """The root's state in a word, worst news first."""
     if root.paused_at:
         return StateLook("idle", "player-pause", "Paused")

@@ -8,20 +8,20 @@ from __future__ import annotations
 from django.forms import Form
 from django.http import QueryDict
 
-from tables.catalog.roots.places import Check
+from tables.catalog.roots.places import PlaceCheck
 
 SECRETS = ("secret", "session_token")
 TYPED = "typed"  # the hidden field that names the secrets of a test
 
 
-def faults_of(form: Form, without: str = "") -> list[Check]:
+def faults_of(form: Form, without: str = "") -> list[PlaceCheck]:
     """What is wrong with the form's fields, as failed checks; `without` leaves out one field."""
     of_fields = [
-        Check(str(field.label), False, " ".join(map(str, field.errors)))
+        PlaceCheck(str(field.label), False, " ".join(map(str, field.errors)))
         for field in form
         if field.errors and field.name != without
     ]
-    return of_fields + [Check("Form", False, str(error)) for error in form.non_field_errors()]
+    return of_fields + [PlaceCheck("Form", False, str(error)) for error in form.non_field_errors()]
 
 
 def hidden_of(sent: QueryDict) -> list[str]:

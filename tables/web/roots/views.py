@@ -16,7 +16,7 @@ from console.accounts.roles import Permission
 from console.accounts.sign_in.drafts import entered
 from console.audit.actor import Actor
 from console.base.errors import Problem
-from console.base.pagination import Key, page, pager
+from console.base.pagination import OrderKey, page, pager
 from tables.catalog import listing
 from tables.catalog.rights import require_everywhere
 from tables.catalog.roots import changes as root_changes
@@ -24,7 +24,7 @@ from tables.catalog.roots import entries as roots
 from tables.catalog.roots import object_stores
 from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
-from tables.catalog.roots.places import Check
+from tables.catalog.roots.places import PlaceCheck
 from tables.models import Root
 from tables.web.roots import presenters, testing
 from tables.web.roots.forms import NewRootForm, RemoveForm, RootForm, StorageForm
@@ -39,7 +39,7 @@ def root_list(request: HttpRequest) -> HttpResponse:
     """The roots that the person manages."""
     person = person_of(request)
     managed = listing.roots_of(person, MANAGE)
-    root_page = page(managed, [Key("name")], ROWS, request.GET.get("cursor", ""))
+    root_page = page(managed, [OrderKey("name")], ROWS, request.GET.get("cursor", ""))
     context = {
         "rows": presenters.rows(root_page.rows),
         "total": managed.count(),
@@ -76,12 +76,12 @@ def add(request: HttpRequest) -> HttpResponse:
     return _add_page(request, form, checks, status)
 
 
-def _add_page(request: HttpRequest, form: NewRootForm, checks: list[Check] | None, status: int) -> HttpResponse:
+def _add_page(request: HttpRequest, form: NewRootForm, checks: list[PlaceCheck] | None, status: int) -> HttpResponse:
     context = {"form": form, "checks": checks, "hidden": testing.hidden_of(request.POST)}
     return render(request, "tables/roots/add.html", context, status=status)
 
 
-def _tested(request: HttpRequest, form: NewRootForm) -> list[Check]:
+def _tested(request: HttpRequest, form: NewRootForm) -> list[PlaceCheck]:
     """What the test says of the form, then of the place."""
     if not form.errors.get("name") and (taken := roots.why_name_taken(form.cleaned_data["name"])):
         form.add_error("name", taken)
@@ -167,7 +167,7 @@ def storage(request: HttpRequest, root_id: uuid.UUID) -> HttpResponse:
     return render(request, "tables/roots/storage.html", context | presenters.storage_of(root), status=status)
 
 
-def _storage_tested(request: HttpRequest, root: Root, form: StorageForm) -> list[Check]:
+def _storage_tested(request: HttpRequest, root: Root, form: StorageForm) -> list[PlaceCheck]:
     try:
         if form.is_valid():
             writes = form.cleaned_data["writes"]

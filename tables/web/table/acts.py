@@ -11,11 +11,11 @@ from console.accounts.models import Person
 from console.accounts.roles import Permission
 from tables import ports
 from tables.models import Table
-from tables.ports import Offer, Protection
+from tables.ports import Offer, ProtectionText
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class TableAct:
     """An offer on one table, by the address of its form there."""
 
     offer: Offer
@@ -34,7 +34,9 @@ def known() -> list[Offer]:
     return [*ports.offers(), DESCRIBE]
 
 
-def acts_on(person: Person, table: Table, streaming: str, protections: Sequence[Protection] = ()) -> dict[str, Act]:
+def acts_on(
+    person: Person, table: Table, streaming: str, protections: Sequence[ProtectionText] = ()
+) -> dict[str, TableAct]:
     """By kind, what the person may do with the table as it is.
 
     `streaming` says why a plain directory isn't converted now, if it isn't; `protections` are the rules that keep jobs from the table.
@@ -44,7 +46,7 @@ def acts_on(person: Person, table: Table, streaming: str, protections: Sequence[
     offers = [offer for offer in free if _fits(offer, table, streaming)]
     if may_describe(person, table):
         offers.append(DESCRIBE)
-    return {offer.kind: Act(offer, offer.address(table)) for offer in offers}
+    return {offer.kind: TableAct(offer, offer.address(table)) for offer in offers}
 
 
 def streaming_at(person: Person, table: Table) -> str:
@@ -52,7 +54,7 @@ def streaming_at(person: Person, table: Table) -> str:
     return ports.streams_at(person, [table.path]).get(table.path, "") if _is_plain(table) else ""
 
 
-def in_places(acts: Mapping[str, Act], tab: str) -> dict[str, list[Act]]:
+def in_places(acts: Mapping[str, TableAct], tab: str) -> dict[str, list[TableAct]]:
     """The acts where a tab's page shows them: the menu, the buttons with the weightiest last, and those beside what the tab shows."""
     offered = [act for act in acts.values() if act.offer is not DESCRIBE]
     return {

@@ -11,12 +11,12 @@ from console.accounts.models import Person
 from console.base.text.counted import counted
 from console.templatetags.levee import number, size
 from tables import ports
-from tables.deltalog.rules.reachability import Reach as VersionReach
+from tables.deltalog.rules.reachability import VersionReach as VersionReach
 from tables.history import explained
 from tables.history.operations import UNNAMED
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit, Explanation, Table
-from tables.ports import Job
+from tables.ports import NamedJob
 from tables.rules.destruction import is_destructive
 from tables.rules.reported_rows import reported_change, reported_taken
 
@@ -33,12 +33,12 @@ class CommitRow:
     bytes: str | None
     is_destructive: bool
     explanation: Explanation | None
-    job: Job | None
+    job: NamedJob | None
     predicate: str
 
 
 def lines_of(
-    person: Person, table: Table, incarnation: int, commits: Sequence[Commit], reach: Reach | None = None
+    person: Person, table: Table, incarnation: int, commits: Sequence[Commit], reach: TableReach | None = None
 ) -> list[CommitRow]:
     """The lines of some commits of one table; the jobs behind them as far as the person may see them. Without `reach` it isn't asked."""
     known = explained.of_commits(table, incarnation, [commit.version for commit in commits])
@@ -50,7 +50,7 @@ def commit_rows(
     commits: Sequence[Commit],
     reaches: Sequence[VersionReach | None],
     known: Mapping[int, Explanation],
-    jobs: Mapping[int, Job],
+    jobs: Mapping[int, NamedJob],
 ) -> list[CommitRow]:
     """The lines of a history; `known` has the explanations by version, `jobs` the jobs that may be seen."""
     rows = zip(commits, reaches, strict=True)
@@ -58,7 +58,7 @@ def commit_rows(
 
 
 def _commit_row(
-    commit: Commit, reach: VersionReach | None, explanation: Explanation | None, job: Job | None
+    commit: Commit, reach: VersionReach | None, explanation: Explanation | None, job: NamedJob | None
 ) -> CommitRow:
     return CommitRow(
         commit,

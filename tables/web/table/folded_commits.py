@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from tables.deltalog.rules.reachability import Reach
+from tables.deltalog.rules.reachability import VersionReach
 from tables.web.charts.commits import spark
 from tables.web.table.commit_lines import CommitRow, files_text, signed, signed_bytes
 
@@ -15,7 +15,7 @@ SHORTEST = 5  # commits; fewer are shown one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FoldedRun:
     """Neighbouring commits of one operation by one writer, with nothing to review. Sums as texts; None is unknown.
 
     `reach` is that of the oldest, the first to be lost. `times` draws when they were made, as a path; empty where that isn't known.
@@ -30,7 +30,7 @@ class Run:
     rows: str | None
     files: str
     bytes: str | None
-    reach: Reach | None
+    reach: VersionReach | None
     times: str = ""
 
     @property
@@ -38,9 +38,9 @@ class Run:
         return self.last - self.first + 1
 
 
-def folded(rows: Sequence[CommitRow]) -> list[CommitRow | Run]:
+def folded(rows: Sequence[CommitRow]) -> list[CommitRow | FoldedRun]:
     """The lines of a history, newest first, with each run of SHORTEST commits or more as one."""
-    lines: list[CommitRow | Run] = []
+    lines: list[CommitRow | FoldedRun] = []
     # Down a list of neighbours, place and version add up to the same.
     for _, group in groupby(enumerate(rows), lambda placed: (*_sameness(placed[1]), sum_of(placed))):
         run = [row for _, row in group]
@@ -67,10 +67,10 @@ def _is_plain(row: CommitRow) -> bool:
     return bool(row.commit.operation) and not is_newest and not any(asks)
 
 
-def _run(rows: Sequence[CommitRow]) -> Run:
+def _run(rows: Sequence[CommitRow]) -> FoldedRun:
     newest, oldest = rows[0], rows[-1]
     commits = [row.commit for row in rows]
-    return Run(
+    return FoldedRun(
         first=oldest.commit.version,
         last=newest.commit.version,
         first_at=oldest.commit.committed_at,

@@ -12,12 +12,12 @@ from console.templatetags.levee import size
 from tables.models import Table
 from tables.rules import health
 from tables.web.api.serializers import health_json
-from tables.web.table.acts import Act
+from tables.web.table.acts import TableAct
 
 SEVERITY_LEVELS = {"error": "error", "warning": "warning", "note": "info"}
 
 
-def findings(table: Table, acts: Mapping[str, Act]) -> list[dict[str, Any]]:
+def findings(table: Table, acts: Mapping[str, TableAct]) -> list[dict[str, Any]]:
     """The health findings as rows of a list: `measured` and `limit` in words, where to look, and the command that mends it.
 
     `acts` are what the person may do with the table, by kind. Empty when all is well.
@@ -35,7 +35,7 @@ def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,}"
 
 
-_Code = health.Code
+_Code = health.HealthCode
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     _Code.SMALL_FILES.value: _of_files,
     _Code.OVER_PARTITIONED.value: _of_files,
@@ -61,7 +61,7 @@ _LOOK_AT = {
 }
 
 
-def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, Act]) -> dict[str, str] | None:
+def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, TableAct]) -> dict[str, str] | None:
     """The link to the command, filled in with the partitions that most of it lies in; or, without `url`, why it would do nothing."""
     code = str(finding["code"])
     for act in acts.values():
@@ -72,7 +72,7 @@ def _mend(table: Table, finding: Mapping[str, Any], acts: Mapping[str, Act]) -> 
     return None
 
 
-def _filled_in(act: Act, predicate: str | None, schedule: Act | None) -> dict[str, str]:
+def _filled_in(act: TableAct, predicate: str | None, schedule: TableAct | None) -> dict[str, str]:
     return {
         "text": act.offer.text,
         "url": f"{act.url}?{urlencode({'predicate': predicate})}" if predicate else act.url,

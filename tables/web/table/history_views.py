@@ -25,7 +25,7 @@ from console.base.pagination import Page, pager
 from tables import ports
 from tables.history import commit_files, explained, growth, operations, payloads, queries, schemas
 from tables.history.operations import UNNAMED
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Commit, Table
 from tables.rules import sample_lake
 from tables.rules.destruction import is_destructive
@@ -60,9 +60,9 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     if not table.incarnation:
         queries.newest(table)
     form = HistoryForm(request.GET)
-    wanted = _history_filter(form) if form.is_valid() else queries.Filter()
+    wanted = _history_filter(form) if form.is_valid() else queries.HistoryFilter()
     incarnation = queries.incarnation_of(table, request.GET.get("incarnation", ""))
-    reach = Reach(table)
+    reach = TableReach(table)
     arranged = listing_of(person_of(request), HISTORY, request.GET)
     order = arranged.order_asked(request.GET, "newest")
     page, rows = _lines(request, table, wanted, incarnation, reach, arranged.rows, is_newest_first=order == "newest")
@@ -83,11 +83,11 @@ def history(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return table_page(request, table, "history", begins=begins, **context, **_reachable(request, reach, page, order))
 
 
-Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.Run]]
+Lines = tuple[Page[Commit], Sequence[commit_lines.CommitRow | folded_commits.FoldedRun]]
 
 
 def _lines(
-    request: HttpRequest, table: Table, wanted: queries.Filter, incarnation: int, reach: Reach, commits: int,
+    request: HttpRequest, table: Table, wanted: queries.HistoryFilter, incarnation: int, reach: TableReach, commits: int,
     *, is_newest_first: bool,
 ) -> Lines:  # fmt: skip
     """A page of the history, runs folded unless they are to be opened; where it folds to little, a longer one."""
@@ -110,11 +110,11 @@ def _lines(
 
 def _folded(
     rows: list[commit_lines.CommitRow], *, is_newest_first: bool
-) -> Sequence[commit_lines.CommitRow | folded_commits.Run]:
+) -> Sequence[commit_lines.CommitRow | folded_commits.FoldedRun]:
     return folded_commits.folded(rows) if is_newest_first else folded_commits.folded(rows[::-1])[::-1]
 
 
-def _drawn(reach: Reach) -> dict[str, Any]:
+def _drawn(reach: TableReach) -> dict[str, Any]:
     """The drawings of the whole history: they stand where the list begins, and not again on each of its later pages."""
     spans = joined(reach.spans)
     destructive = operations.destructive(reach.table) if spans else []
@@ -142,15 +142,15 @@ def _acts(person: Person, table: Table) -> dict[str, Any]:
     return {"acts": acts[::-1], "acts_drawn": timelines.acts_over_time(acts, timezone.now())}
 
 
-def _history_filter(form: HistoryForm) -> queries.Filter:
+def _history_filter(form: HistoryForm) -> queries.HistoryFilter:
     given = form.cleaned_data
     midnight = {name: given[name] and datetime.combine(given[name], time(), UTC) for name in ("since", "until")}
-    return queries.Filter(
+    return queries.HistoryFilter(
         given["operation"], given["by"], midnight["since"], midnight["until"], given["before"], given["job"]
     )
 
 
-def _reachable(request: HttpRequest, reach: Reach, page: Any, order: str) -> dict[str, Any]:
+def _reachable(request: HttpRequest, reach: TableReach, page: Any, order: str) -> dict[str, Any]:
     spans = joined(reach.spans)
     restorable = [span for span in spans if span.restorable]
     return {
@@ -185,7 +185,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     if "job" in request.GET and table.incarnation:
         incarnation = queries.incarnation_with(table, version, request.GET["job"], incarnation)
     row = queries.commit_at(table, version, incarnation)
-    reaches = Reach(table)
+    reaches = TableReach(table)
     reach, job = reaches.of(row), ports.jobs_of(person_of(request), [row]).get(version)
     schema_changes, property_changes, protocol = payloads.commit_changes(table, row)
     return table_page(
@@ -212,7 +212,7 @@ def commit(request: HttpRequest, table_id: uuid.UUID, version: int) -> HttpRespo
     )
 
 
-def _undo_query(reach: Reach, row: Commit) -> str | None:
+def _undo_query(reach: TableReach, row: Commit) -> str | None:
     """What asks for a restore to before a commit that took rows away; None where that version can't be restored."""
     if not is_destructive(row.operation, row.operation_parameters, row.version, row.removal):
         return None

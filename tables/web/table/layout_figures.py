@@ -35,7 +35,7 @@ def layout(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def partitions(partition_page: listing.Page, order: str, asked: QueryDict) -> dict[str, Any]:
+def partitions(partition_page: listing.PartitionPage, order: str, asked: QueryDict) -> dict[str, Any]:
     """A page of partitions: each with its share of the largest, and the pages before and after."""
     column = listing.ORDERS[order]
     rows = [

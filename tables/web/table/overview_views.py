@@ -62,7 +62,7 @@ def _lately(person: Person, table: Table) -> dict[str, Any]:
     """The newest commits, each with who made it and why."""
     if table.version is None:
         return {"lately": []}
-    commits = queries.history_page(table, queries.Filter(), COMMITS).rows
+    commits = queries.history_page(table, queries.HistoryFilter(), COMMITS).rows
     return {"lately": commit_lines.lines_of(person, table, table.incarnation, commits)}
 
 
@@ -91,7 +91,7 @@ def protocol(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     )
 
 
-def _locked_out(engines: Sequence[ports.Engine]) -> dict[str, list[str]]:
+def _locked_out(engines: Sequence[ports.ReaderEngine]) -> dict[str, list[str]]:
     """The engines, with versions, that can't read the table, and those that read it and can't write to it."""
     return {
         "readers": [f"{each.name} {each.version}" for each in engines if not each.reads],

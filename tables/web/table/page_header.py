@@ -55,7 +55,7 @@ def header(person: Person, table: Table, tab: str) -> dict[str, Any]:
     }
 
 
-def protections_of(person: Person, table: Table) -> Sequence[ports.Protection]:
+def protections_of(person: Person, table: Table) -> Sequence[ports.ProtectionText]:
     """The rules that keep jobs of this person's from the table."""
     return ports.protected(person, [table.path]).get(table.path, ())
 

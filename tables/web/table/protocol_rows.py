@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tables.deltalog.rules.features import Demand
-from tables.deltalog.rules.properties import PROTOCOL, Setting, settings, unset
+from tables.deltalog.rules.properties import PROTOCOL, TableProperty, settings, unset
 from tables.history.payloads import demands_of
 from tables.models import Table
 
@@ -23,7 +23,7 @@ class PropertyRow:
     is_own: bool
 
 
-def properties(table: Table) -> tuple[list[PropertyRow], list[Setting]]:
+def properties(table: Table) -> tuple[list[PropertyRow], list[TableProperty]]:
     """The properties that are set, protocol entries after them, and those at their default."""
     given = {name: value or "" for name, value in table.properties.items()}
     rows = [PropertyRow(s.name, s.value, s.default, s.meaning, "table", s.value != s.default) for s in settings(given)]

@@ -45,7 +45,7 @@ def schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     )
 
 
-def _listed(request: HttpRequest, table: Table, state: queries.State) -> dict[str, Any]:
+def _listed(request: HttpRequest, table: Table, state: queries.StateAtVersion) -> dict[str, Any]:
     """The fields that are asked for: by a part of path or comment, below one field, or page by page."""
     fields = schemas.fields_of(state.schema, state.partition_columns or (), state.clustering_columns, state.properties)
     q, below = request.GET.get("q", "").strip()[:200], request.GET.get("below", "")[:1000]

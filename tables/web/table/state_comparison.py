@@ -7,7 +7,7 @@ from typing import Any
 from tables.history import queries, schemas
 
 
-def comparison(old: queries.State, new: queries.State) -> dict[str, Any]:
+def comparison(old: queries.StateAtVersion, new: queries.StateAtVersion) -> dict[str, Any]:
     """What differs between a table's states at two versions; `schema` is None where one of the schemas isn't known."""
     schema = None if old.schema is None or new.schema is None else schemas.differences(old.schema, new.schema)
     reported = old.properties is not None and new.properties is not None

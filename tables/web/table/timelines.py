@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tables.deltalog.rules.schema_changes import Change, SchemaChange
+from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind
 from tables.models import Commit
-from tables.ports import Act
+from tables.ports import JobRun
 from tables.web.charts.axes import Tick
 from tables.web.charts.version_axis import NEWEST_WIDTH, STRIP_LEFT, STRIP_RIGHT, Scale, dates_on
 
@@ -20,7 +20,7 @@ NAME = 23  # characters that have room beside a row
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TimelinePart:
     """A piece of a row: `kind` is waiting, works or gone."""
 
     x: float
@@ -43,12 +43,12 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TimelineRow:
     """A named row of a line of time; `title` is the whole of a name that is cut, and what else tells it from others."""
 
     name: str
     y: float
-    parts: list[Part]
+    parts: list[TimelinePart]
     marks: list[Mark]
     title: str = ""
 
@@ -61,7 +61,7 @@ class Row:
 class Timeline:
     """Rows over an axis of dates; `links` are paths from an act to the one that it undid."""
 
-    rows: list[Row]
+    rows: list[TimelineRow]
     dates: list[Tick]
     links: list[str] = field(default_factory=list)
 
@@ -83,7 +83,7 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
 
 
-def acts_over_time(acts: Sequence[Act], now: datetime) -> Timeline | None:
+def acts_over_time(acts: Sequence[JobRun], now: datetime) -> Timeline | None:
     """A row for each act, oldest first: how long it waited and ran, and its commit. None without one."""
     if not acts:
         return None
@@ -94,7 +94,7 @@ def acts_over_time(acts: Sequence[Act], now: datetime) -> Timeline | None:
     return Timeline(rows, dates_on(scale, now), [link for link in links if link])
 
 
-def _act_row(act: Act, scale: Scale, y: float, now: datetime) -> Row:
+def _act_row(act: JobRun, scale: Scale, y: float, now: datetime) -> TimelineRow:
     end = act.ended_at or now
     begun = min(act.began_at or end, end)
     parts = [_part(scale, act.asked_at, begun, y, "waiting")]
@@ -102,15 +102,15 @@ def _act_row(act: Act, scale: Scale, y: float, now: datetime) -> Row:
         parts.append(_part(scale, begun, end, y, "works" if act.version is not None or not act.ended_at else "gone"))
     title = f"{act.title}: {act.reason}"
     marks = [] if act.version is None else [Mark(scale.x(0, end), y, f"v{act.version:,}: {title}")]
-    return Row(_short(act.title), y, parts, marks, title)
+    return TimelineRow(_short(act.title), y, parts, marks, title)
 
 
-def _part(scale: Scale, start: datetime, end: datetime, y: float, kind: str) -> Part:
+def _part(scale: Scale, start: datetime, end: datetime, y: float, kind: str) -> TimelinePart:
     left = scale.x(0, start)
-    return Part(left, y, round(max(LEAST_WIDTH, scale.x(0, end) - left), 1), kind)
+    return TimelinePart(left, y, round(max(LEAST_WIDTH, scale.x(0, end) - left), 1), kind)
 
 
-def _link(undo: Row, undone: Row) -> str:
+def _link(undo: TimelineRow, undone: TimelineRow) -> str:
     """From the undo's commit to the one it took back; empty while it has none."""
     if not undo.marks or not undone.marks:
         return ""
@@ -141,7 +141,7 @@ def columns_over_time(changes: Sequence[SchemaCommit], now: datetime) -> Timelin
     by_name: dict[str, _Life] = {}
     for at, version, told in known:
         for change in sorted(
-            told or (), key=lambda change: change.kind != Change.REMOVED
+            told or (), key=lambda change: change.kind != SchemaChangeKind.REMOVED
         ):  # a name may be taken at once
             _live(lives, by_name, change, at, f"v{version:,}")
     if not lives:
@@ -159,16 +159,16 @@ def _last_change(life: _Life) -> datetime:
 
 def _live(lives: list[_Life], by_name: dict[str, _Life], change: SchemaChange, at: datetime, version: str) -> None:
     """Writes one change into the lives of the columns; `by_name` has those that haven't gone."""
-    if change.kind == Change.ADDED:
+    if change.kind == SchemaChangeKind.ADDED:
         by_name.pop(change.column, None)
         life = _of(lives, by_name, change.column, at)
         life.marks.append((at, f"{version}: {change.column} added, {change.after}"))
-    elif change.kind == Change.REMOVED:
+    elif change.kind == SchemaChangeKind.REMOVED:
         life = _of(lives, by_name, change.column)
         life.end = at
         life.marks.append((at, f"{version}: {change.column} removed"))
         del by_name[change.column]
-    elif change.kind == Change.RENAMED:
+    elif change.kind == SchemaChangeKind.RENAMED:
         life = _of(lives, by_name, str(change.before))
         life.name = change.column
         life.marks.append((at, f"{version}: {change.before} renamed to {change.column}"))
@@ -186,10 +186,10 @@ def _of(lives: list[_Life], by_name: dict[str, _Life], name: str, begin: datetim
     return by_name[name]
 
 
-def _column_row(life: _Life, scale: Scale, y: float, now: datetime) -> Row:
+def _column_row(life: _Life, scale: Scale, y: float, now: datetime) -> TimelineRow:
     begin = life.begin or scale.start or now
     part = _part(scale, begin, life.end or now, y, "works")
-    return Row(_short(life.name), y, [part], _apart([Mark(scale.x(0, at), y, text) for at, text in life.marks]))
+    return TimelineRow(_short(life.name), y, [part], _apart([Mark(scale.x(0, at), y, text) for at, text in life.marks]))
 
 
 def _apart(marks: Iterable[Mark]) -> list[Mark]:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from console.accounts.models import Person
 from tables.history import version_links
-from tables.history.version_links import Place, Ways
+from tables.history.version_links import VersionPage, Ways
 from tables.models import Commit, Table
 from tables.web.table.shared import VersionAsked
 
@@ -34,7 +34,7 @@ OF_VERSION = "@v"  # before a version, after a table's path; a time follows an @
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownVersion:
     """What a page shows: a version, of the table that lies there now or of an earlier one; None: as of a time."""
 
     version: int | None
@@ -51,12 +51,12 @@ class Chooser:
     """
 
     newest: int
-    shown: Shown
+    shown: ShownVersion
     action: str
     keeps_tab: bool
     fields: Sequence[tuple[str, str]]
     ways: Ways | None
-    commit: Place | None = None
+    commit: VersionPage | None = None
     newest_url: str = ""
     compare_url: str = ""
 
@@ -70,31 +70,33 @@ class Chooser:
         return self.ways is None or bool(self.ways.places)
 
 
-def shown_by(table: Table, asked: VersionAsked | Shown | None, commit: Commit | None, incarnation: int | None) -> Shown:
+def shown_by(
+    table: Table, asked: VersionAsked | ShownVersion | None, commit: Commit | None, incarnation: int | None
+) -> ShownVersion:
     """What the page's context says that it shows; the newest version where it says nothing."""
     here = table.incarnation if incarnation is None else incarnation
     if isinstance(commit, Commit):
-        return Shown(commit.version, str(commit.version), incarnation=here)
-    if isinstance(asked, Shown):
+        return ShownVersion(commit.version, str(commit.version), incarnation=here)
+    if isinstance(asked, ShownVersion):
         return asked
     if isinstance(asked, VersionAsked):
-        return Shown(asked.version, asked.typed, asked.fault, table.incarnation)
-    return Shown(table.version, "", incarnation=table.incarnation)
+        return ShownVersion(asked.version, asked.typed, asked.fault, table.incarnation)
+    return ShownVersion(table.version, "", incarnation=table.incarnation)
 
 
-def shown_by_form(table: Table, form: Form) -> Shown:
+def shown_by_form(table: Table, form: Form) -> ShownVersion:
     """What a form with a `version` and a `timestamp` asks for, whether it is valid or not; one with an `at` says either there, too."""
     newest, typed = table.version or 0, str(form["version"].value() or "").strip()[:30]
     at = str(form["at"].value() or "").strip() if "at" in form.fields and not form.errors.get("at") else ""
     if form["timestamp"].value() or (at and not at.startswith(OF_VERSION)):
-        return Shown(None, typed)
+        return ShownVersion(None, typed)
     typed = typed or at.removeprefix(OF_VERSION)
     fault, plain = " ".join(map(str, form.errors.get("version", ()))), typed.replace(",", "")
     is_known = not fault and plain.isascii() and plain.isdecimal() and int(plain) <= newest
-    return Shown(int(plain) if is_known else newest, typed, fault, table.incarnation)
+    return ShownVersion(int(plain) if is_known else newest, typed, fault, table.incarnation)
 
 
-def chooser(person: Person, table: Table, tab: str, shown: Shown, query: QueryDict) -> Chooser:
+def chooser(person: Person, table: Table, tab: str, shown: ShownVersion, query: QueryDict) -> Chooser:
     """The chooser of a page of the table, which has a version. `tab` is that of the header, `query` the page's own."""
     newest, keeps = table.version or 0, tab in AT_VERSION
     if shown.version is None or not keeps:

@@ -11,7 +11,7 @@ from django.db import ProgrammingError, connections, transaction
 
 from console.accounts import services
 from console.accounts.appointments import doubt_about, may_judge
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Appointment, Grant, Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
@@ -94,18 +94,18 @@ def test_a_role_from_the_requester_does_not_count(olga):
     services.grant(Actor.acting_for(olga), friend, Role.APPROVER, EVERYTHING)
     assert not judges(friend, olga)
     assert why(friend, olga) == "olga gave friend the role approver."
-    services.grant(MACHINE, friend, Role.APPROVER, Scope(root_id=factories.RootFactory().pk))
+    services.grant(MACHINE, friend, Role.APPROVER, GrantScope(root_id=factories.RootFactory().pk))
     assert not judges(friend, olga)  # that one is of another place
 
 
 def test_a_role_on_a_root_counts_on_its_tables_alone(olga):
     table = factories.TableFactory()
     anna = add("anna")
-    services.grant(MACHINE, anna, Role.APPROVER, Scope(root_id=table.root_id))
-    assert may_judge(anna, olga, Role.APPROVER, Scope(table_id=table.pk))
-    assert not may_judge(anna, olga, Role.APPROVER, Scope(table_id=factories.TableFactory().pk))
-    services.grant(Actor.acting_for(olga), anna, Role.APPROVER, Scope(table_id=table.pk))
-    assert may_judge(anna, olga, Role.APPROVER, Scope(table_id=table.pk))
+    services.grant(MACHINE, anna, Role.APPROVER, GrantScope(root_id=table.root_id))
+    assert may_judge(anna, olga, Role.APPROVER, GrantScope(table_id=table.pk))
+    assert not may_judge(anna, olga, Role.APPROVER, GrantScope(table_id=factories.TableFactory().pk))
+    services.grant(Actor.acting_for(olga), anna, Role.APPROVER, GrantScope(table_id=table.pk))
+    assert may_judge(anna, olga, Role.APPROVER, GrantScope(table_id=table.pk))
 
 
 def test_that_somebody_was_made_an_admin_once_is_never_forgotten(olga):

@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
 
 from console.accounts import services
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Notice, Person
 from console.accounts.roles import Role
 from console.audit.actor import Actor
@@ -33,7 +33,7 @@ def olga():
     return factories.person_with("admin")
 
 
-def give(by: Person, role: Role, scope: Scope = EVERYTHING) -> Person:
+def give(by: Person, role: Role, scope: GrantScope = EVERYTHING) -> Person:
     to = factories.PersonFactory()
     services.grant(Actor.acting_for(by), to, role, scope)
     return to
@@ -95,7 +95,7 @@ def test_a_token_needs_the_scope_admin(olga):
 
 def test_an_admin_of_another_place_reads_nothing_of_it(olga):
     root = factories.RootFactory(name="secret-lake")
-    give(olga, Role.APPROVER, Scope(root_id=root.pk))
+    give(olga, Role.APPROVER, GrantScope(root_id=root.pk))
     assert "secret-lake" in home(factories.person_with("admin", root=root))
     assert "secret-lake" not in home(factories.person_with("admin", root=factories.RootFactory()))
 

@@ -168,7 +168,7 @@ def test_a_right_password_forgets_nobody_elses():
 @pytest.mark.django_db(transaction=True)
 def test_attempts_at_the_same_moment_never_exceed_the_limit():
     """Noted before counted: of many that overlap, at most as many as allowed get to the password."""
-    source, start = attempts.Source("address:x", most=3), Barrier(8)
+    source, start = attempts.PasswordSource("address:x", most=3), Barrier(8)
 
     def attempt(_):
         start.wait()

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from console.audit import verify_export
-from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.actions import Action, ActorKind, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.integrity import chain, heads
 from console.audit.models import Event
@@ -73,7 +73,7 @@ def several():
         "actor": about(factories.TableFactory(), ana),
         "table": about(table),
         "outcome": record(
-            Actor.system("x"), Action.JOB_RETRY, ObjectKind.WORKER, "w", "w", outcome=Outcome.FAILED, reason="lost"
+            Actor.system("x"), Action.JOB_RETRY, ObjectKind.WORKER, "w", "w", outcome=EventOutcome.FAILED, reason="lost"
         ),
         "job": record(Actor.system("x"), Action.JOB_START, ObjectKind.JOB, job.pk, "a job", job=job.pk),
         "q": record(Actor.system("x"), Action.TABLE_HIDE, ObjectKind.PATH, "p", "p", reason="the GDPR request of 2026"),

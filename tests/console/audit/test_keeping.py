@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from console.audit.actions import Action, Outcome
+from console.audit.actions import Action, EventOutcome
 from console.audit.integrity import verification
 from console.audit.models import Event, Head, Seal, Verification
 from console.supervisor.leftovers import wait_until
@@ -40,7 +40,7 @@ def test_a_night_has_one_verification_and_it_is_an_event():
     assert audit_loops.verify_nightly() is None
     Verification.objects.update(started_at=timezone.now() - timedelta(days=1, seconds=1))
     assert audit_loops.verify_nightly() is not None
-    assert Event.objects.filter(action=Action.AUDIT_VERIFY, outcome=Outcome.ALLOWED).count() == 2
+    assert Event.objects.filter(action=Action.AUDIT_VERIFY, outcome=EventOutcome.ALLOWED).count() == 2
 
 
 @pytest.mark.django_db
@@ -72,7 +72,7 @@ def test_a_night_that_finds_something_says_what_and_where(intruder):
     run = night()
     assert verification.first_wrong(run) == 2
     failed = Event.objects.get(action=Action.AUDIT_VERIFY)
-    assert (failed.outcome, "#2" in failed.reason) == (Outcome.FAILED, True)
+    assert (failed.outcome, "#2" in failed.reason) == (EventOutcome.FAILED, True)
 
 
 @pytest.mark.django_db

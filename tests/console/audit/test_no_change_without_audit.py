@@ -35,7 +35,7 @@ from jobs.models import (
 )
 from jobs.policy import changes, services
 from jobs.schedules import acts as schedule_acts
-from jobs.schedules.definition import Wanted
+from jobs.schedules.definition import WantedSchedule
 from jobs.streams import acts
 from tables.models import Addition, Explanation, Finding, ObjectStore, Root, Table
 from tables.sync import table as syncing
@@ -319,7 +319,7 @@ def things(tmp_path, settings):
     Stream.objects.filter(pk=streams[1].pk).update(state="running", run_by=who)
     optimize = {"command": "optimize", "table": str(table.pk)}
     times: dict[str, Any] = {"cron": "0 3 * * *", "time_zone": "UTC", "window_minutes": 60}
-    wanted = Wanted(Optimize(str(table.pk)), **times)
+    wanted = WantedSchedule(Optimize(str(table.pk)), **times)
     by_who, by_other = (Actor.acting_for(Person.objects.get(pk=each.pk)) for each in (who, operator))
     schedules = [schedule_acts.create(by_who, n, "why", wanted).schedule for n in ("active", "idle")]
     schedule_acts.pause(by_who, schedules[1])

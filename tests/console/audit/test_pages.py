@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from console.audit.actions import Action, ObjectKind, Outcome
+from console.audit.actions import Action, EventOutcome, ObjectKind
 from console.audit.actor import Actor
 from console.audit.integrity import chain, verification
 from console.audit.models import Event
@@ -76,7 +76,7 @@ def test_others_see_no_chain_and_what_touches_their_tables_alone():
 def test_an_event_shows_what_is_on_record_and_its_link(auditor):
     made = record(
         Actor.system("x"), Action.GRANT_ADD, ObjectKind.PERSON, uuid.uuid4(), "ana", before={"role": None}, after={"role": "admin"},
-        outcome=Outcome.REFUSED, reason="not_your_own: no",
+        outcome=EventOutcome.REFUSED, reason="not_your_own: no",
     )  # fmt: skip
     chain.seal_waiting()
     page = text_of(auditor, f"/audit/{made.pk}/")
@@ -208,7 +208,7 @@ def test_an_object_that_shares_its_name_with_a_table_is_found_beside_it(auditor,
 
 def test_a_refusal_shows_its_reason_without_its_code_twice(auditor):
     record(
-        Actor.system("x"), Action.JOB_APPROVE, ObjectKind.PATH, "p", "p", outcome=Outcome.REFUSED,
+        Actor.system("x"), Action.JOB_APPROVE, ObjectKind.PATH, "p", "p", outcome=EventOutcome.REFUSED,
         reason="not_your_own: You can’t decide your own request.",
     )  # fmt: skip
     page = text_of(auditor, "/audit/")

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console.audit import export, verify_export
-from console.audit.actions import Action, ActorKind, ObjectKind, Outcome
+from console.audit.actions import Action, ActorKind, EventOutcome, ObjectKind
 from console.audit.integrity import canonical, chain, heads
 from console.audit.models import Event
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from tests.console.audit.making import event, last_link, sealed, signed
 from tests.factories import person_with
 
@@ -30,7 +30,7 @@ def exported(db, tmp_path):
     sealed(EVENTS)
     signed()
     file = tmp_path / "export.jsonl"
-    file.write_text("".join(export.export(auditor, Filter(), "jsonl")))
+    file.write_text("".join(export.export(auditor, EventFilter(), "jsonl")))
     return file
 
 
@@ -210,7 +210,7 @@ EVENT = st.builds(
     object_kind=st.sampled_from(ObjectKind),
     object_id=TEXT,
     object_name=TEXT,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(EventOutcome),
     reason=TEXT,
     before=JSON,
     after=JSON,
@@ -231,7 +231,9 @@ def test_the_database_python_and_the_export_hash_the_same_for_whatever_an_event_
     made.save(force_insert=True)
     chain.seal_waiting()
     (link,) = canonical.links(Event.objects.get(pk=made.pk).seal.sequence - 1, 10)
-    (line,) = [line for line in "".join(export.export(auditor, Filter(), "jsonl")).split("\n") if str(made.pk) in line]
+    (line,) = [
+        line for line in "".join(export.export(auditor, EventFilter(), "jsonl")).split("\n") if str(made.pk) in line
+    ]
     assert link.event == str(made.pk)
     assert link.event_hash == link.computed
     assert link.event_hash == verify_export.hash_of(verify_export.read_line(line))

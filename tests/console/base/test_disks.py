@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from console.base import disks
-from console.base.disks import FULL_BYTES, LOW_BYTES, Disk, Room, fullest, says_full
+from console.base.disks import FULL_BYTES, LOW_BYTES, Disk, DiskRoom, fullest, says_full
 from tests import small_disks
 
 HOME = Disk("home", "LEVEE_HOME's disk", 10 * LOW_BYTES, None, True)
@@ -19,11 +19,11 @@ HOME = Disk("home", "LEVEE_HOME's disk", 10 * LOW_BYTES, None, True)
 @pytest.mark.parametrize(
     ("free", "files", "room"),
     [
-        (LOW_BYTES, None, Room.ENOUGH),
-        (LOW_BYTES - 1, None, Room.LOW),
-        (FULL_BYTES, 1_000, Room.LOW),
-        (FULL_BYTES - 1, None, Room.FULL),
-        (10 * LOW_BYTES, 3, Room.FULL),
+        (LOW_BYTES, None, DiskRoom.ENOUGH),
+        (LOW_BYTES - 1, None, DiskRoom.LOW),
+        (FULL_BYTES, 1_000, DiskRoom.LOW),
+        (FULL_BYTES - 1, None, DiskRoom.FULL),
+        (10 * LOW_BYTES, 3, DiskRoom.FULL),
     ],
 )
 def test_room_is_low_before_it_is_gone(free, files, room):

@@ -10,13 +10,13 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from console.base import schema_version
-from console.base.schema_version import Difference
+from console.base.schema_version import MigrationDifference
 
 
 @pytest.mark.django_db
 def test_they_are_the_same_after_a_migration():
-    assert schema_version.difference() == Difference()
-    assert schema_version.report("web") == Difference()
+    assert schema_version.difference() == MigrationDifference()
+    assert schema_version.report("web") == MigrationDifference()
 
 
 def test_the_migrations_of_the_code_are_those_that_django_loads():
@@ -47,7 +47,7 @@ def test_a_database_that_is_away_is_not_its_matter(monkeypatch):
         raise OperationalError("no socket")
 
     monkeypatch.setattr(schema_version, "difference", away)
-    assert schema_version.report("web") == Difference()
+    assert schema_version.report("web") == MigrationDifference()
 
 
 WEB_PROCESS = """

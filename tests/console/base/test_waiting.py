@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from console.base import waiting
-from console.base.waiting import Places
+from console.base.waiting import WaitingPlaces
 from console.supervisor.command_lines import THREADS
 from tests import clock, factories
 from tests.clients import Caller, browser, caller
@@ -38,7 +38,7 @@ def all_taken(viewer):
 
 
 def test_one_person_takes_no_more_than_their_share():
-    places = Places(most=3, each=2)
+    places = WaitingPlaces(most=3, each=2)
     with places.place("ana") as first, places.place("ana") as second, places.place("ana") as third:
         assert (first, second, third) == (True, True, False)
         with places.place("ben") as other, places.place("cleo") as last:
@@ -48,7 +48,7 @@ def test_one_person_takes_no_more_than_their_share():
 
 
 def test_a_place_is_free_again_after_a_fault():
-    places = Places(most=1, each=1)
+    places = WaitingPlaces(most=1, each=1)
     with pytest.raises(ZeroDivisionError), places.place("ana"):
         raise ZeroDivisionError
     with places.place("ben") as there:
@@ -56,7 +56,7 @@ def test_a_place_is_free_again_after_a_fault():
 
 
 def test_many_at_once_never_take_more_places_than_there_are():
-    places, most, begin = Places(most=5, each=2), [0], threading.Barrier(40)
+    places, most, begin = WaitingPlaces(most=5, each=2), [0], threading.Barrier(40)
     lock = threading.Lock()
     now: set[int] = set()
 

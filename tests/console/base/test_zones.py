@@ -36,7 +36,7 @@ def test_a_zone_s_file_that_ends_too_early_is_unreadable_wherever_it_ends(file):
     whole = file.read_bytes()
     for length in range(len(whole)):
         file.write_bytes(whole[:length])
-        with pytest.raises(zones.Unreadable, match="Europe/Berlin can’t be read"):
+        with pytest.raises(zones.UnreadableZone, match="Europe/Berlin can’t be read"):
             zones.read(BERLIN)
     file.write_bytes(whole)
     assert str(zones.read(BERLIN)) == BERLIN

@@ -13,7 +13,7 @@ import pytest
 
 from console.cli.client import LEAST_S, MOST_PAUSES_S, READ_S, Api, _timeout
 from console.cli.exits import CliError, Exit
-from console.cli.profiles import Server, is_loopback
+from console.cli.profiles import ServerProfile, is_loopback
 from console.cli.session import Session
 from tests import clock
 from tests.console.cli.conftest import run
@@ -39,7 +39,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def api(url: str, notes: list[str] | None = None) -> Api:
-    return Api(Server("here", url, "token"), ([] if notes is None else notes).append)
+    return Api(ServerProfile("here", url, "token"), ([] if notes is None else notes).append)
 
 
 def problem(status: int, code: str, **more: Any) -> Answer:
@@ -316,7 +316,7 @@ def test_a_token_that_no_request_carries_is_never_printed(pauses, nobody_signed_
                 done = run("tables", environment=environment)
                 assert (done.exit_code, "secret" in done.output) == (Exit.NOT_ALLOWED, False)
             with pytest.raises(CliError, match="can't be sent") as unsent:
-                Api(Server("here", url, "token"), print).post("/jobs", {}, key=token)
+                Api(ServerProfile("here", url, "token"), print).post("/jobs", {}, key=token)
             assert (unsent.value.exit_code, "secret" in unsent.value.message) == (Exit.USAGE, False)
     assert (asked, pauses) == ([], [])
 

@@ -333,7 +333,7 @@ def test_a_query_that_takes_too_long_is_a_database_that_is_away(scraper, redis_s
         with connection.cursor() as cursor:
             cursor.execute("select pg_sleep(30)")
 
-    source = figures.Source(slow, (), (figures.Family("levee_slow", "Slow."),))
+    source = figures.FigureSource(slow, (), (figures.Family("levee_slow", "Slow."),))
     monkeypatch.setattr(figures, "SOURCES", (source,))
     monkeypatch.setattr(figures, "PATIENCE_MS", 50)
     assert scraped(scraper)[labelled("levee_database_up")] == 0

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.base.processes import boot_id, start_ticks
-from console.supervisor.processes import State
+from console.supervisor.processes import ProgramState
 from jobs.lifecycle.worker_states import worker_state
 from jobs.models import Worker
 from tests import factories
@@ -134,7 +134,9 @@ def test_a_silent_worker_is_starting_while_its_supervisor_starts_it(client: Clie
 
 
 def test_a_part_that_nothing_needs_yet_is_left_out(client: Client, db, redis_server, record):
-    record(json.dumps({"streams": {"state": State.UNWANTED.value, "restarts": 0, "last_exit": None, "since": 5.0}}))
+    record(
+        json.dumps({"streams": {"state": ProgramState.UNWANTED.value, "restarts": 0, "last_exit": None, "since": 5.0}})
+    )
     response = client.get("/health/ready")
     assert response.status_code == OK
     assert "streams" not in response.json()["parts"]
@@ -149,7 +151,7 @@ def test_a_part_that_was_needed_once_is_named(client: Client, db, redis_server, 
 
 
 def test_a_worker_that_runs_though_its_supervisor_needs_none_is_named(client: Client, db, redis_server, record):
-    record(json.dumps({"streams": {"state": State.UNWANTED.value}}))
+    record(json.dumps({"streams": {"state": ProgramState.UNWANTED.value}}))
     worker("streams")
     assert client.get("/health/ready").json()["parts"]["streams"]["state"] == "ready"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from console.server.connections import MOST_BODY, MOST_HEAD, MOST_KEPT, Arriving, Outgoing, Refused
+from console.server.connections import MOST_BODY, MOST_HEAD, MOST_KEPT, Arriving, Outgoing, RefusedRequest
 from console.server.turns import MOST_EACH
 from console.settings import DATA_UPLOAD_MAX_MEMORY_SIZE
 from console.supervisor.tools import PROJECT
@@ -197,7 +197,7 @@ def test_a_request_is_whole_with_its_last_byte(step):
 def test_an_endless_head_is_refused():
     arriving = Arriving()
     arriving.add(b"a" * MOST_HEAD)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedRequest) as refused:
         arriving.add(b"a")
     assert refused.value.status == 431
 

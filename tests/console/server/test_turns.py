@@ -6,12 +6,12 @@ import pytest
 from django.conf import settings
 
 from console.server.connections import Arriving
-from console.server.turns import SENDERS, Senders, Turns
+from console.server.turns import SENDERS, RequestTurns, Senders
 from tests.clients import browser, caller
 
 
 def test_a_sender_has_so_many_requests_at_work_and_the_rest_in_line():
-    turns: Turns[str] = Turns(2)
+    turns: RequestTurns[str] = RequestTurns(2)
     assert [turns.begins("vera", name) for name in "abcd"] == [True, True, False, False]
     assert turns.begins("otto", "o")
     assert [turns.ends("vera") for _ in range(4)] == ["c", "d", None, None]
@@ -19,7 +19,7 @@ def test_a_sender_has_so_many_requests_at_work_and_the_rest_in_line():
 
 
 def test_nothing_is_kept_of_who_has_nothing_open():
-    turns: Turns[str] = Turns(1)
+    turns: RequestTurns[str] = RequestTurns(1)
     assert [turns.begins("vera", name) for name in "ab"] == [True, False]
     assert [turns.ends("vera") for _ in range(2)] == ["b", None]
     assert not turns._at_work

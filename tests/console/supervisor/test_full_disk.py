@@ -12,7 +12,7 @@ from console.supervisor.errors import StartRefused
 from console.supervisor.home import open_home
 from console.supervisor.journal import Journal
 from console.supervisor.notes import Notes
-from console.supervisor.processes import State
+from console.supervisor.processes import ProgramState
 from tests.console.supervisor.test_processes import SLEEPS, home, kill, pid_of, program, supervising, tick_until
 from tests.small_disks import taking_nothing
 
@@ -32,15 +32,15 @@ def test_a_full_file_is_really_full(tmp_path):
 def test_a_program_that_dies_on_a_full_disk_is_started_again(home):
     with taking_nothing(*full(home)), supervising(home, program("part", SLEEPS)) as supervisor:
         child = supervisor.children["part"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         kill(pid_of(child))
-        tick_until(supervisor, lambda: child.state is State.READY and child.restarts == 1)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY and child.restarts == 1)
 
 
 def test_it_stops_everything_on_a_full_disk(home):
     with supervising(home, program("part", SLEEPS)) as supervisor:
         child = supervisor.children["part"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         pid = pid_of(child)
         (home.logs / "up.log").unlink()
         with taking_nothing(*full(home)):
@@ -53,7 +53,7 @@ def test_what_runs_is_noted_once_there_is_space(home):
     with supervising(home, program("part", SLEEPS)) as supervisor:
         with taking_nothing(*full(home)):
             child = supervisor.children["part"]
-            tick_until(supervisor, lambda: child.state is State.READY)
+            tick_until(supervisor, lambda: child.state is ProgramState.READY)
             assert json.loads((home.state / "processes.json").read_text())["part"]["state"] == "waiting"
         supervisor.tick()
         assert json.loads((home.state / "processes.json").read_text())["part"]["state"] == "ready"

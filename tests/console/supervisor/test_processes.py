@@ -21,7 +21,7 @@ from console.base.processes import group_members, start_ticks
 from console.supervisor.home import Home, open_home
 from console.supervisor.journal import Journal
 from console.supervisor.leftovers import end_strays, sweep, wait_until
-from console.supervisor.processes import Child, Program, State, Supervisor
+from console.supervisor.processes import Child, Program, ProgramState, Supervisor
 from tests.servers import remove
 
 LIMIT_S = 20.0
@@ -85,14 +85,14 @@ def test_it_starts_a_program_only_once_those_before_it_have_answered(home):
     with supervising(home, first, program("second", SLEEPS, after=("first",))) as supervisor:
         for _ in range(3):
             supervisor.tick()
-        assert supervisor.children["second"].state is State.WAITING
+        assert supervisor.children["second"].state is ProgramState.WAITING
         answers.append(1)
-        tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
+        tick_until(supervisor, lambda: supervisor.children["second"].state is ProgramState.READY)
 
 
 def test_a_program_stands_back_from_the_others_as_far_as_it_is_told(home):
     with supervising(home, program("modest", SLEEPS, niceness=5), program("plain", SLEEPS)) as supervisor:
-        tick_until(supervisor, lambda: all(child.state is State.READY for child in supervisor.children.values()))
+        tick_until(supervisor, lambda: all(child.state is ProgramState.READY for child in supervisor.children.values()))
         pids = {name: child.identity.pid for name, child in supervisor.children.items() if child.identity}
         modest, plain, mine = pids["modest"], pids["plain"], os.nice(0)
         assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in (modest, plain)] == [max(5, mine), mine]
@@ -103,7 +103,7 @@ def test_a_program_stands_back_from_the_others_as_far_as_it_is_told(home):
 def test_it_does_not_wait_for_a_program_that_cannot_start(home):
     first = program("first", "raise SystemExit(3)", ready=lambda pid: False)
     with supervising(home, first, program("second", SLEEPS, after=("first",))) as supervisor:
-        tick_until(supervisor, lambda: supervisor.children["second"].state is State.READY)
+        tick_until(supervisor, lambda: supervisor.children["second"].state is ProgramState.READY)
         assert supervisor.children["first"].last_exit == "exit 3"
 
 
@@ -130,29 +130,29 @@ def test_it_starts_a_program_only_once_it_is_wanted_and_then_keeps_it_running(ho
     with supervising(home, program("late", SLEEPS, wanted=wanted), program("part", SLEEPS), clock=clock) as supervisor:
         late, part = supervisor.children["late"], supervisor.children["part"]
         tick_until(supervisor, lambda: len(asked) > 4)
-        assert part.state is State.READY, "the others don't wait for it"
-        assert (late.state, late.process, recorded_state(home, "late")) == (State.UNWANTED, None, "unwanted")
+        assert part.state is ProgramState.READY, "the others don't wait for it"
+        assert (late.state, late.process, recorded_state(home, "late")) == (ProgramState.UNWANTED, None, "unwanted")
         assert min(later - earlier for earlier, later in itertools.pairwise(asked)) >= asked_often
         answers.append(True)
-        tick_until(supervisor, lambda: late.state is State.READY)
+        tick_until(supervisor, lambda: late.state is ProgramState.READY)
         assert recorded_state(home, "late") == "ready"
         answers.append(False)
         times = len(asked)
         kill(pid_of(late))
         tick_until(supervisor, functools.partial(has_died, late, 1))
-        assert late.state is State.DOWN
+        assert late.state is ProgramState.DOWN
         clock.now = late.next_start
-        tick_until(supervisor, lambda: late.state is State.READY)
+        tick_until(supervisor, lambda: late.state is ProgramState.READY)
         assert len(asked) == times, "once wanted it stays wanted"
 
 
 def test_a_question_that_hangs_holds_up_nobody(home):
     answer = threading.Event()
     with supervising(home, program("late", SLEEPS, wanted=answer.wait), program("part", SLEEPS)) as supervisor:
-        tick_until(supervisor, lambda: supervisor.children["part"].state is State.READY)
-        assert supervisor.children["late"].state is State.UNWANTED
+        tick_until(supervisor, lambda: supervisor.children["part"].state is ProgramState.READY)
+        assert supervisor.children["late"].state is ProgramState.UNWANTED
         answer.set()
-        tick_until(supervisor, lambda: supervisor.children["late"].state is State.READY)
+        tick_until(supervisor, lambda: supervisor.children["late"].state is ProgramState.READY)
 
 
 def test_after_its_stop_nobody_is_asked_any_more(home, asked_often):
@@ -175,14 +175,14 @@ def test_a_wanted_program_waits_for_those_before_it_only_until_they_were_ready(h
     late = program("late", SLEEPS, after=("first",), wanted=is_wanted.is_set)
     with supervising(home, first, early, late, clock=Clock()) as supervisor:
         children = supervisor.children
-        tick_until(supervisor, lambda: children["early"].state is State.WAITING)
+        tick_until(supervisor, lambda: children["early"].state is ProgramState.WAITING)
         assert recorded_state(home, "first") == "starting"
         answers.set()
-        tick_until(supervisor, lambda: children["early"].state is State.READY)
+        tick_until(supervisor, lambda: children["early"].state is ProgramState.READY)
         kill(pid_of(children["first"]))
-        tick_until(supervisor, lambda: children["first"].state is State.DOWN)
+        tick_until(supervisor, lambda: children["first"].state is ProgramState.DOWN)
         is_wanted.set()
-        tick_until(supervisor, lambda: children["late"].state is State.READY)
+        tick_until(supervisor, lambda: children["late"].state is ProgramState.READY)
         assert recorded_state(home, "first") == "down"
 
 
@@ -206,12 +206,12 @@ def test_a_program_that_ran_for_a_minute_is_started_again_at_once(home):
     with supervising(home, program("steady", SLEEPS), clock=clock) as supervisor:
         child = supervisor.children["steady"]
         for deaths in (1, 2):
-            tick_until(supervisor, lambda: child.state is State.READY)
+            tick_until(supervisor, lambda: child.state is ProgramState.READY)
             kill(pid_of(child))
             tick_until(supervisor, functools.partial(has_died, child, deaths))
             clock.now = child.next_start
         assert child.delay == 4
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         clock.now += 60
         tick_until(supervisor, lambda: child.delay == 1)
 
@@ -231,7 +231,7 @@ def test_a_program_that_does_not_answer_in_time_is_ended(home):
 def test_a_dead_program_takes_its_children_with_it(home):
     with supervising(home, program("parent", WITH_GRANDCHILD)) as supervisor:
         child = supervisor.children["parent"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         group = pid_of(child)
         assert wait_until(lambda: len(group_members(group)) == 2, LIMIT_S)
         kill(group)
@@ -245,7 +245,7 @@ def test_stop_ends_even_a_program_that_ignores_it(home, monkeypatch):
     log = home.logs / "deaf.log"
     with supervising(home, program("deaf", DEAF), program("server", SLEEPS, server=True)) as supervisor:
         children = supervisor.children.values()
-        tick_until(supervisor, lambda: all(child.state is State.READY for child in children))
+        tick_until(supervisor, lambda: all(child.state is ProgramState.READY for child in children))
         assert wait_until(lambda: "deaf" in log.read_text(), LIMIT_S)
         groups = [pid_of(child) for child in children]
     assert not any(group_members(group) for group in groups)
@@ -255,7 +255,7 @@ def test_what_a_killed_supervisor_left_is_found_and_ended(home):
     """A grandchild outlives the death of its parent, which the kernel ends with the supervisor."""
     with supervising(home, program("parent", WITH_GRANDCHILD)) as supervisor:
         child = supervisor.children["parent"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         group = pid_of(child)
         assert wait_until(lambda: len(group_members(group)) == 2, LIMIT_S)
         kill(group)
@@ -270,7 +270,7 @@ def test_what_a_killed_supervisor_left_is_found_and_ended(home):
 def test_a_process_that_only_shares_the_number_is_left_alone(home, field):
     with supervising(home, program("other", SLEEPS)) as supervisor:
         child = supervisor.children["other"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         assert child.identity is not None
         file = home.state / "pids.json"
         wrong = {"boot_id": "another boot", "start_ticks": child.identity.start_ticks - 1}[field]
@@ -331,21 +331,21 @@ def test_a_program_that_works_no_more_is_named_then_replaced(home, how):
     quiet = program("quiet", SLEEPS, sign=lambda pid: works.is_set(), silence=3)
     with supervising(home, quiet, clock=clock) as supervisor:
         child = supervisor.children["quiet"]
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         pid = pid_of(child)
         stop = functools.partial(os.kill, pid, signal.SIGSTOP) if "signal" in how else works.clear
         go_on = functools.partial(os.kill, pid, signal.SIGCONT) if "signal" in how else works.set
         stop()
-        tick_on_until(supervisor, clock, lambda: child.state is State.HUNG)
+        tick_on_until(supervisor, clock, lambda: child.state is ProgramState.HUNG)
         assert pid_of(child) == pid
         go_on()
-        tick_until(supervisor, lambda: child.state is State.READY)
+        tick_until(supervisor, lambda: child.state is ProgramState.READY)
         stop()
         tick_on_until(supervisor, clock, lambda: child.restarts == 1)
         assert child.last_exit == "hung: no sign of life for 3 s"
         assert start_ticks(pid) is None
         works.set()
-        tick_on_until(supervisor, clock, lambda: child.state is State.READY)
+        tick_on_until(supervisor, clock, lambda: child.state is ProgramState.READY)
         assert pid_of(child) != pid
 
 
@@ -368,10 +368,10 @@ def test_nobody_is_to_blame_after_the_supervisor_itself_was_stopped(home):
     clock = Clock()
     with supervising(home, program("part", SLEEPS, sign=lambda pid: None, silence=30), clock=clock) as supervisor:
         part = supervisor.children["part"]
-        tick_until(supervisor, lambda: part.state is State.READY)
+        tick_until(supervisor, lambda: part.state is ProgramState.READY)
         clock.now += 100
         supervisor.tick()
-        assert (part.state, part.restarts) == (State.READY, 0)
+        assert (part.state, part.restarts) == (ProgramState.READY, 0)
 
 
 def test_a_program_that_waits_for_another_is_not_ended_for_it(home):
@@ -383,11 +383,11 @@ def test_a_program_that_waits_for_another_is_not_ended_for_it(home):
         for _ in range(3):
             clock.now += LIMIT_S + 1
             supervisor.tick()
-        assert (child.state, child.restarts) == (State.STARTING, 0)
+        assert (child.state, child.restarts) == (ProgramState.STARTING, 0)
         waits.append(False)
         clock.now += LIMIT_S
         supervisor.tick()
         assert child.restarts == 0, "the limit counts from the end of the wait"
         clock.now += 1
         supervisor.tick()
-        assert (child.state, child.restarts) == (State.DOWN, 1)
+        assert (child.state, child.restarts) == (ProgramState.DOWN, 1)

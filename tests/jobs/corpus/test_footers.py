@@ -10,14 +10,14 @@ import pytest
 from jobs.commands.convert.spark.file_faults import CODES
 from jobs.engine.footers.reading import TAIL
 from jobs.engine.storage import Local
-from jobs.engine.walk import Findings, Order, Share, scan
+from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
 from tests.jobs.corpus.collection import FILES
 from tests.jobs.corpus.verdicts import BY_FOOTERS, STRAY
 
 
-def found(top: Path, data: bytes) -> Findings:
+def found(top: Path, data: bytes) -> WalkFindings:
     (top / "a.parquet").write_bytes(data)
-    return scan([Share(tree="")], Order(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
 
 
 @pytest.mark.parametrize("name", FILES)

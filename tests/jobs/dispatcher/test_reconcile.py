@@ -29,7 +29,7 @@ from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import Fenced, move, renew
 from jobs.models import Attempt, Job, JobEvent, TableLease
-from jobs.worker.claims import Holder, claim_run
+from jobs.worker.claims import ClaimHolder, claim_run
 from tests import factories
 from tests.jobs import fake_table
 from tests.patience import limit
@@ -42,7 +42,7 @@ def _quiet(no_wakes):
 
 def dead_holder():
     """On this host, and gone: a pid that nobody can have."""
-    return Holder("spark@here", socket.gethostname(), boot_id(), 2**22 + 1, 1, 2**22 + 2, 1)
+    return ClaimHolder("spark@here", socket.gethostname(), boot_id(), 2**22 + 1, 1, 2**22 + 2, 1)
 
 
 def lapse(job, seconds=1):
@@ -228,7 +228,7 @@ def test_a_late_commit_is_said_on_job_and_audit_once(orders, olga, timing):
 
 @pytest.mark.django_db
 def test_an_earlier_boot_is_dead(orders, olga):
-    holder = Holder("spark@here", socket.gethostname(), "another boot", os.getpid(), start_ticks(os.getpid()) or 0)
+    holder = ClaimHolder("spark@here", socket.gethostname(), "another boot", os.getpid(), start_ticks(os.getpid()) or 0)
     claim = claimed(factories.job_on(orders, olga), holder)
     assert proven_dead(Attempt.objects.get(pk=claim.attempt_id)) is True
 
@@ -238,7 +238,10 @@ def test_another_container_of_this_boot_proves_nothing(orders, olga, timing):
     """Its pids count from another namespace: that they are none of ours doesn't say that the run is dead."""
     timing(unproven=0.001)
     other = f"{boot_id().split('/')[0]}/1"
-    lost(factories.job_on(orders, olga), Holder("spark@here", socket.gethostname(), other, 2**22 + 1, 1, 2**22 + 2, 1))
+    lost(
+        factories.job_on(orders, olga),
+        ClaimHolder("spark@here", socket.gethostname(), other, 2**22 + 1, 1, 2**22 + 2, 1),
+    )
     assert proven_dead(Attempt.objects.get()) is None
     reconcile()
     JobEvent.objects.update(at=F("at") - timedelta(seconds=1))
@@ -250,7 +253,7 @@ def test_another_container_of_this_boot_proves_nothing(orders, olga, timing):
 def test_a_pid_that_belongs_to_somebody_else_now_is_left_alive(orders, olga):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True) as other:
         ticks = (start_ticks(other.pid) or 0) - 1
-        holder = Holder("spark@here", socket.gethostname(), boot_id(), other.pid, ticks, other.pid, ticks)
+        holder = ClaimHolder("spark@here", socket.gethostname(), boot_id(), other.pid, ticks, other.pid, ticks)
         claim = claimed(factories.job_on(orders, olga), holder)
         assert proven_dead(Attempt.objects.get(pk=claim.attempt_id)) is True
         assert other.poll() is None
@@ -262,7 +265,7 @@ def test_a_pid_that_belongs_to_somebody_else_now_is_left_alive(orders, olga):
 def test_worker_and_jvm_are_ended_before_the_history_is_read(orders, olga, monkeypatch, frozen):
     alive = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)]
     worker, jvm = alive
-    holder = Holder(
+    holder = ClaimHolder(
         "spark@here", socket.gethostname(), boot_id(),
         worker.pid, start_ticks(worker.pid) or 0, jvm.pid, start_ticks(jvm.pid) or 0,
     )  # fmt: skip
@@ -374,7 +377,7 @@ def test_a_worker_that_ignores_a_cancel_is_ended(orders, olga, timing):
     timing(cancel_grace=60, reconcile=1)
     worker = subprocess.Popen(["sleep", "600"], start_new_session=True)
     job = factories.job_on(orders, olga)
-    claimed(job, Holder("spark@here", socket.gethostname(), boot_id(), worker.pid, start_ticks(worker.pid) or 0))
+    claimed(job, ClaimHolder("spark@here", socket.gethostname(), boot_id(), worker.pid, start_ticks(worker.pid) or 0))
     Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
     move(job, State.CANCELLING, Cause.CANCELLER, "olga")
     assert reconcile() == 0

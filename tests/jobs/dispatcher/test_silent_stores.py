@@ -19,7 +19,7 @@ from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import move
 from jobs.models import Job, JobEvent, TableLease
 from jobs.schedules import acts
-from jobs.schedules.definition import Wanted
+from jobs.schedules.definition import WantedSchedule
 from jobs.worker.claims import claim_run
 from tables.models import Table
 from tables.storage.store import LocalStorage
@@ -167,7 +167,9 @@ def test_late_commits_elsewhere_are_found(away, orders, olga, stores, monkeypatc
 
 def test_schedules_elsewhere_are_opened(away, lake, olga, stores, monkeypatch):
     monkeypatch.setattr(schedules, "_STORES", stores)
-    wanted = [Wanted(Optimize(str(at.pk)), YEARLY, "Europe/Berlin", 60) for at in (away.table, lakes.sales_in(lake))]
+    wanted = [
+        WantedSchedule(Optimize(str(at.pk)), YEARLY, "Europe/Berlin", 60) for at in (away.table, lakes.sales_in(lake))
+    ]
     actor = Actor.acting_for(olga)
     there, here = (acts.create(actor, f"s{n}", "small files", each).schedule for n, each in enumerate(wanted))
     for each in (there, here):

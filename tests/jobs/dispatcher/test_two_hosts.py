@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from tests.jobs import fake_table, truth
 from tests.jobs.instance import Instance, opened
 from tests.patience import wait_for
@@ -70,7 +70,7 @@ def attempts(instance: Instance, job: str) -> list[tuple[str, bool]]:
 def test_a_frozen_host_is_not_taken_for_dead_and_its_commit_is_found(instance):
     """The next job on that table waits until nobody waits for this one any more. Then the frozen worker goes on, and commits."""
     table = instance.table("frozen")
-    instance.arm(Point.FILES_WRITTEN, {"do": "freeze", "victim": "self"})
+    instance.arm(FaultPoint.FILES_WRITTEN, {"do": "freeze", "victim": "self"})
     job = instance.ask("append", path=str(table))["job"]
     instance.wait_fired()
     host = host_of(instance, job)

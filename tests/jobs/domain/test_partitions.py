@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.domain.errors import CommandRefused
-from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout, parse_schema, print_schema
+from jobs.domain.partitions import (
+    PartitionField,
+    PartitionLayout,
+    ValueMisfit,
+    check_layout,
+    parse_schema,
+    print_schema,
+)
 
 DIRECTORY = "file:/lake/orders/p=1/part-0.parquet"
 
@@ -148,7 +155,7 @@ def test_any_text_is_read_or_refused(text):
 
 def test_a_fitting_layout_has_nothing_to_say():
     schema = parse_schema("day date, country string")
-    assert check_layout(schema, [Layout(("Day", "COUNTRY"), 3, DIRECTORY)]) == ()
+    assert check_layout(schema, [PartitionLayout(("Day", "COUNTRY"), 3, DIRECTORY)]) == ()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +188,7 @@ def test_a_fitting_layout_has_nothing_to_say():
     ],
 )
 def test_a_wrong_layout_is_told_in_deltas_words(ddl, columns, condition, text):
-    (found,) = check_layout(parse_schema(ddl), [Layout(columns, 1, DIRECTORY)])
+    (found,) = check_layout(parse_schema(ddl), [PartitionLayout(columns, 1, DIRECTORY)])
     assert (found.code, found.place) == ("partition_mismatch", DIRECTORY)
     assert found.engine is not None
     assert (found.engine.condition, found.engine.sqlstate) == (condition, "KD009")
@@ -190,7 +197,7 @@ def test_a_wrong_layout_is_told_in_deltas_words(ddl, columns, condition, text):
 
 def test_a_value_that_no_cast_reads_is_named():
     (field,) = parse_schema("p decimal(4,1)")
-    (found,) = check_layout([field], [], [Misfit(field, "x1", "/lake/orders/p=x1")])
+    (found,) = check_layout([field], [], [ValueMisfit(field, "x1", "/lake/orders/p=x1")])
     assert found.engine is not None
     assert found.engine.condition == "DELTA_FAILED_CAST_PARTITION_VALUE"
     assert found.engine.message == "Failed to cast partition value `x1` to DecimalType(4,1)"

@@ -26,7 +26,7 @@ from jobs.domain.predicates.stored import to_json
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
 from jobs.engine.object_stores.settings import HDFS_PATIENCE
 from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
-from jobs.engine.walk import Order, Share, scan
+from jobs.engine.walk import WalkOrder, WorkShare, scan
 from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.streams import file_listing
@@ -170,7 +170,7 @@ def test_a_task_without_a_copy_of_levee_is_told_whom_it_is(on_hdfs: Directory, t
     on_hdfs.put("t/p=1/a.parquet", parquet(1, 2))
     on_hdfs.put("t/stray.txt", b"no parquet")
     uri = f"{on_hdfs.uri}/t"
-    task = partial(scan, [Share(tree="")], Order(uri, True, (("p", "int"),), bucket=bucket_of(uri)))
+    task = partial(scan, [WorkShare(tree="")], WalkOrder(uri, True, (("p", "int"),), bucket=bucket_of(uri)))
     told = "found = pickle.load(sys.stdin.buffer)(); print(*(found.total(n) for n in ('files', 'rows', 'stray')))"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"import pickle, sys; {told}; print('tables' in sys.modules)"],
@@ -222,7 +222,7 @@ def hung(monkeypatch: pytest.MonkeyPatch, silent: int) -> tuple[Hung, hdfs.NameN
 
 def test_questions_that_hang_keep_no_slot_of_the_next_client(monkeypatch: pytest.MonkeyPatch) -> None:
     clients, node = hung(monkeypatch, 1)
-    with pytest.raises(hdfs.Refused, match="the name node doesn’t answer"):
+    with pytest.raises(hdfs.HdfsRefused, match="the name node doesn’t answer"):
         node.status("/")
     node.answer_s = 60
     assert [node.status("/lake") for _ in range(5)] == ["/lake"] * 5
@@ -235,7 +235,7 @@ def test_no_more_clients_are_given_up_than_threads_may_hang(monkeypatch: pytest.
     monkeypatch.setattr(hdfs, "MOST_LEFT", 3)
     before = threading.active_count()
     for _ in range(6):
-        with pytest.raises(hdfs.Refused, match="doesn’t answer"):
+        with pytest.raises(hdfs.HdfsRefused, match="doesn’t answer"):
             node.status("/")
     assert clients.made == 3
     assert threading.active_count() - before <= 3
@@ -250,7 +250,7 @@ def test_a_thread_that_doesn_t_start_keeps_no_slot(monkeypatch: pytest.MonkeyPat
         patch.setattr(threading.Thread, "start", full)
         patch.setattr(hdfs.NameNode, "_give_up", lambda *_: None)  # its next client would have slots of its own
         for _ in range(3):
-            with pytest.raises(hdfs.Refused):
+            with pytest.raises(hdfs.HdfsRefused):
                 node.status("/")
     node.answer_s = 60
     assert node.status("/lake") == "/lake"

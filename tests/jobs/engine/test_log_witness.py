@@ -17,8 +17,8 @@ from delta.tables import DeltaTable, IdentityGenerator
 from pyarrow import parquet
 from pyspark.sql import Row, SparkSession
 
-from tables.deltalog.read.commits import Commit
-from tables.deltalog.read.filenames import Kind
+from tables.deltalog.read.commits import LogCommit
+from tables.deltalog.read.filenames import LogFileKind
 from tables.deltalog.read.paths import decoded
 from tables.deltalog.replay.log import DeltaLog, open_log
 from tables.deltalog.replay.obstacles import obstacles
@@ -86,7 +86,7 @@ def compare(spark: SparkSession, path: Path, tmp_path: Path) -> Snapshot:
     return snapshot
 
 
-def history(log: DeltaLog, run: Sync) -> dict[int, Commit]:
+def history(log: DeltaLog, run: Sync) -> dict[int, LogCommit]:
     """Commits by version, those told anew that turned out to be mistimed."""
     commits = {commit.version: commit for commit in run.commits()}
     for version, at in log.times(run.mistimed, run.snapshot().metadata):
@@ -149,7 +149,7 @@ def compare_partitions(spark: SparkSession, path: Path, snapshot: Snapshot, colu
     assert {row[value]: row["rows"] for row in totals.to_pylist() if row["rows"]} == {row[0]: row[1] for row in frame}
 
 
-def kinds(log: DeltaLog) -> set[Kind]:
+def kinds(log: DeltaLog) -> set[LogFileKind]:
     return {point.kind for point in log.listing().checkpoints}
 
 
@@ -166,7 +166,7 @@ def test_a_plain_table_with_classic_checkpoints(spark, path, tmp_path):
     snapshot = compare(spark, path, tmp_path)
     compare_partitions(spark, path, snapshot, "shop")
     log = open_log(str(path))
-    assert kinds(log) == {Kind.CLASSIC}
+    assert kinds(log) == {LogFileKind.CLASSIC}
     mark = log.find_mark("job-7")
     assert mark is not None
     assert (mark.version, mark.operation) == (2, "DELETE")
@@ -190,7 +190,7 @@ def test_everything_at_once(spark, path, tmp_path):
     snapshot = compare(spark, path, tmp_path)
     compare_partitions(spark, path, snapshot, "place")
     log = open_log(str(path))
-    assert Kind.V2 in kinds(log)
+    assert LogFileKind.V2 in kinds(log)
     assert snapshot.files().column("deletion_vector").null_count < snapshot.files().num_rows
     assert snapshot.in_commit_timestamps.enabled
     again = log.sync(tmp_path / "step.arrow", load(base.files_path or tmp_path)).snapshot()
@@ -266,7 +266,7 @@ def test_a_multi_part_checkpoint(spark, path, tmp_path):
     spark.conf.unset("spark.databricks.delta.checkpoint.partSize")
     snapshot = compare(spark, path, tmp_path)
     log = open_log(str(path))
-    assert kinds(log) == {Kind.MULTIPART}
+    assert kinds(log) == {LogFileKind.MULTIPART}
     assert len(log.listing().checkpoints[-1].files) > 1
     _without_old_commits(path)
     cleaned = log.sync(tmp_path / "cleaned.arrow").snapshot()

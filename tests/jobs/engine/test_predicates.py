@@ -132,7 +132,7 @@ def test_a_pattern_of_many_wildcards_finds_the_same_as_sparks_own(session):
     rewritten = sorted(p for p in written if patterns.regex(p, "\\") is not None)
     assert len(rewritten) > 200
     rows = session.createDataFrame([(text,) for text in made], "t string")
-    ours = [column_of(tree.Like(tree.Column(("t",)), p, "\\"), session) for p in rewritten]
+    ours = [column_of(tree.Like(tree.ColumnPath(("t",)), p, "\\"), session) for p in rewritten]
     theirs = [F.like(F.col("t"), F.lit(p), F.lit("\\")) for p in rewritten]
     for at in range(0, len(rewritten), BATCH):
         both = zip(ours[at : at + BATCH], theirs[at : at + BATCH], strict=True)
@@ -146,6 +146,6 @@ def test_no_pattern_holds_a_core_for_longer_than_its_text_is_long(session, patte
     """Tried in all the ways that it could fit, the text would take longer than a test may."""
     rows = session.range(1).select(F.repeat(F.lit("a"), 20_000).alias("t")).cache()
     started = time.monotonic()
-    assert rows.filter(column_of(tree.Like(tree.Column(("t",)), pattern, "\\"), session)).count() == 0
+    assert rows.filter(column_of(tree.Like(tree.ColumnPath(("t",)), pattern, "\\"), session)).count() == 0
     if FULL:
         assert time.monotonic() - started < PROMISED_S

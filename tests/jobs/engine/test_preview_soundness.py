@@ -20,7 +20,7 @@ from jobs.predicates.table_schema import schema_of
 from jobs.pruning.matching import match
 from jobs.pruning.outcomes import Outcome
 from jobs.pruning.prediction import Prediction, files_of, see
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.rules.schema import parse_schema
 from tests.jobs.engine.foreign_logs import LAYOUTS as FOREIGN_LAYOUTS
@@ -122,7 +122,7 @@ def test_nothing_wrong_is_said_of_tables_that_others_wrote(runtime, tmp_path, se
     snapshot = open_log(str(folder)).snapshot(None, tmp_path / "files.arrow")
     assert snapshot.metadata
     assert snapshot.complete
-    assert {problem.code for problem in snapshot.problems} <= {Code.OUTSIDE, Code.ODD}
+    assert {problem.code for problem in snapshot.problems} <= {ProblemCode.OUTSIDE, ProblemCode.ODD}
     struct = parse_schema(snapshot.metadata.schema_json)
     schema = schema_of(struct)
     trees = predicates(schema, seed, ASKED)

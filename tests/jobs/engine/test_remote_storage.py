@@ -13,7 +13,7 @@ from jobs.commands.convert.spark.inspect import table_refusals
 from jobs.engine import survey  # noqa: F401 - it says which modules travel by value
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.storage import DIRECTORY, FILE, Denied, Unreachable, bucket_of, opened
-from jobs.engine.walk import DELTA_LOG, Order, Share, holds_table, scan
+from jobs.engine.walk import DELTA_LOG, WalkOrder, WorkShare, holds_table, scan
 from tables.storage.s3 import buckets as object_stores
 from tests.jobs.engine.object_store import ObjectStore
 
@@ -66,7 +66,7 @@ def test_markers_of_the_first_hadoop_client_are_no_files_as_spark_lists_none(sto
     assert names(place) == [("p=1", DIRECTORY), ("p=2", DIRECTORY)]
     assert names(place, "p=1") == [("a.parquet", FILE)]
     assert names(place, "p=2") == [("a.parquet", FILE), ("a_$folder$.parquet", FILE)]
-    found = scan([Share(tree="")], Order("s3://lake/old", True, (), bucket=bucket_of("s3://lake/old")))
+    found = scan([WorkShare(tree="")], WalkOrder("s3://lake/old", True, (), bucket=bucket_of("s3://lake/old")))
     assert (found.total("files"), found.total("rows"), found.total("stray")) == (3, 3, 0)
     assert found.layouts.keys() == {("p",)}
 
@@ -81,11 +81,11 @@ def test_a_task_on_another_machine_is_told_how_to_reach_the_bucket_and_shows_no_
     store.put("t/p=1/a.parquet", parquet(id=[1, 2]))
     store.put("t/p=2/b.parquet", parquet(id=[3]))
     store.put("t/stray.txt", b"no parquet")
-    order = Order("s3://lake/t", True, (("p", "int"),), bucket=bucket_of("s3://lake/t"))
+    order = WalkOrder("s3://lake/t", True, (("p", "int"),), bucket=bucket_of("s3://lake/t"))
     assert store.key not in repr(order)
     object_stores.use(lambda _bucket: None)
     travelled = pickle.loads(cloudpickle.dumps(order))
-    found = scan([Share(tree="")], travelled)
+    found = scan([WorkShare(tree="")], travelled)
     assert (found.total("files"), found.total("rows"), found.total("stray")) == (3, 3, 1)
     assert found.layouts.keys() == {("p",), ()}
 

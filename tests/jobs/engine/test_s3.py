@@ -140,7 +140,7 @@ def test_a_table_of_the_store_is_cloned_within_it_and_onto_a_disk_and_back(
     assert all(name.startswith("shop3/named/_delta_log/") for name in store.names("shop3/named/"))
     store.put(f"shop4/p=1/part-0-{marks.job}-0-c000.parquet", b"x")
     store.put("shop4/p=1/part-1.parquet", b"x")
-    cleanup.remove("s3://lake/shop4", cleanup.Claim(marks.job, marks.token))
+    cleanup.remove("s3://lake/shop4", cleanup.CloneClaim(marks.job, marks.token))
     assert store.names("shop4/") == ["shop4/p=1/part-1.parquet"]
 
 

@@ -7,7 +7,7 @@ from jobs.engine import walk
 from jobs.engine.commits.metadata_log import metadata_log_files
 from jobs.engine.footers import reading
 from jobs.engine.storage import opened
-from jobs.engine.walk import Findings, Order, Share, scan
+from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
 from tests.factories.lakes import Lake
 
 
@@ -17,7 +17,7 @@ def lake(tmp_path):
 
 
 def scanned(path, *shares, fields=(), lines=walk.LINES):
-    return scan(list(shares) or [Share(tree="")], Order(str(path), True, tuple(fields), lines))
+    return scan(list(shares) or [WorkShare(tree="")], WalkOrder(str(path), True, tuple(fields), lines))
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_slices_of_a_directory_see_every_file_once(lake):
     for number in range(30):
         path = lake.write("t", name=f"part-{number}.parquet")
     whole = scanned(path)
-    parts = [scanned(path, Share(files_of="", part=part, of=4)) for part in range(4)]
-    folded = Findings()
+    parts = [scanned(path, WorkShare(files_of="", part=part, of=4)) for part in range(4)]
+    folded = WalkFindings()
     for part in reversed(parts):
         folded.merge(part)
     assert [part.total("files") for part in parts] != [30, 0, 0, 0]

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from console.accounts import services
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from jobs.policy.candidates import approvers_of, candidates_for, uncounted_among, uncounted_for
@@ -72,7 +72,7 @@ def test_closed_accounts_and_roles_elsewhere_do_not_count(bea):
     closed.is_active = False
     closed.save()
     here = factories.person_named("here", "approver", root=root)
-    assert list(candidates_for([bea], "approver", Scope(root_id=root.pk), 1).able) == [here.name]
+    assert list(candidates_for([bea], "approver", GrantScope(root_id=root.pk), 1).able) == [here.name]
 
 
 def test_all_who_shaped_it_count_as_its_author(bea):

@@ -3,7 +3,7 @@
 import pytest
 from django.http import Http404
 
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
@@ -128,7 +128,7 @@ def test_an_admin_of_one_root_makes_rules_there_alone():
     assert [add("root:lake"), add(f"table:{table.path}")] == [201, 201]
     assert [add("everything"), add("root:other")] == [403, 403]
     assert admin.patch(f"/policies/{shipped().pk}", {"enabled": False}).status_code == 403
-    foreign = services.add(SYSTEM, "delete", Scope(root_id=other.pk), Terms("foreign", 1))
+    foreign = services.add(SYSTEM, "delete", GrantScope(root_id=other.pk), Terms("foreign", 1))
     assert admin.patch(f"/policies/{foreign.pk}", {"enabled": False}).status_code == 404
     names = {rule["on"] for rule in admin.get("/policies").json()["results"]}
     assert names == {"everything", "root:lake", f"table:{table.path}"}

@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
 from django.utils import timezone
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from console.audit.models import Event
@@ -63,7 +63,13 @@ def known(table: Table) -> Table:
 
 
 def protect(on: Table | Root | None, command: str = "any") -> PolicyRule:
-    scope = Scope() if on is None else Scope(root_id=on.pk) if isinstance(on, Root) else Scope(table_id=on.pk)
+    scope = (
+        GrantScope()
+        if on is None
+        else GrantScope(root_id=on.pk)
+        if isinstance(on, Root)
+        else GrantScope(table_id=on.pk)
+    )
     return services.add(SYSTEM, command, scope, Terms("Ledger", 0), forbids=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates import folding
 from jobs.domain.predicates.checking import Checker
-from jobs.domain.predicates.parts import MAX_STEPS, Misfit, Steps
+from jobs.domain.predicates.parts import MAX_STEPS, Misfit, StepCounter
 from jobs.domain.predicates.patterns import TooLong, matches
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.schema import Field, Schema
@@ -174,7 +174,7 @@ def test_each_part_is_judged_once(shape):
 
 def test_judging_stops_at_its_bound():
     tree = read("n = 1 + 2 + 3")
-    checker = Checker(SCHEMA, Steps(5))
+    checker = Checker(SCHEMA, StepCounter(5))
     with pytest.raises(Misfit, match="more than 5 steps"):
         checker.condition(tree)
     assert Checker(SCHEMA).steps.most == MAX_STEPS

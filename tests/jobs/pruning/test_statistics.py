@@ -7,7 +7,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from jobs.pruning.statistics import Wanted, bounds_of
+from jobs.pruning.statistics import WantedColumn, bounds_of
 
 GOOD = json.dumps({"numRecords": 1, "minValues": {"n": 1}, "maxValues": {"n": 2}, "nullCount": {"n": 0}})
 WANTED = [("n", "int"), ("d", "double"), ("born", "date"), ("at", "timestamp"), ("local", "timestamp_ntz")]
@@ -21,7 +21,7 @@ for texts in json.load(sys.stdin):
 
 def bounds(texts, name):
     """(lowest, highest) of a column for each text."""
-    wanted = [Wanted((column,), kind) for column, kind in WANTED]
+    wanted = [WantedColumn((column,), kind) for column, kind in WANTED]
     found = bounds_of(pa.chunked_array([texts], pa.string()), pa.nulls(len(texts), pa.int64()), wanted, 32)[(name,)]
     return list(zip(found.low.to_pylist(), found.high.to_pylist(), strict=True))
 
@@ -100,7 +100,7 @@ def test_statistics_of_a_megabyte_are_passed_over():
 @pytest.mark.parametrize("text", [GOOD, '{"minValues":{"n":{"x":1}},"nullCount":{"n":{"x":0}}}'])
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_two_columns_with_one_place_no_more_is_said_than_is_known(text, turned):
-    wanted = [Wanted(("n",), "int"), Wanted(("n", "x"), "int")]
+    wanted = [WantedColumn(("n",), "int"), WantedColumn(("n", "x"), "int")]
     found = bounds_of(pa.chunked_array([[text]]), pa.nulls(1, pa.int64()), wanted[::-1] if turned else wanted, 32)
     assert set(found) == {("n",), ("n", "x")}
     assert found[("n",)].may_null.to_pylist() in ([True], [False])

@@ -24,7 +24,7 @@ from jobs.worker import light_work, read_executor
 from jobs.worker.claims import claim_preview
 from jobs.worker.execution import Execution, work
 from tables.deltalog.read import data_files
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Table
 from tables.sync import table as syncing
 from tests import factories
@@ -68,7 +68,7 @@ def health_of(viewer: Caller, table: Table) -> dict[str, dict[str, Any]]:
 
 
 def reach_of(table: Table) -> list[tuple[int, int, bool]]:
-    spans = joined(Reach(syncing.sync(table.pk)).spans)
+    spans = joined(TableReach(syncing.sync(table.pk)).spans)
     return [(span.first, span.last, span.restorable) for span in spans]
 
 

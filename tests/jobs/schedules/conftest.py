@@ -21,7 +21,7 @@ from jobs.domain.errors import EngineFailed, EngineFailure
 from jobs.domain.results import Result
 from jobs.models import Job, Schedule
 from jobs.schedules import acts
-from jobs.schedules.definition import Wanted
+from jobs.schedules.definition import WantedSchedule
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Root, Table
@@ -72,15 +72,15 @@ def actor(olga: Person) -> Actor:
 
 
 @pytest.fixture
-def wanted(sales: Table) -> Wanted:
-    return Wanted(Optimize(str(sales.pk)), YEARLY, "Europe/Berlin", window_minutes=60)
+def wanted(sales: Table) -> WantedSchedule:
+    return WantedSchedule(Optimize(str(sales.pk)), YEARLY, "Europe/Berlin", window_minutes=60)
 
 
 Make = Callable[..., Schedule]
 
 
 @pytest.fixture
-def make(actor: Actor, wanted: Wanted) -> Make:
+def make(actor: Actor, wanted: WantedSchedule) -> Make:
     """A schedule, with changes of what it says."""
 
     def made(name: str = "nightly", **changes: Any) -> Schedule:

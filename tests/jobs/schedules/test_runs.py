@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.accounts.models import Grant
 from console.audit.actions import Action
 from console.audit.actor import Actor
@@ -63,7 +63,7 @@ def test_a_due_run_is_an_ordinary_job_in_the_name_of_its_person(make, olga, sale
 
 def test_it_stops_once_a_rule_protects_its_table_and_none_is_defined_there(make, sales):
     schedule = make()
-    here = Scope(table_id=sales.pk)
+    here = GrantScope(table_id=sales.pk)
     rule = policy_services.add(Actor.system("tests"), "optimize", here, Terms("Ledger", 0), forbids=True)
     make_due(schedule)
     assert look() == 1
@@ -82,7 +82,7 @@ def test_a_run_that_waits_ends_once_a_rule_protects_its_table(make, sales):
     make_due(schedule)
     look()
     assert previewed().state == State.QUEUED
-    policy_services.add(Actor.system("tests"), "any", Scope(), Terms("Freeze", 0), forbids=True)
+    policy_services.add(Actor.system("tests"), "any", GrantScope(), Terms("Freeze", 0), forbids=True)
     assert protected_jobs.cancel() == 1
     look()
     assert outcomes(schedule) == ["ended"]

@@ -109,10 +109,10 @@ def test_an_empty_prefix_proves_nothing_but_for_a_new_target(
     at = factories.TableFactory(root=root, path="s3://lake/shop/gone")
     values = {"claimed_at": timezone.now(), "finished_at": timezone.now(), "error": {"code": "x"}}
     job = factories.job_on(at, olga, state=State.FAILED, base_version=3, **values)
-    with pytest.raises(endings.Unreadable, match="Nothing lies below"):
+    with pytest.raises(endings.LogUnreadable, match="Nothing lies below"):
         endings.committed(job)
     job.base_version = None
-    with pytest.raises(endings.Unreadable, match="Nothing lies below"):
+    with pytest.raises(endings.LogUnreadable, match="Nothing lies below"):
         endings.committed(job)
     stream = acts.create(actor, "clicks", "x", asked)
     StreamRound.objects.create(stream=stream, job=job, number=1, revision=stream.revision)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
@@ -269,7 +269,7 @@ def test_it_stops_once_a_rule_protects_its_table_and_does_not_start_again(actor,
     runs.start(actor, stream)
     run_round(SmallStream([ROW]))
     book_ended()
-    here = Scope(table_id=stream.table_id)
+    here = GrantScope(table_id=stream.table_id)
     policy_services.add(Actor.system("tests"), "any", here, Terms("Ledger", 0), forbids=True)
     make_due(stream)
     assert open_due() == 0

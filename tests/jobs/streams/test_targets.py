@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from console.accounts.authority import Scope
+from console.accounts.authority import GrantScope
 from console.audit.actor import Actor
 from console.audit.models import Event
 from console.base.errors import Problem
@@ -84,7 +84,7 @@ def test_a_table_that_holds_the_checkpoint_of_another_stream_is_no_target(actor,
 def test_none_is_defined_into_what_a_rule_protects_and_no_directory_is_left(
     actor: Actor, asked: dict[str, Any], root: Root
 ) -> None:
-    policy_services.add(Actor.system("tests"), "any", Scope(root_id=root.pk), Terms("Ledger", 0), forbids=True)
+    policy_services.add(Actor.system("tests"), "any", GrantScope(root_id=root.pk), Terms("Ledger", 0), forbids=True)
     with pytest.raises(Problem) as refused:
         acts.create(actor, "clicks-ingest", "clicks of the shop", asked)
     assert (refused.value.status, refused.value.code) == (409, "protected")

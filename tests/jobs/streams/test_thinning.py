@@ -14,7 +14,7 @@ from jobs.dispatcher.attribution import judgement
 from jobs.evidence.consistency import differences
 from jobs.lifecycle.transitions import note
 from jobs.models import Attempt, Job, LogLine, Stream, StreamBatch, StreamRound
-from jobs.requests.asking import Key, known_request
+from jobs.requests.asking import IdempotencyKey, known_request
 from jobs.streams import acts, runs, thinning
 from jobs.streams.thinning import thin
 from tables.models import Commit, Explanation
@@ -61,7 +61,7 @@ def test_of_each_stream_its_newest_batch_with_a_version_stays(actor, stream, ask
 
 
 def test_an_empty_round_with_an_idempotency_key_answers_to_it_as_long_as_other_old_rounds(actor, stream):
-    key = Key("nightly 7", "0" * 64)
+    key = IdempotencyKey("nightly 7", "0" * 64)
     job: Any = runs.run_once(actor, stream, key)
     run_round(SmallStream())
     book_ended()

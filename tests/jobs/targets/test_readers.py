@@ -17,7 +17,7 @@ from jobs.domain.measures import Restorable
 from jobs.models import Stream
 from jobs.streams import acts
 from jobs.targets import readers
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject, subject_of
 from tables.models import Commit, Root, Table
 from tables.sync import log_access
@@ -56,11 +56,11 @@ def reader(olga: Person, root: Root, sales: Table, name: str = "copy", *, begun:
     return stream
 
 
-def codes(subject: Subject, change: Change) -> list[str]:
+def codes(subject: Subject, change: CommitChange) -> list[str]:
     return [c["code"] for c in with_readers({"consequences": []}, subject, change)["consequences"]]
 
 
-REMOVES, REWRITES, UNSURE = Change(True, False), Change(True, True), Change(True, None)
+REMOVES, REWRITES, UNSURE = CommitChange(True, False), CommitChange(True, True), CommitChange(True, None)
 DELETES: dict[str, Any] = {"options": {"ignoreDeletes": True}}
 
 
@@ -69,7 +69,7 @@ DELETES: dict[str, Any] = {"options": {"ignoreDeletes": True}}
     [
         ({}, REMOVES, ["fails_stream"]),
         ({}, REWRITES, ["fails_stream"]),
-        ({}, Change(removes=False, adds=True), []),
+        ({}, CommitChange(removes=False, adds=True), []),
         (DELETES, REMOVES, []),
         (DELETES, REWRITES, ["fails_stream"]),
         (DELETES, UNSURE, ["may_fail_stream"]),
@@ -155,7 +155,7 @@ def test_a_change_of_a_comment_fails_no_stream(olga, root, sales):
 
 def test_a_stream_that_fails_for_sure_is_named_once(olga, root, sales):
     reader(olga, root, sales)
-    assert codes(subject_of(sales.pk), Change(True, True, reshapes=True)) == ["fails_stream"]
+    assert codes(subject_of(sales.pk), CommitChange(True, True, reshapes=True)) == ["fails_stream"]
 
 
 # Streams far behind
@@ -171,7 +171,7 @@ def old(sales: Table) -> Table:
     return sales
 
 
-NOTHING = Change(removes=False, adds=True)
+NOTHING = CommitChange(removes=False, adds=True)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from jobs.commands.restore.handling import seen_by_streams
 from jobs.commands.restore.log import from_log
 from jobs.models import Stream
 from jobs.targets.lineage import lineage
-from jobs.targets.readers import Change
+from jobs.targets.readers import CommitChange
 from jobs.targets.restored_streams import undone_batches, with_streams
 from jobs.targets.subject import subject_of
 from tables.models import Commit, Table
@@ -125,7 +125,7 @@ def test_of_many_the_rest_is_a_number(sales: Table, monkeypatch: pytest.MonkeyPa
     copy = factories.TableFactory(root=sales.root, name="copy")
     for name in ("a", "b", "c"):
         factories.stream(copy, name=name, query_id=name, source_table=sales)
-    doubled = with_streams({"consequences": []}, subject_of(sales.pk), 2, Change(removes=False, adds=True))[
+    doubled = with_streams({"consequences": []}, subject_of(sales.pk), 2, CommitChange(removes=False, adds=True))[
         "consequences"
     ]
     assert [each["text"].split(" into ")[0] for each in doubled] == [
@@ -170,15 +170,15 @@ def test_a_versions_rows_come_of_the_commits_that_no_restore_left_out(
 @pytest.mark.parametrize(
     ("skips", "change", "code"),
     [
-        (False, Change(removes=False, adds=True), "doubles_rows"),
-        (True, Change(removes=False, adds=True), "doubles_rows"),
-        (True, Change(removes=True, adds=True), "passed_over"),
-        (False, Change(removes=True, adds=True), None),  # it fails, as readers.py says
-        (True, Change(removes=False, adds=False), None),
+        (False, CommitChange(removes=False, adds=True), "doubles_rows"),
+        (True, CommitChange(removes=False, adds=True), "doubles_rows"),
+        (True, CommitChange(removes=True, adds=True), "passed_over"),
+        (False, CommitChange(removes=True, adds=True), None),  # it fails, as readers.py says
+        (True, CommitChange(removes=False, adds=False), None),
     ],
 )
 def test_streams_that_read_the_table_are_named_for_what_they_make_of_it(
-    sales: Table, skips: bool, change: Change, code: str | None
+    sales: Table, skips: bool, change: CommitChange, code: str | None
 ) -> None:
     reader = factories.stream(factories.TableFactory(root=sales.root), name="copy", query_id=QUERY, source_table=sales)
     source = {"table": str(sales.pk), "path": sales.path, "table_id": "x", "skip_change_commits": skips}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.domain.delta.protocols import FEATURES, Protocol, unwritable
+from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, unwritable
 from jobs.models import Job
 from tables.models import Table
 from tables.sync import table as syncing
@@ -78,13 +78,14 @@ def test_the_preview_of_a_delete_and_its_page_say_so_while_the_table_is_read(sal
 
 
 def test_what_delta_writes_is_not_refused() -> None:
-    assert unwritable(Protocol(1, 2)) is None
-    assert unwritable(Protocol(2, 6)) is None
+    assert unwritable(DeltaProtocol(1, 2)) is None
+    assert unwritable(DeltaProtocol(2, 6)) is None
     assert (
-        unwritable(Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "rowTracking", "domainMetadata"))) is None
+        unwritable(DeltaProtocol(3, 7, ("deletionVectors",), ("deletionVectors", "rowTracking", "domainMetadata")))
+        is None
     )
-    assert [name for name in FEATURES if unwritable(Protocol(3, 7, (), (name,)))] == []
-    assert unwritable(Protocol(3, 7, ("deletionvectors",), ("deletionvectors",))) is not None
+    assert [name for name in FEATURES if unwritable(DeltaProtocol(3, 7, (), (name,)))] == []
+    assert unwritable(DeltaProtocol(3, 7, ("deletionvectors",), ("deletionvectors",))) is not None
 
 
 def test_no_schedule_is_defined_on_a_table_that_can_not_be_written(sales: Table) -> None:

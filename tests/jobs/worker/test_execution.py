@@ -17,7 +17,7 @@ from jobs.domain.errors import CommandRefused, DirectorySwapped, EngineCancelled
 from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
-from jobs.lifecycle.fault_points import Point
+from jobs.lifecycle.fault_points import FaultPoint
 from jobs.lifecycle.transitions import move
 from jobs.models import Attempt, Job, JobEvent, LogLine, TableLease
 from jobs.web.jobs import queries
@@ -166,7 +166,7 @@ def test_a_fault_of_our_own_after_the_commit_leaves_the_job_with_its_version(ord
 
 def test_a_fault_of_our_own_is_no_answer_while_the_log_cannot_be_read(orders, olga, engine, quick, monkeypatch):
     def unreadable(job):
-        raise endings.Unreadable("the disk is away")
+        raise endings.LogUnreadable("the disk is away")
 
     engine.before = breaks_itself
     monkeypatch.setattr(endings, "committed", unreadable)
@@ -199,7 +199,7 @@ def test_nobody_is_told_that_nothing_is_committed_while_it_is(orders, olga, engi
         tell(job)
 
     def after(report):
-        report.point(Point.COMMIT_VISIBLE)
+        report.point(FaultPoint.COMMIT_VISIBLE)
         wait_for(lambda: "committed" in Job.objects.get(pk=job.pk).progress, "the commit is reported")
         tell(job)
         cancel_while_it_runs(job)
@@ -379,7 +379,7 @@ def test_an_unreadable_log_leaves_the_answer_open(orders, olga, engine, quick, m
         raise scripted.failure()
 
     def unreadable(job):
-        raise endings.Unreadable("no such device.")
+        raise endings.LogUnreadable("no such device.")
 
     engine.after = breaks
     monkeypatch.setattr(endings, "committed", unreadable)

@@ -12,7 +12,7 @@ from jobs.models import Read
 from jobs.reads import queue
 from jobs.worker.claims import claim_preview, claim_read
 from jobs.worker.host import asker_of_preview, asker_of_read
-from jobs.worker.shares import Holder, Shares
+from jobs.worker.shares import ShareHolder, Shares
 from tests import factories
 
 WORKER = "interactive@here"
@@ -69,7 +69,7 @@ def test_previews_count_with_reads(olga, lake):
 
 def mine(shares):
     """Takes a place for the same person each time, as long as that one isn't full."""
-    return shares.place(lambda full: None if ME in full.people else "read", lambda _: Holder(ME, "/t"))
+    return shares.place(lambda full: None if ME in full.people else "read", lambda _: ShareHolder(ME, "/t"))
 
 
 def test_a_place_is_free_again_at_its_end_even_after_a_failure():

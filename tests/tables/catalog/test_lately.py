@@ -21,7 +21,7 @@ from tables.catalog.lately import commits, days, growth
 from tables.deltalog.read.file_sums import Removal
 from tables.models import Commit, Explanation, Root, Table
 from tables.record import daily_totals
-from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
+from tables.rules.commit_kinds import KIND_SQL, CommitKind, of_kind
 from tables.web.kinds import COMMITS
 from tests import factories
 from tests.clients import browser
@@ -100,11 +100,11 @@ def test_a_kind_is_the_same_in_a_filter_and_in_the_sums() -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"select version, {KIND_SQL} from tables_commit")
         summed = dict(cursor.fetchall())
-    filtered = [(c.version, kind.value) for kind in Kind for c in Commit.objects.filter(of_kind(kind))]
+    filtered = [(c.version, kind.value) for kind in CommitKind for c in Commit.objects.filter(of_kind(kind))]
     assert len(filtered) == len(summed) == len(operations) * 17
     assert dict(filtered) == summed
     day = of(factories.person_with("viewer")).days[-1]
-    assert {kind.value: day.of(kind) for kind in Kind} == {
+    assert {kind.value: day.of(kind) for kind in CommitKind} == {
         k: list(summed.values()).count(k) for k in set(summed.values())
     }
 
@@ -203,14 +203,14 @@ def test_the_commits_of_a_day_are_listed_in_pages() -> None:
         commit(other, back=1, operation=operation)
     person = factories.person_with("viewer", root=table.root)
     today, yesterday = NOON.date(), NOON.date() - timedelta(days=1)
-    first = commits.commit_page(person, commits.Filter(yesterday, today), 2)
-    rest = commits.commit_page(person, commits.Filter(yesterday, today), 2, first.next or "")
+    first = commits.commit_page(person, commits.CommitFilter(yesterday, today), 2)
+    rest = commits.commit_page(person, commits.CommitFilter(yesterday, today), 2, first.next or "")
     assert [c.operation for c in (*first.rows, *rest.rows)] == ["MERGE", "DELETE", "WRITE"]
     assert rest.next is None
-    deletes = commits.commit_page(person, commits.Filter(today, today, Kind.REMOVAL), 9)
+    deletes = commits.commit_page(person, commits.CommitFilter(today, today, CommitKind.REMOVAL), 9)
     assert [c.version for c in deletes.rows] == [1]
     everybody = factories.person_with("viewer")
-    destructive = commits.commit_page(everybody, commits.Filter(yesterday, today, destructive=True), 9)
+    destructive = commits.commit_page(everybody, commits.CommitFilter(yesterday, today, destructive=True), 9)
     assert [(c.table.name, c.operation) for c in destructive.rows] == [
         *(("sales", "MERGE"), ("sales", "DELETE")),
         *(("other", "MERGE"), ("other", "DELETE")),

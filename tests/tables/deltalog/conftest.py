@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tables.deltalog.read.commits import Commit
+from tables.deltalog.read.commits import LogCommit
 from tables.deltalog.replay.log import DeltaLog, open_log
 from tables.deltalog.state.snapshot import Snapshot
 from tests.tables.deltalog.writing import LogWriter
@@ -25,7 +25,7 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def commits(log: DeltaLog, target: Path) -> Callable[[], list[Commit]]:
+def commits(log: DeltaLog, target: Path) -> Callable[[], list[LogCommit]]:
     """Reads the whole history."""
     return lambda: list(log.sync(target).commits())
 

@@ -18,10 +18,10 @@ from jobs.web.jobs.queries import destructive_lately
 from tables.catalog.adding import additions
 from tables.history.destructive_effects import words_of
 from tables.history.operations import destructive
-from tables.history.queries import Filter, history_page
+from tables.history.queries import HistoryFilter, history_page
 from tables.models import Commit, Explanation, Root, Table, TableDay
 from tables.record import commit_rows
-from tables.rules.commit_kinds import KIND_SQL, Kind, of_kind
+from tables.rules.commit_kinds import KIND_SQL, CommitKind, of_kind
 from tables.sync import table as syncing
 from tests.clients import browser, caller
 from tests.factories import lakes
@@ -52,7 +52,7 @@ def kinds(table: Table) -> dict[int, str]:
     with connection.cursor() as cursor:
         cursor.execute(f"select version, {KIND_SQL} from tables_commit where table_id = %s", [table.pk])
         summed = dict(cursor.fetchall())
-    listed = [(c.version, kind.value) for kind in Kind for c in Commit.objects.filter(of_kind(kind), table=table)]
+    listed = [(c.version, kind.value) for kind in CommitKind for c in Commit.objects.filter(of_kind(kind), table=table)]
     assert len(listed) == len(summed)
     assert dict(listed) == summed
     return summed
@@ -60,7 +60,7 @@ def kinds(table: Table) -> dict[int, str]:
 
 def shown_as_destructive(table: Table) -> list[int]:
     """By the filter of the history, the marks of drawings and the history's lines, which agree."""
-    listed = [commit.version for commit in history_page(table, Filter(operation="destructive"), 100).rows][::-1]
+    listed = [commit.version for commit in history_page(table, HistoryFilter(operation="destructive"), 100).rows][::-1]
     assert listed == [mark.version for mark in destructive(table)]
     assert listed == [version for version, words in sorted(effects(table).items()) if words]
     return listed
@@ -174,7 +174,7 @@ def test_what_a_log_has_no_more_stays_judged_by_its_name(orders: Table, log: Log
         log.file(version).unlink()
     syncing.sync(orders.pk)
     assert dict(Commit.objects.values_list("version", "removal")) == {0: "", 1: "", 2: "none"}
-    assert [c.version for c in history_page(table, Filter(operation="destructive"), 9).rows] == [1]
+    assert [c.version for c in history_page(table, HistoryFilter(operation="destructive"), 9).rows] == [1]
 
 
 def _without_a(log: LogWriter) -> list[Action]:

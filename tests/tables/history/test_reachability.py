@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Commit, Table
 from tests import factories
 
@@ -36,7 +36,7 @@ def vacuum(table: Table, version: int, days_ago: float, hours: int = 0) -> None:
 
 
 def restorable(table: Table) -> list[int]:
-    spans = joined(Reach(table).spans)
+    spans = joined(TableReach(table).spans)
     return [version for span in spans if span.restorable for version in range(span.first, span.last + 1)]
 
 
@@ -57,7 +57,7 @@ def test_a_vacuum_that_did_not_complete_may_have_deleted_files_as_well(table: Ta
         commit(table, 96, 4, operation="VACUUM END", operation_parameters={"status": end})
     commit(table, 100, 0)
     assert restorable(table) == list(range(94, 101))
-    assert Reach(table).vacuumed_until is None
+    assert TableReach(table).vacuumed_until is None
 
 
 def test_many_vacuums_cost_no_more_queries_than_one(table: Table) -> None:
@@ -65,7 +65,7 @@ def test_many_vacuums_cost_no_more_queries_than_one(table: Table) -> None:
         with CaptureQueriesContext(
             connection,
         ) as found:
-            assert Reach(table).spans
+            assert TableReach(table).spans
         return len(found)
 
     commit(table, 1, 6, files_removed=3)
@@ -83,6 +83,6 @@ def test_a_retention_of_any_length_has_an_answer(table: Table, days: str) -> Non
     commit(table, 0, 30, committed_at=datetime(9999, 12, 31, tzinfo=UTC))
     commit(table, 1, 6, files_removed=3)
     vacuum(table, 10, 5, hours=24_000_000)
-    spans = Reach(table).spans
-    assert [Reach(table).expires_at(span) for span in spans]
+    spans = TableReach(table).spans
+    assert [TableReach(table).expires_at(span) for span in spans]
     assert restorable(table) == list(range(101))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tables.history import removed_files
 from tables.history.shallow_clones import clones_of
 from tables.models import Commit
-from tables.rules.health import OLD_BYTES, Code, old_files
+from tables.rules.health import OLD_BYTES, HealthCode, old_files
 from tables.sync import table as syncing
 from tests import factories
 from tests.clients import browser
@@ -30,7 +30,7 @@ GIB = 2**30
 def test_much_or_a_large_share_is_a_finding(old, size, is_finding):
     found = old_files(old, size)
     assert (found is not None) is is_finding
-    assert found is None or found.code is Code.OLD_FILES
+    assert found is None or found.code is HealthCode.OLD_FILES
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_finding_comes_by_time_alone(sales):
     assert [size for _, size in table.removed] == [2 * GIB] * 3
     now = timezone.now()
     assert (removed_files.finding_of(table, now) or pytest.fail("none")).value == 2 * GIB
-    assert Code.OLD_FILES.value in table.health_codes
+    assert HealthCode.OLD_FILES.value in table.health_codes
     assert removed_files.finding_of(table, now - timedelta(days=18)) is None
     assert (removed_files.finding_of(table, now + timedelta(days=6)) or pytest.fail("none")).value == 4 * GIB
 
@@ -70,7 +70,7 @@ def test_it_offers_the_vacuum_to_those_who_may_request_one(sales):
     syncing.sync(sales.pk)
     for role, is_offered in (("operator", True), ("viewer", False)):
         found = browser(factories.person_with(role)).get(f"/tables/{sales.pk}/")
-        [finding] = [each for each in found.context["findings"] if each["code"] == Code.OLD_FILES.value]
+        [finding] = [each for each in found.context["findings"] if each["code"] == HealthCode.OLD_FILES.value]
         assert (finding["mend"] is not None) is is_offered
         if is_offered:
             assert finding["mend"]["url"] == f"/tables/{sales.pk}/vacuum/"
@@ -84,7 +84,7 @@ def test_what_a_vacuum_deleted_is_old_no_more(sales):
     small_delta.commit(path, "VACUUM END", [], operationParameters={"status": "COMPLETED"})
     table = syncing.sync(sales.pk)
     assert table.removed == []
-    assert Code.OLD_FILES.value not in table.health_codes
+    assert HealthCode.OLD_FILES.value not in table.health_codes
 
 
 def test_a_sync_counts_the_days_of_new_commits_alone(sales):

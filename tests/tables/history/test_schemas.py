@@ -74,7 +74,7 @@ def test_a_property_names_the_columns() -> None:
     assert column_list("a, b.c ,`d``,.e`.f,,") == [("a",), ("b", "c"), ("d`,.e", "f")]
 
 
-def of(*columns: dict[str, Any]) -> list[schemas.Field]:
+def of(*columns: dict[str, Any]) -> list[schemas.ListedField]:
     return schemas.fields_of(Schema(sha256="x", struct=struct(*columns), columns=[]))
 
 

@@ -10,7 +10,7 @@ import pytest
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from tables.catalog.adding import additions
-from tables.history.queries import Filter, history_page
+from tables.history.queries import HistoryFilter, history_page
 from tables.models import Root
 from tables.sync import table as syncing
 from tests.clients import browser, caller
@@ -40,7 +40,7 @@ def test_the_history_shows_who_wrote_and_finds_by_it(
         1, info(operation, operationParameters=parameters, **said), remove("a") if operation == "DELETE" else add("b")
     )
     syncing.sync(table.pk)
-    assert [commit.version for commit in history_page(table, Filter(by=by), 9).rows] == [1]
+    assert [commit.version for commit in history_page(table, HistoryFilter(by=by), 9).rows] == [1]
     [found] = caller("viewer").get(f"/tables/{table.pk}/history", by=by).json()["results"]
     assert by in (found["engine_info"], found["user_name"])
     assert admin.person is not None

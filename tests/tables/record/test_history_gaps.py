@@ -16,7 +16,7 @@ from console.audit.actor import Actor
 from jobs.targets.predicates import tree_for
 from tables.catalog.adding import additions
 from tables.history import payloads, queries
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Baseline, Commit, Explanation, Root, Table
 from tables.sync import table as syncing
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, LogWriter, add, info, metadata
@@ -52,7 +52,7 @@ def table(admin: Actor, root: Root, log: LogWriter) -> Table:
 
 def change_feeds(table: Table) -> dict[int, bool | None]:
     commits = list(Commit.objects.filter(table=table, incarnation=table.incarnation))
-    return {c.version: r.change_feed for c, r in zip(commits, Reach(table).over(commits), strict=True)}
+    return {c.version: r.change_feed for c, r in zip(commits, TableReach(table).over(commits), strict=True)}
 
 
 def test_what_a_table_was_comes_from_its_checkpoint(table: Table) -> None:
@@ -68,7 +68,7 @@ def test_what_a_table_was_comes_from_its_checkpoint(table: Table) -> None:
 
 def test_its_change_feed_is_known(table: Table) -> None:
     assert change_feeds(table) == dict.fromkeys(range(10, 14), True)
-    (span,) = joined(Reach(table).spans)
+    (span,) = joined(TableReach(table).spans)
     assert (span.first, span.last, span.change_feed) == (10, 13, True)
 
 

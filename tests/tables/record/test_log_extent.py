@@ -12,7 +12,7 @@ from django.test import Client
 from console.accounts.models import Person
 from console.audit.actor import Actor
 from tables.catalog.adding import additions
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Root, Table
 from tables.record import log_extent
 from tables.sync import table as syncing
@@ -42,7 +42,7 @@ def state(log: LogWriter, version: int) -> list[dict[str, object]]:
 
 
 def spans(table: Table) -> list[tuple[int, int, bool, bool]]:
-    return [(s.first, s.last, s.in_log, s.restorable) for s in joined(Reach(table).spans)]
+    return [(s.first, s.last, s.in_log, s.restorable) for s in joined(TableReach(table).spans)]
 
 
 def test_a_whole_log_can_be_rebuilt_whole(added: Added) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobs.domain.errors import CommandRefused
 from jobs.engine.catalog import name_parts, plain_type
-from tables.rules.catalog_names import Entry, InvalidEntry, InvalidName, canonical_name, declared
+from tables.rules.catalog_names import CatalogEntry, InvalidEntry, InvalidName, canonical_name, declared
 
 
 def column(name="id", kind="long", **more):
@@ -57,7 +57,7 @@ def test_the_engine_reads_every_name_that_the_catalog_takes(text):
 
 
 def test_nothing_declared_is_nothing_kept():
-    assert declared(None, None) == declared(None, []) == Entry(None, ())
+    assert declared(None, None) == declared(None, []) == CatalogEntry(None, ())
     assert declared(None, None).as_json() is None
 
 

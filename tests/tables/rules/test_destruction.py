@@ -14,7 +14,7 @@ from console.audit.actor import Actor
 from jobs.web.jobs.queries import destructive_lately
 from tables.history.destructive_effects import effects_of
 from tables.history.operations import destructive
-from tables.history.queries import Filter, history_page
+from tables.history.queries import HistoryFilter, history_page
 from tables.models import Commit, Root, Table
 from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, is_destructive
 from tests import factories
@@ -48,7 +48,7 @@ def table(root: Root) -> Table:
 def test_every_place_shows_the_same_commits(table: Table, admin: Actor) -> None:
     expected = {at for at, (_, _, takes_away) in enumerate(COMMITS) if takes_away}
     said = {at for at, (name, parameters, _) in enumerate(COMMITS) if is_destructive(name, parameters, at)}
-    listed = {commit.version for commit in history_page(table, Filter(operation="destructive"), 100).rows}
+    listed = {commit.version for commit in history_page(table, HistoryFilter(operation="destructive"), 100).rows}
     asked = {c.version for c in Commit.objects.filter(table=table, version__gt=0) if effects_of(c, None)}
     assert said == listed == asked == {mark.version for mark in destructive(table)} == expected
     assert admin.person is not None

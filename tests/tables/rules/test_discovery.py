@@ -14,7 +14,7 @@ from tables.catalog.adding import additions
 from tables.catalog.roots import scans
 from tables.models import Root
 from tables.rules import sample_lake
-from tables.rules.discovery import Kind, Limits, Scan, Unclear, is_delta, kind_of, scan
+from tables.rules.discovery import DirectoryKind, Limits, Scan, Unclear, is_delta, kind_of, scan
 
 COMMIT = f"_delta_log/{0:020}.json"
 
@@ -49,7 +49,7 @@ def found(base: Path, **limits: int) -> dict[str, str]:
 
 def test_it_tells_delta_tables_from_parquet_directories(tmp_path: Path) -> None:
     lay(tmp_path, f"a/orders/{COMMIT}", "a/orders/part-0.parquet", "b/part-0.snappy.parquet", "c/readme.txt")
-    assert found(tmp_path) == {"a/orders": Kind.DELTA, "b": Kind.PARQUET}
+    assert found(tmp_path) == {"a/orders": DirectoryKind.DELTA, "b": DirectoryKind.PARQUET}
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_it_tells_delta_tables_from_parquet_directories(tmp_path: Path) -> None:
     ],
 )
 def test_a_log_holds_a_commit_or_a_checkpoint(tmp_path: Path, name: str) -> None:
-    assert found(lay(tmp_path, f"t/_delta_log/{name}")) == {"t": Kind.DELTA}
+    assert found(lay(tmp_path, f"t/_delta_log/{name}")) == {"t": DirectoryKind.DELTA}
 
 
 @pytest.mark.parametrize("name", ["_last_checkpoint", "7.json", f"{7:020}.json.tmp", f".{7:020}.json.crc"])
 def test_an_empty_log_makes_no_table(tmp_path: Path, name: str) -> None:
-    assert found(lay(tmp_path, f"t/_delta_log/{name}", "t/x.parquet")) == {"t": Kind.PARQUET}
+    assert found(lay(tmp_path, f"t/_delta_log/{name}", "t/x.parquet")) == {"t": DirectoryKind.PARQUET}
 
 
 def test_partition_directories_are_part_of_their_table(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_partition_directories_are_part_of_their_table(tmp_path: Path) -> None:
         "orders/day=2026-01-02/country=DE/x.parquet",
         "orders/_SUCCESS",
     )
-    assert found(tmp_path) == {"orders": Kind.PARQUET}
+    assert found(tmp_path) == {"orders": DirectoryKind.PARQUET}
 
 
 def test_partition_directories_without_parquet_are_no_table(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_delta_tables_below_partition_like_directories_are_found(tmp_path: Path)
         "env=dev/raw/x.parquet",
     )
     assert found(tmp_path) == {
-        "env=prod/orders": Kind.DELTA,
-        "env=test": Kind.DELTA,
-        "env=dev/team=a/deep/er": Kind.DELTA,
-        "env=dev/raw": Kind.PARQUET,
+        "env=prod/orders": DirectoryKind.DELTA,
+        "env=test": DirectoryKind.DELTA,
+        "env=dev/team=a/deep/er": DirectoryKind.DELTA,
+        "env=dev/raw": DirectoryKind.PARQUET,
     }
     assert kind_of(str(tmp_path)) is None
 
@@ -131,11 +131,14 @@ def test_hidden_directories_are_left_out(tmp_path: Path) -> None:
 
 
 def test_nothing_is_looked_for_inside_a_delta_table(tmp_path: Path) -> None:
-    assert found(lay(tmp_path, f"t/{COMMIT}", f"t/nested/{COMMIT}")) == {"t": Kind.DELTA}
+    assert found(lay(tmp_path, f"t/{COMMIT}", f"t/nested/{COMMIT}")) == {"t": DirectoryKind.DELTA}
 
 
 def test_tables_inside_a_parquet_directory_are_found_too(tmp_path: Path) -> None:
-    assert found(lay(tmp_path, "t/x.parquet", f"t/nested/{COMMIT}")) == {"t": Kind.PARQUET, "t/nested": Kind.DELTA}
+    assert found(lay(tmp_path, "t/x.parquet", f"t/nested/{COMMIT}")) == {
+        "t": DirectoryKind.PARQUET,
+        "t/nested": DirectoryKind.DELTA,
+    }
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -144,7 +147,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lake" / "up").symlink_to(tmp_path)
     (tmp_path / "lake" / "linked" / "_delta_log").symlink_to(tmp_path / "outside" / "log")
     (tmp_path / "lake" / "linked" / "y.parquet").symlink_to(tmp_path / "lake" / "real" / "x.parquet")
-    assert found(tmp_path / "lake") == {"real": Kind.PARQUET}
+    assert found(tmp_path / "lake") == {"real": DirectoryKind.PARQUET}
 
 
 def test_the_start_itself_may_be_a_table(tmp_path: Path) -> None:
@@ -186,8 +189,8 @@ def test_a_missing_start_is_named_unreadable(tmp_path: Path) -> None:
 def test_one_directory_can_be_asked_for(tmp_path: Path) -> None:
     lay(tmp_path, f"t/{COMMIT}", "p/day=1/x.parquet", "e/readme.txt")
     assert [kind_of(f"{tmp_path}/{name}") for name in ("t", "p", "e", "missing")] == [
-        Kind.DELTA,
-        Kind.PARQUET,
+        DirectoryKind.DELTA,
+        DirectoryKind.PARQUET,
         None,
         None,
     ]
@@ -198,7 +201,7 @@ def test_a_delta_table_is_known_by_its_log_however_much_lies_beside_it(tmp_path:
     result = scan(str(tmp_path), limits=Limits(entries=50))
     assert [item.path for item in result.found] == [f"{tmp_path}/big", f"{tmp_path}/next"]
     assert (result.stopped, result.crowded) == (None, ())
-    assert kind_of(f"{tmp_path}/big", Limits(entries=50)) is Kind.DELTA
+    assert kind_of(f"{tmp_path}/big", Limits(entries=50)) is DirectoryKind.DELTA
 
 
 def test_one_crowded_directory_does_not_end_the_walk(tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ def test_reaching_a_limit_is_not_told_as_finding_nothing(tmp_path: Path) -> None
 
 def test_a_parquet_directory_is_known_by_its_first_file(tmp_path: Path) -> None:
     lay(tmp_path, *(f"dump/day={i}/x.parquet" for i in range(300)))
-    assert kind_of(f"{tmp_path}/dump", Limits(entries=310)) is Kind.PARQUET
+    assert kind_of(f"{tmp_path}/dump", Limits(entries=310)) is DirectoryKind.PARQUET
 
 
 def test_a_log_that_can_not_be_listed_is_taken_for_a_table(tmp_path: Path, refuse: Callable[[Path], None]) -> None:
@@ -225,8 +228,8 @@ def test_a_log_that_can_not_be_listed_is_taken_for_a_table(tmp_path: Path, refus
     refuse(tmp_path / "t" / "_delta_log")
     result = scan(str(tmp_path))
     assert [(item.path, item.kind) for item in result.found] == [
-        (f"{tmp_path}/next", Kind.DELTA),
-        (f"{tmp_path}/t", Kind.DELTA),
+        (f"{tmp_path}/next", DirectoryKind.DELTA),
+        (f"{tmp_path}/t", DirectoryKind.DELTA),
     ]
     assert result.unreadable == (f"{tmp_path}/t/_delta_log",)
     assert is_delta(f"{tmp_path}/t")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from obstore.store import MemoryStore
 
 from tables.rules import discovery, folders
-from tables.rules.discovery import Kind, Limits, Scan
+from tables.rules.discovery import DirectoryKind, Limits, Scan
 from tables.storage.s3 import buckets as object_stores
 
 NAMES = st.sampled_from(
@@ -46,13 +46,13 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     return store
 
 
-def relative(scan: Scan, start: str) -> set[tuple[str, Kind]]:
+def relative(scan: Scan, start: str) -> set[tuple[str, DirectoryKind]]:
     return {(each.path.removeprefix(start), each.kind) for each in scan.found}
 
 
-def in_turns(start: str, **limits: Any) -> set[tuple[str, Kind]]:
+def in_turns(start: str, **limits: Any) -> set[tuple[str, DirectoryKind]]:
     """What all turns of one scan find, each with small bounds."""
-    every: set[tuple[str, Kind]] = set()
+    every: set[tuple[str, DirectoryKind]] = set()
     place = None
     for _ in range(500):
         turn = discovery.scan(start, limits=Limits(**limits), place=place)
@@ -90,7 +90,7 @@ def test_a_store_is_walked_like_a_disk(
     assert in_turns("s3://lake/top", entries=40) == in_turns(str(local), entries=40)
     for found in there.found:
         assert discovery.kind_of(found.path) is found.kind
-        assert discovery.is_delta(found.path) is (found.kind is Kind.DELTA)
+        assert discovery.is_delta(found.path) is (found.kind is DirectoryKind.DELTA)
     measures = [discovery.measure(str(local)), discovery.measure("s3://lake/top")]
     assert measures[0].files == measures[1].files
     assert measures[0].size_bytes == measures[1].size_bytes
@@ -108,7 +108,7 @@ def test_markers_of_directories_are_neither_files_nor_parquet(keys: MemoryStore)
     for p in (1, 2):
         obstore.put(keys, f"top/t/p={p}/part-0.parquet", b"xyz")
     found = discovery.scan("s3://lake/top")
-    assert relative(found, "s3://lake/top") == {("/t", Kind.PARQUET)}
+    assert relative(found, "s3://lake/top") == {("/t", DirectoryKind.PARQUET)}
     assert (found.unreadable, found.others) == ((), ())
     measured = discovery.measure("s3://lake/top/t")
     assert (measured.files, measured.size_bytes) == (2, 6)

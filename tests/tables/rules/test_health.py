@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tables.rules.health import Code, Facts, Severity, StoredFiles, findings, missing, old_files, stale
+from tables.rules.health import Facts, HealthCode, Severity, StoredFiles, findings, missing, old_files, stale
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -17,20 +17,23 @@ def test_what_is_unknown_finds_nothing() -> None:
     assert findings(Facts()) == []
 
 
-@pytest.mark.parametrize(("small", "found"), [(399, []), (400, [Code.SMALL_FILES]), (1000, [Code.SMALL_FILES])])
+@pytest.mark.parametrize(
+    ("small", "found"), [(399, []), (400, [HealthCode.SMALL_FILES]), (1000, [HealthCode.SMALL_FILES])]
+)
 def test_small_files_count_from_their_share(small: int, found: list[str]) -> None:
     assert codes(num_files=1000, small_files=small, small_bytes=1, size_bytes=100) == found
 
 
 @pytest.mark.parametrize(
     ("alone", "found"),
-    [(None, Code.SMALL_FILES), (0, Code.SMALL_FILES), (75, Code.SMALL_FILES), (76, Code.OVER_PARTITIONED), (150, Code.OVER_PARTITIONED)],
+    [(None, HealthCode.SMALL_FILES), (0, HealthCode.SMALL_FILES), (75, HealthCode.SMALL_FILES),
+     (76, HealthCode.OVER_PARTITIONED), (150, HealthCode.OVER_PARTITIONED)],
 )  # fmt: skip
-def test_small_files_that_nothing_can_join_are_named_by_their_cause(alone: int | None, found: Code) -> None:
+def test_small_files_that_nothing_can_join_are_named_by_their_cause(alone: int | None, found: HealthCode) -> None:
     [finding] = findings(Facts(num_files=150, small_files=150, small_alone=alone, num_partitions=150))
     assert finding.code == found
-    assert ("OPTIMIZE" in finding.advice) is (found == Code.SMALL_FILES)
-    assert ("too many partitions" in finding.advice) is (found == Code.OVER_PARTITIONED)
+    assert ("OPTIMIZE" in finding.advice) is (found == HealthCode.SMALL_FILES)
+    assert ("too many partitions" in finding.advice) is (found == HealthCode.OVER_PARTITIONED)
 
 
 def test_a_small_table_may_have_small_files() -> None:
@@ -38,13 +41,14 @@ def test_a_small_table_may_have_small_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "vectors", "found"), [(30, 9, []), (100, 30, []), (100, 31, [Code.DELETION_VECTORS]), (12, 12, [Code.DELETION_VECTORS])]
+    ("files", "vectors", "found"),
+    [(30, 9, []), (100, 30, []), (100, 31, [HealthCode.DELETION_VECTORS]), (12, 12, [HealthCode.DELETION_VECTORS])]
 )  # fmt: skip
 def test_deletion_vectors_count_from_their_share_of_the_files(files: int, vectors: int, found: list[str]) -> None:
     assert codes(num_files=files, files_with_vectors=vectors) == found
 
 
-@pytest.mark.parametrize(("largest", "median", "found"), [(10, 1, [Code.SKEW]), (9, 1, []), (10, 0, [])])
+@pytest.mark.parametrize(("largest", "median", "found"), [(10, 1, [HealthCode.SKEW]), (9, 1, []), (10, 0, [])])
 def test_skew_is_the_largest_partition_against_the_median(largest: int, median: int, found: list[str]) -> None:
     assert codes(largest_partition_bytes=largest * 2**30, median_partition_bytes=median * 2**30) == found
     assert codes(largest_partition_bytes=largest, median_partition_bytes=median) == []
@@ -52,14 +56,14 @@ def test_skew_is_the_largest_partition_against_the_median(largest: int, median: 
 
 def test_files_without_statistics_are_counted() -> None:
     (finding,) = findings(Facts(num_files=10, files_with_statistics=8))
-    assert finding.code == Code.MISSING_STATISTICS
+    assert finding.code == HealthCode.MISSING_STATISTICS
     assert finding.value == 0.8
     assert finding.text.startswith("2 of 10 files have no statistics")
     assert codes(num_files=10, files_with_statistics=10) == []
 
 
 def test_a_log_without_checkpoint_or_too_long_is_named() -> None:
-    assert codes(commits_since_checkpoint=101, log_bytes=2**31) == [Code.NO_CHECKPOINT, Code.LONG_LOG]
+    assert codes(commits_since_checkpoint=101, log_bytes=2**31) == [HealthCode.NO_CHECKPOINT, HealthCode.LONG_LOG]
     assert codes(commits_since_checkpoint=100, log_bytes=2**30) == []
 
 
@@ -98,7 +102,7 @@ def test_every_finding_says_what_to_do() -> None:
         stale(NOW - timedelta(days=9), NOW),
         old_files(2**40, 2**41),
     ]
-    assert {finding.code for finding in found if finding} == set(Code)
+    assert {finding.code for finding in found if finding} == set(HealthCode)
     assert all(finding and finding.advice and finding.text for finding in found)
 
 
@@ -107,4 +111,4 @@ def test_an_entry_is_stale_after_two_days() -> None:
     assert stale(None, NOW) is None
     found = stale(NOW - timedelta(days=2, seconds=1), NOW)
     assert found is not None
-    assert found.code == Code.STALE_SYNC
+    assert found.code == HealthCode.STALE_SYNC

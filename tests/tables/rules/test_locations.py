@@ -15,7 +15,7 @@ from tables.rules.locations import (
     InvalidRoot,
     NoSuchDirectory,
     OutsideRoots,
-    Unreadable,
+    PlaceUnreadable,
     canonical,
     refuse_home,
     resolve,
@@ -126,7 +126,7 @@ def test_a_directory_that_does_not_answer_is_not_missing(
         return real(path, flags, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", failing)
-    with pytest.raises(Unreadable, match=os.strerror(number)):
+    with pytest.raises(PlaceUnreadable, match=os.strerror(number)):
         found(f"{lake}/orders", lake)
 
 
@@ -331,7 +331,7 @@ def test_what_is_no_prefix_of_s3_or_directory_on_hdfs_is_no_root(text: str) -> N
 
 def test_a_store_that_does_not_tell_is_not_a_missing_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_stores, "_lookup", lambda _: None)
-    with pytest.raises(Unreadable, match="no root says how to reach the bucket"):
+    with pytest.raises(PlaceUnreadable, match="no root says how to reach the bucket"):
         found("s3://nobody-knows-it/lake/x", "s3://nobody-knows-it/lake")
 
 

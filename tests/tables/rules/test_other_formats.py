@@ -12,7 +12,7 @@ from console.base.errors import Problem
 from tables.catalog.adding import additions
 from tables.catalog.roots import scans
 from tables.models import Finding, Root
-from tables.rules.discovery import Kind, OtherFormat, kind_of, measure, scan
+from tables.rules.discovery import DirectoryKind, OtherFormat, kind_of, measure, scan
 from tables.rules.table_formats import TableFormat, marked_format
 from tests.clients import Caller, browser
 from tests.tables.rules.test_discovery import COMMIT, lay
@@ -47,7 +47,7 @@ def test_a_scan_names_a_table_in_another_format_and_looks_for_nothing_in_it(
     tmp_path: Path, names: tuple[str, ...], format_: TableFormat
 ) -> None:
     lay(tmp_path, *names, f"t/data/inner/{COMMIT}", "other/x.parquet")
-    assert seen(tmp_path) == ({"other": Kind.PARQUET}, {"t": format_})
+    assert seen(tmp_path) == ({"other": DirectoryKind.PARQUET}, {"t": format_})
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_a_scan_names_a_table_in_another_format_and_looks_for_nothing_in_it(
     ],
 )
 def test_a_directory_that_is_only_called_metadata_is_one_like_others(tmp_path: Path, names: tuple[str, ...]) -> None:
-    assert seen(lay(tmp_path, *names, "t/.hoodie/.temp")) == ({"t/metadata": Kind.PARQUET}, {})
+    assert seen(lay(tmp_path, *names, "t/.hoodie/.temp")) == ({"t/metadata": DirectoryKind.PARQUET}, {})
 
 
 def test_a_delta_table_that_other_engines_read_too_is_a_delta_table(tmp_path: Path) -> None:
     lay(tmp_path, *HUDI, *ICEBERG, f"t/{COMMIT}")
-    assert seen(tmp_path) == ({"t": Kind.DELTA}, {})
-    assert kind_of(str(tmp_path / "t")) is Kind.DELTA
+    assert seen(tmp_path) == ({"t": DirectoryKind.DELTA}, {})
+    assert kind_of(str(tmp_path / "t")) is DirectoryKind.DELTA
 
 
 def test_one_in_a_directory_named_like_a_partition_is_named_too(tmp_path: Path) -> None:

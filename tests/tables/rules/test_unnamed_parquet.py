@@ -11,7 +11,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from tables.rules import folders
-from tables.rules.discovery import Kind, Unclear, kind_of, measure, scan
+from tables.rules.discovery import DirectoryKind, Unclear, kind_of, measure, scan
 from tables.rules.parquet_names import MAGIC, has_no_extension
 from tables.storage.s3 import buckets as object_stores
 
@@ -26,7 +26,7 @@ def write(base: Path, **files: bytes) -> Path:
     return base
 
 
-def found(base: Path) -> dict[str, Kind]:
+def found(base: Path) -> dict[str, DirectoryKind]:
     return {item.path.removeprefix(f"{base}/"): item.kind for item in scan(str(base)).found}
 
 
@@ -51,8 +51,8 @@ def test_a_directory_of_them_is_found_measured_and_known(tmp_path: Path, name: s
     path = tmp_path / "t" / name
     path.parent.mkdir(parents=True)
     path.write_bytes(PARQUET)
-    assert found(tmp_path) == {"t": Kind.PARQUET}
-    assert kind_of(str(tmp_path / "t")) is Kind.PARQUET
+    assert found(tmp_path) == {"t": DirectoryKind.PARQUET}
+    assert kind_of(str(tmp_path / "t")) is DirectoryKind.PARQUET
     measured = measure(str(tmp_path / "t"))
     assert (measured.files, measured.size_bytes, measured.stopped) == (1, len(PARQUET), None)
     assert measured.modified_at is not None
@@ -82,7 +82,7 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     write(tmp_path, elsewhere__x=PARQUET, t__keep=b"x")
     os.mkfifo(tmp_path / "t" / "000000_0")
     (tmp_path / "t" / "000001_0").symlink_to(tmp_path / "elsewhere" / "x")
-    assert found(tmp_path) == {"elsewhere": Kind.PARQUET}
+    assert found(tmp_path) == {"elsewhere": DirectoryKind.PARQUET}
 
 
 def test_at_most_three_files_of_a_directory_are_opened(tmp_path: Path, opened: list[str]) -> None:
@@ -93,14 +93,14 @@ def test_at_most_three_files_of_a_directory_are_opened(tmp_path: Path, opened: l
 
 def test_none_is_opened_beside_a_named_parquet_file(tmp_path: Path, opened: list[str]) -> None:
     write(tmp_path, **{"t__000000_0": PARQUET, "t__x.parquet": PARQUET, "t__p=1__y.parquet": b"", "t__p=1__z": PARQUET})
-    assert found(tmp_path) == {"t": Kind.PARQUET}
+    assert found(tmp_path) == {"t": DirectoryKind.PARQUET}
     assert measure(str(tmp_path / "t")).files == 2
     assert opened == []
 
 
 def test_a_directory_of_parquet_and_other_files_has_no_known_size(tmp_path: Path) -> None:
     write(tmp_path, **{"t__000000_0": PARQUET, "t__notes": b"x"})
-    assert found(tmp_path) == {"t": Kind.PARQUET}
+    assert found(tmp_path) == {"t": DirectoryKind.PARQUET}
     assert "some of them parquet" in str(measure(str(tmp_path / "t")).stopped)
 
 
@@ -123,7 +123,7 @@ def test_they_are_found_in_an_object_store_by_a_ranged_get(monkeypatch: pytest.M
     for key, content in {"lake/t/p=1/000000_0": PARQUET, "lake/u/000000_0": b"ORC", "lake/u/tiny": b"P"}.items():
         obstore.put(store, key, content)
     result = scan("s3://bucket/lake")
-    assert [(item.path, item.kind) for item in result.found] == [("s3://bucket/lake/t", Kind.PARQUET)]
+    assert [(item.path, item.kind) for item in result.found] == [("s3://bucket/lake/t", DirectoryKind.PARQUET)]
     assert measure("s3://bucket/lake/t").size_bytes == len(PARQUET)
 
 

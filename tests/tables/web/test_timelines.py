@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from tables.deltalog.rules.schema_changes import Change, SchemaChange
+from tables.deltalog.rules.schema_changes import SchemaChange, SchemaChangeKind
 from tables.models import Commit
-from tables.ports import Act
+from tables.ports import JobRun
 from tables.web.charts.version_axis import NEWEST_WIDTH, STRIP_LEFT, STRIP_RIGHT
 from tables.web.table import timelines
 
@@ -19,10 +19,10 @@ def ago(days: float) -> datetime:
 
 
 def act(
-    asked: float, ended: float | None, version: int | None = None, undoes: Act | None = None, *, ran: bool = True
-) -> Act:
+    asked: float, ended: float | None, version: int | None = None, undoes: JobRun | None = None, *, ran: bool = True
+) -> JobRun:
     end = None if ended is None else ago(ended)
-    return Act(
+    return JobRun(
         id=uuid.uuid4(), url="/", title="Delete rows from sales", reason="GDPR-1", asked_by="olga", asked_at=ago(asked),
         began_at=ago((asked + (ended or 0)) / 2) if ran else None, ended_at=end, state="succeeded", version=version,
         undoes=undoes.id if undoes else None, undoes_version=undoes.version if undoes else None,
@@ -62,16 +62,21 @@ def changed(version: int, days: float, *changes: SchemaChange) -> timelines.Sche
     return Commit(version=version, committed_at=ago(days)), list(changes) or None
 
 
-def change(kind: Change, column: str, before: str | None = None, after: str | None = None) -> SchemaChange:
+def change(kind: SchemaChangeKind, column: str, before: str | None = None, after: str | None = None) -> SchemaChange:
     return SchemaChange(kind, column, before, after)
 
 
 def test_a_column_lives_from_its_coming_to_its_going_under_all_its_names() -> None:
     changes = [
-        changed(9, 1, change(Change.ADDED, "channel", None, "string")),
-        changed(7, 4, change(Change.REMOVED, "medium")),
-        changed(5, 6, change(Change.RENAMED, "medium", "channel", "medium")),
-        changed(3, 8, change(Change.ADDED, "channel", None, "string"), change(Change.TYPE, "id", "int", "long")),
+        changed(9, 1, change(SchemaChangeKind.ADDED, "channel", None, "string")),
+        changed(7, 4, change(SchemaChangeKind.REMOVED, "medium")),
+        changed(5, 6, change(SchemaChangeKind.RENAMED, "medium", "channel", "medium")),
+        changed(
+            3,
+            8,
+            change(SchemaChangeKind.ADDED, "channel", None, "string"),
+            change(SchemaChangeKind.TYPE, "id", "int", "long"),
+        ),
         changed(0, 10),
     ]
     drawn = timelines.columns_over_time(changes, NOW)
@@ -88,7 +93,7 @@ def test_a_column_lives_from_its_coming_to_its_going_under_all_its_names() -> No
 
 
 def test_a_column_that_takes_the_name_of_one_that_goes_lives_on() -> None:
-    new, old = change(Change.ADDED, "id", None, "long"), change(Change.REMOVED, "id", "int")
+    new, old = change(SchemaChangeKind.ADDED, "id", None, "long"), change(SchemaChangeKind.REMOVED, "id", "int")
     drawn = timelines.columns_over_time([changed(3, 4, new, old), changed(0, 10)], NOW)
     assert drawn is not None
     assert [[mark.title for mark in row.marks] for row in drawn.rows] == [["v3: id removed"], ["v3: id added, long"]]
@@ -111,9 +116,11 @@ class Counted(str):
 def test_a_change_of_many_columns_looks_at_each_one_alone() -> None:
     names = [f"c{n}" for n in range(400)]
     told = [
-        changed(3, 1, *(change(Change.REMOVED, Counted(f"d{n[1:]}")) for n in names)),
-        changed(2, 3, *(change(Change.RENAMED, Counted(f"d{n[1:]}"), Counted(n), f"d{n[1:]}") for n in names)),
-        changed(1, 5, *(change(Change.TYPE, Counted(n), "int", "long") for n in names)),
+        changed(3, 1, *(change(SchemaChangeKind.REMOVED, Counted(f"d{n[1:]}")) for n in names)),
+        changed(
+            2, 3, *(change(SchemaChangeKind.RENAMED, Counted(f"d{n[1:]}"), Counted(n), f"d{n[1:]}") for n in names)
+        ),
+        changed(1, 5, *(change(SchemaChangeKind.TYPE, Counted(n), "int", "long") for n in names)),
         changed(0, 9),
     ]
     Counted.compared = 0
@@ -124,8 +131,8 @@ def test_a_change_of_many_columns_looks_at_each_one_alone() -> None:
 
 
 def test_the_columns_that_changed_last_are_drawn_and_a_table_that_never_changed_has_no_drawing() -> None:
-    many = [changed(1, 5, *(change(Change.ADDED, f"c{n}", None, "int") for n in range(90))), changed(0, 9)]
-    newer = [changed(2, 1, change(Change.REMOVED, "c7")), *many]
+    many = [changed(1, 5, *(change(SchemaChangeKind.ADDED, f"c{n}", None, "int") for n in range(90))), changed(0, 9)]
+    newer = [changed(2, 1, change(SchemaChangeKind.REMOVED, "c7")), *many]
     drawn = timelines.columns_over_time(newer, NOW)
     assert drawn is not None
     assert len(drawn.rows) == timelines.MOST_COLUMNS

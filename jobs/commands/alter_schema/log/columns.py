@@ -11,8 +11,8 @@ from typing import Any
 from jobs.commands.alter_schema.log.dependents import refuse_dependents
 from jobs.commands.alter_schema.log.state import (
     Field,
+    MetadataState,
     Spot,
-    State,
     all_fields,
     described,
     find,
@@ -40,7 +40,7 @@ BY_HAND = frozenset({"timestampNtz"})  # Delta switches it on for a new column o
 ADVICE = "Please enable Column Mapping on your Delta table with mapping mode 'name'. Column mapping requires at least protocol (2, 5)."
 
 
-def add(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def add(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Adds a column or a nested field, last in its struct unless it is placed. Returns the change as it is stored."""
     parts = parts_of_new(state, value["path"])
     siblings, above = _siblings(state, parts, value["path"])
@@ -63,7 +63,7 @@ def add(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
     return {**written, "first": bool(value.get("first"))}
 
 
-def parts_of_new(state: State, text: str) -> list[str]:
+def parts_of_new(state: MetadataState, text: str) -> list[str]:
     """A new column's path. Raises CommandRefused for what is no name."""
     if named(state.fields, text) is not None:
         return [text]
@@ -73,7 +73,7 @@ def parts_of_new(state: State, text: str) -> list[str]:
         raise refused("PARSE_SYNTAX_ERROR", "42601", f"{error}.", place=text) from None
 
 
-def _siblings(state: State, parts: Sequence[str], text: str) -> tuple[list[Field], tuple[str, ...]]:
+def _siblings(state: MetadataState, parts: Sequence[str], text: str) -> tuple[list[Field], tuple[str, ...]]:
     if len(parts) == 1:
         return state.fields, ()
     parent = find_parts(state.fields, parts[:-1], text)
@@ -95,7 +95,7 @@ def _exists(act: str, name: str) -> CommandRefused:
     return refused("FIELD_ALREADY_EXISTS", "42710", text, place=name)
 
 
-def _check_names(state: State, names: Sequence[str]) -> None:
+def _check_names(state: MetadataState, names: Sequence[str]) -> None:
     for name in names:
         if not name:
             raise refused(None, None, "A column’s name can’t be empty.")
@@ -125,7 +125,7 @@ def _check_duplicates(kind: DataType, name: str) -> None:
             raise refused("DELTA_DUPLICATE_COLUMNS_FOUND.ADDING_COLUMNS", "42711", text)
 
 
-def _switch_on(state: State, features: frozenset[str]) -> None:
+def _switch_on(state: MetadataState, features: frozenset[str]) -> None:
     """Raises CommandRefused for features that Delta wants to be asked for first."""
     missing = features - state.protocol.features
     if by_hand := sorted(missing & BY_HAND):
@@ -159,7 +159,7 @@ def _bare(text: str) -> str:
     return parts[0] if len(parts) == 1 else text
 
 
-def _number(state: State, made: Field) -> None:
+def _number(state: MetadataState, made: Field) -> None:
     """Column mapping numbers new columns, parents first; their names in data files are random, so nobody knows them before."""
     if not state.mapped:
         return
@@ -174,7 +174,7 @@ def _number(state: State, made: Field) -> None:
         state.configuration[HIGHEST_ID] = str(number)
 
 
-def rename(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def rename(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Renames a column or a nested field."""
     spot, new = find(state, value["path"]), _new_name(value["to"])
     siblings = spot.siblings
@@ -213,7 +213,7 @@ def _own_field(spot: Spot) -> list[Field]:
     return spot.siblings
 
 
-def _follow(state: State, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+def _follow(state: MetadataState, old: tuple[str, ...], new: tuple[str, ...]) -> None:
     """Partition columns, clustering columns and the columns with statistics follow a rename."""
     if len(old) == 1:
         state.partitions = [new[0] if name == old[0] else name for name in state.partitions]
@@ -228,7 +228,7 @@ def _moved(path: tuple[str, ...], old: tuple[str, ...], new: tuple[str, ...]) ->
     return (*new, *path[len(old) :]) if lower(path[: len(old)]) == lower(old) else path
 
 
-def drop(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def drop(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Drops a column or a nested field; its values stay in the data files."""
     spot = find(state, value["path"])
     if not state.mapped:
@@ -257,7 +257,7 @@ def drop(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": spot.name}
 
 
-def widen(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def widen(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Widens a column's type, an array's elements', a map's keys' or values'."""
     spot, kind = find(state, value["path"]), _type(value["type"])
     before = spot.type
@@ -301,7 +301,7 @@ def _refuse_identity(spot: Spot) -> None:
         raise refused("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", "429BQ", text, place=spot.name)
 
 
-def comment(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def comment(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Comments a column. An empty text stays as an empty comment: Delta removes none."""
     spot = find(state, value["path"])
     if spot.siblings is None:
@@ -311,7 +311,7 @@ def comment(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": spot.name, "text": value["text"]}
 
 
-def nullable(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def nullable(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Lets a column be NULL."""
     spot = find(state, value["path"])
     if spot.siblings is None:
@@ -324,7 +324,7 @@ def nullable(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"path": spot.name}
 
 
-def not_null(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def not_null(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Raises CommandRefused: Delta makes no column NOT NULL."""
     name = find(state, value["path"]).name
     text = f"Cannot change nullable column to non-nullable: {name}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from jobs.commands.alter_schema.log.state import State, all_fields, overlap, refused
+from jobs.commands.alter_schema.log.state import MetadataState, all_fields, overlap, refused
 from jobs.commands.alter_schema.rules import name_parts
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.schema import Schema
@@ -26,7 +26,7 @@ _TEXT = re.compile(
 _TYPE = re.compile(r"\bAS\s+\w+", re.IGNORECASE)
 
 
-def refuse_dependents(state: State, path: Sequence[str], name: str) -> None:
+def refuse_dependents(state: MetadataState, path: Sequence[str], name: str) -> None:
     """Raises CommandRefused with Delta's condition if something else names the column."""
     checks = {f"delta.constraints.{each}": text for each, text in state.constraints.items()}
     made = {
@@ -52,7 +52,7 @@ def _naming(expressions: Mapping[str, str], schema: Schema, path: Sequence[str])
     return "; ".join(f"{name} -> {text}" for name, text in expressions.items() if _names(text, schema, path))
 
 
-def predicates_schema(state: State) -> Schema:
+def predicates_schema(state: MetadataState) -> Schema:
     """The columns that a constraint may name."""
     return schema_of(parse_schema(state.schema_json))
 

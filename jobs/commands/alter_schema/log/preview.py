@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from jobs.commands.alter_schema.log import columns, tables
-from jobs.commands.alter_schema.log.state import State, refused, state_of
+from jobs.commands.alter_schema.log.state import MetadataState, refused, state_of
 from jobs.commands.alter_schema.rules import (
     IRREVERSIBLE,
     OPERATIONS,
@@ -30,10 +30,10 @@ from jobs.domain.policy import TableClass
 from jobs.targets.metadata import refuse_metadata
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.schema import parse_schema
-from tables.deltalog.rules.schema_changes import Change as Kind
+from tables.deltalog.rules.schema_changes import SchemaChangeKind as Kind
 from tables.deltalog.rules.schema_changes import compare_schemas
 
-_APPLY: Mapping[str, Callable[[State, Any], Any]] = {
+_APPLY: Mapping[str, Callable[[MetadataState, Any], Any]] = {
     "add": columns.add, "rename": columns.rename, "drop": columns.drop, "widen": columns.widen, "comment": columns.comment,
     "nullable": columns.nullable, "not_null": columns.not_null, "add_constraint": tables.add_constraint,
     "drop_constraint": tables.drop_constraint, "cluster_by": tables.cluster_by, "table_comment": tables.table_comment,
@@ -56,7 +56,7 @@ def from_log(subject: Subject, command: AlterSchema) -> tuple[AlterSchema, dict[
     return stored, _preview(subject, before, after, written, constraints)
 
 
-def state_after(subject: Subject, changes: Sequence[Change]) -> State:
+def state_after(subject: Subject, changes: Sequence[Change]) -> MetadataState:
     """The table as the changes would leave it. Raises CommandRefused for the first one that Delta would refuse."""
     state = state_of(subject)
     for number, change in enumerate(changes, 1):
@@ -64,7 +64,7 @@ def state_after(subject: Subject, changes: Sequence[Change]) -> State:
     return state
 
 
-def _applied(state: State, change: Change, number: int, count: int) -> dict[str, Any]:
+def _applied(state: MetadataState, change: Change, number: int, count: int) -> dict[str, Any]:
     kind, value = opened(change)
     try:
         made = {kind: _APPLY[kind](state, value)}
@@ -85,7 +85,11 @@ def _constraint(value: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _preview(
-    subject: Subject, before: State, after: State, changes: Sequence[Change], constraints: Sequence[Mapping[str, Any]]
+    subject: Subject,
+    before: MetadataState,
+    after: MetadataState,
+    changes: Sequence[Change],
+    constraints: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     raised = protocols.irreversible(before.protocol, after.protocol)
     irreversible = [*irreversible_of(changes), *raised]
@@ -118,7 +122,7 @@ def _listed(change: Change) -> dict[str, str]:
     return {"text": words_of(change), "operation": OPERATIONS[opened(change)[0]]}
 
 
-def _lost(before: State, after: State) -> list[Consequence]:
+def _lost(before: MetadataState, after: MetadataState) -> list[Consequence]:
     """Programs that can read or write the table now and can't afterwards."""
     found = []
     if reads := stop_reading(before.protocol, after.protocol):
@@ -128,7 +132,7 @@ def _lost(before: State, after: State) -> list[Consequence]:
     return found
 
 
-def differences(before: State, after: State) -> list[dict[str, Any]]:
+def differences(before: MetadataState, after: MetadataState) -> list[dict[str, Any]]:
     """What differs, line by line: `{kind, column, before, after}`; of constraints, clustering and comment the name is in `column`."""
     found = [
         {"kind": each.kind.value, "column": each.column, "before": each.before, "after": each.after}
@@ -142,7 +146,7 @@ def differences(before: State, after: State) -> list[dict[str, Any]]:
     return found + [_line(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
-def _clustered(state: State) -> str | None:
+def _clustered(state: MetadataState) -> str | None:
     return ", ".join(map(written_name, state.clustering)) if state.clustering else None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from jobs.commands.alter_schema.rules import CONSTRAINTS, MAPPING_MODE, name_parts, written_name
 from jobs.domain.consequences import listed
 from jobs.domain.delta.data_types import DataType, type_text
-from jobs.domain.delta.protocols import Protocol
+from jobs.domain.delta.protocols import DeltaProtocol
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.targets.subject import CHANGE_FEED, Subject
 from tables.deltalog.read.lines import parse_json
@@ -30,20 +30,20 @@ def refused(
 
 
 @dataclass(slots=True)
-class State:
+class MetadataState:
     """A table's metadata, to be changed in place. `clustering` has the columns' paths; None for a table that isn't clustered."""
 
     fields: list[Field]
     partitions: list[str]
     configuration: dict[str, str]
     comment: str
-    protocol: Protocol
+    protocol: DeltaProtocol
     clustering: list[tuple[str, ...]] | None
     moves: list[tuple[Path, Path]] = field(
         default_factory=list
     )  # columns' old and new paths, in order; no old one for a new column
 
-    def copy(self) -> State:
+    def copy(self) -> MetadataState:
         return copy.deepcopy(self)
 
     @property
@@ -88,19 +88,19 @@ class State:
         }
 
 
-def state_of(subject: Subject) -> State:
+def state_of(subject: Subject) -> MetadataState:
     """The table as its log has it now."""
     metadata, protocol = subject.metadata, subject.snapshot.protocol
     fields = _fields(metadata.schema_json)
     versions = (1, 2) if protocol is None else (protocol.min_reader_version, protocol.min_writer_version)
     lists = (None, None) if protocol is None else (protocol.reader_features, protocol.writer_features)
     clustered = "clustering" in subject.snapshot.features
-    return State(
+    return MetadataState(
         fields,
         list(metadata.partition_columns),
         dict(metadata.configuration),
         metadata.description or "",
-        Protocol(*versions, *lists),
+        DeltaProtocol(*versions, *lists),
         _clustering(subject, fields) if clustered else None,
     )
 
@@ -172,7 +172,7 @@ def named(fields: Sequence[Field], name: str) -> Field | None:
     return next((each for each in fields if each["name"].lower() == name.lower()), None)
 
 
-def parts_of(state: State, text: str) -> list[str]:
+def parts_of(state: MetadataState, text: str) -> list[str]:
     """A name's parts; a column whose own name has dots comes before a struct's field. Raises CommandRefused."""
     if named(state.fields, text) is not None:
         return [text]
@@ -182,7 +182,7 @@ def parts_of(state: State, text: str) -> list[str]:
         raise refused("PARSE_SYNTAX_ERROR", "42601", f"{error}.", place=text) from None
 
 
-def find(state: State, text: str) -> Spot:
+def find(state: MetadataState, text: str) -> Spot:
     """The field of a name. Raises CommandRefused with Spark's condition for a name that finds none."""
     return find_parts(state.fields, parts_of(state, text), text)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.commands.alter_schema.log.dependents import predicates_schema
-from jobs.commands.alter_schema.log.state import State, described, find, is_struct, leaves, lower, refused
+from jobs.commands.alter_schema.log.state import MetadataState, described, find, is_struct, leaves, lower, refused
 from jobs.commands.alter_schema.rules import CONSTRAINTS, written_name
 from jobs.domain.delta.data_types import DataType
 from jobs.domain.delta.protocols import protocol_with
@@ -29,7 +29,7 @@ INTERNAL = "__CHAR_VARCHAR_STRING_LENGTH_CHECK__"  # what Delta calls the length
 _UNBOUNDED = ("boolean", "binary", "variant")
 
 
-def add_constraint(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def add_constraint(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Adds a CHECK constraint. Its expression is one of Levee's predicates, and is stored as Levee prints it."""
     name = value["name"].strip()
     if len(name) > MOST_NAME or not name.isprintable():
@@ -58,7 +58,7 @@ def _stored_text(tree: Node) -> str:
     return to_text(tree).replace(VARIABLE, "\\u0024{")
 
 
-def _before(tree: Any, state: State) -> Any:
+def _before(tree: Any, state: MetadataState) -> Any:
     """A stored tree in the names that the table has before all changes: a column that a change adds is NULL in every row."""
     if isinstance(tree, list):
         return [_before(item, state) for item in tree]
@@ -79,7 +79,7 @@ def violating(counted: Mapping[str, Any]) -> str | None:
     return None if NULL in walk(tree) else to_text(Not(Comparison("<=>", tree, Literal("boolean", True))))
 
 
-def drop_constraint(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
+def drop_constraint(state: MetadataState, value: Mapping[str, Any]) -> dict[str, Any]:
     """Drops a CHECK constraint."""
     name = value["name"].strip()
     if name.lower() not in state.constraints:
@@ -90,7 +90,7 @@ def drop_constraint(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name}
 
 
-def cluster_by(state: State, names: Sequence[str]) -> list[str]:
+def cluster_by(state: MetadataState, names: Sequence[str]) -> list[str]:
     """Clusters the table by other columns, or by none. New data alone follows, and OPTIMIZE."""
     if state.partitions:
         text = "ALTER TABLE CLUSTER BY cannot be applied to a partitioned table."
@@ -108,7 +108,7 @@ def cluster_by(state: State, names: Sequence[str]) -> list[str]:
     return [written_name(path) for path in paths]
 
 
-def _clustering_column(state: State, name: str) -> tuple[str, ...]:
+def _clustering_column(state: MetadataState, name: str) -> tuple[str, ...]:
     try:
         spot = find(state, name)
     except CommandRefused:
@@ -123,7 +123,7 @@ def _clustering_column(state: State, name: str) -> tuple[str, ...]:
     return spot.path
 
 
-def _not_found(state: State, name: str) -> CommandRefused:
+def _not_found(state: MetadataState, name: str) -> CommandRefused:
     known = ", ".join(each["name"] for each in state.fields)
     return refused("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", f"Couldn't find column {name} in: {known}", place=name)
 
@@ -141,7 +141,7 @@ def _refuse_repeated(paths: Sequence[tuple[str, ...]]) -> None:
         raise refused("DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", "42711", text)
 
 
-def _refuse_without_bounds(state: State, paths: Sequence[tuple[str, ...]]) -> None:
+def _refuse_without_bounds(state: MetadataState, paths: Sequence[tuple[str, ...]]) -> None:
     kept = retained(parse_schema(state.schema_json), state.partitions, state.configuration)
     without = [
         written_name(path)
@@ -156,7 +156,7 @@ def _refuse_without_bounds(state: State, paths: Sequence[tuple[str, ...]]) -> No
         raise refused("DELTA_CLUSTERING_COLUMN_MISSING_STATS", "22000", text, place=without[0])
 
 
-def table_comment(state: State, text: str) -> str:
+def table_comment(state: MetadataState, text: str) -> str:
     """Sets the table's comment."""
     state.comment = text
     return text

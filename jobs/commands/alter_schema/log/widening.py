@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jobs.commands.alter_schema.log.columns import WIDENING, widen
 from jobs.commands.alter_schema.log.preview import state_after
-from jobs.commands.alter_schema.log.state import Spot, State, find
+from jobs.commands.alter_schema.log.state import MetadataState, Spot, find
 from jobs.commands.alter_schema.rules import Change
 from jobs.domain.delta.data_types import type_text, widenings, wider_decimals
 from jobs.domain.errors import CommandRefused
@@ -31,7 +31,7 @@ def widening_of(subject: Subject, changes: Sequence[Change], name: str) -> Widen
     return widening_in(state, name)
 
 
-def widening_in(state: State, name: str) -> Widening:
+def widening_in(state: MetadataState, name: str) -> Widening:
     """What the column can widen to as the table is."""
     try:
         spot = find(state, name)
@@ -52,11 +52,11 @@ def _refused(refused: CommandRefused) -> Widening:
     return Widening((), f"{first.message} {first.remedy or ''}".strip())
 
 
-def _allowed(state: State) -> bool:
+def _allowed(state: MetadataState) -> bool:
     return state.configuration.get(WIDENING, "").lower() == "true"
 
 
-def _refuse(state: State, spot: Spot, kind: str) -> None:
+def _refuse(state: MetadataState, spot: Spot, kind: str) -> None:
     """Raises CommandRefused for a column that can't change its type at all: what refuses one wider type refuses each."""
     tried = state.copy()
     tried.configuration[WIDENING] = "true"

@@ -12,21 +12,21 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from jobs.commands.clone.spark.values import Copies, Target
+from jobs.commands.clone.spark.values import CloneTarget, Copies
 from jobs.domain.errors import CommandRefused, Refusal
 
 DELTA = "org.apache.spark.sql.delta"
 METADATA, PROTOCOL = "determineTargetMetadata", "determineTargetProtocol"
 
 
-def commit_shallow(session: SparkSession, target: Target, table: Any) -> None:
+def commit_shallow(session: SparkSession, target: CloneTarget, table: Any) -> None:
     """Delta's own clone of its table object."""
     log, transaction = _begun(session, target)
     none = _jvm(session).scala.Option.empty()
     _command(session, target, table).handleClone(session._jsparkSession, transaction, log, none)
 
 
-def commit_deep(session: SparkSession, target: Target, table: Any, copies: Copies) -> None:
+def commit_deep(session: SparkSession, target: CloneTarget, table: Any, copies: Copies) -> None:
     """The same commit, with the copies in place of the source's files."""
     jvm, spark = _jvm(session), session._jsparkSession
     command, snapshot = _command(session, target, table), table.initialSnapshot()
@@ -56,7 +56,7 @@ def commit_deep(session: SparkSession, target: Target, table: Any, copies: Copie
     )
 
 
-def _begun(session: SparkSession, target: Target) -> tuple[Any, Any]:
+def _begun(session: SparkSession, target: CloneTarget) -> tuple[Any, Any]:
     """The target's log and a transaction on it. Raises CommandRefused `not_empty` if a table is there by now."""
     logs = _delta(session).DeltaLog
     # Of a table that lay there before, Delta may still remember a snapshot.
@@ -69,7 +69,7 @@ def _begun(session: SparkSession, target: Target) -> tuple[Any, Any]:
     return log, transaction
 
 
-def _command(session: SparkSession, target: Target, table: Any) -> Any:
+def _command(session: SparkSession, target: CloneTarget, table: Any) -> Any:
     jvm, commands = _jvm(session), _delta(session).commands
     identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(target.directory.path, jvm.scala.Some("delta"))
     return commands.CloneTableCommand(commands.CloneDeltaSource(table), identifier, _map(session, {}), target.path)

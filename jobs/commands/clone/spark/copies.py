@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from console.base.text.counted import counted
-from jobs.commands.clone.cleanup import Claim
+from jobs.commands.clone.cleanup import CloneClaim
 from jobs.commands.clone.rules import Clone
-from jobs.commands.clone.spark.values import Copies, Target
+from jobs.commands.clone.spark.values import CloneTarget, Copies
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.domain.storage_causes import NO_SPACE, cause_of
@@ -28,7 +28,7 @@ ROW = "source STRING, target STRING, size LONG"
 RETRY = "Request it again; nothing was committed, and the copies were removed."
 
 
-def copied_files(session: SparkSession, command: Clone, target: Target, table: Any, report: Report) -> Copies:
+def copied_files(session: SparkSession, command: Clone, target: CloneTarget, table: Any, report: Report) -> Copies:
     """Copies the data files and deletion vectors of Delta's object into the target.
 
     Raises CommandRefused: `no_space`, `version_gone` for a file that isn't there any more, `copy_failed`.
@@ -67,7 +67,7 @@ def _relative(files: DataFrame, table: Any) -> DataFrame:
     return files.withColumn("relative", relative)
 
 
-def _renamed(files: DataFrame, claim: Claim, target: str) -> DataFrame:
+def _renamed(files: DataFrame, claim: CloneClaim, target: str) -> DataFrame:
     """The actions of the clone: Delta's own clone gives rows new ids, and marks every file as new data."""
     relative, vector = F.col("relative"), F.col("deletionVector")
     extension = F.regexp_extract(relative, EXTENSIONS, 1)
@@ -87,7 +87,7 @@ def _renamed(files: DataFrame, claim: Claim, target: str) -> DataFrame:
     return renamed
 
 
-def _vector_name(vector: Column, claim: Claim, target: str) -> Column:
+def _vector_name(vector: Column, claim: CloneClaim, target: str) -> Column:
     """A copied vector keeps its own id, in the run's directory."""
     kind, stored, directory = vector["storageType"], vector["pathOrInlineDv"], claim.vector_directory
     by_id = F.concat(F.lit(directory), F.substr(stored, F.length(stored) - F.lit(ID_LENGTH - 1)))
@@ -101,7 +101,7 @@ def _data(session: SparkSession, renamed: DataFrame) -> DataFrame:
     return renamed.select(decoded[0].alias("source"), decoded[1].alias("target"), F.col("size"))
 
 
-def _vectors(session: SparkSession, command: Clone, files: DataFrame, claim: Claim) -> DataFrame | None:
+def _vectors(session: SparkSession, command: Clone, files: DataFrame, claim: CloneClaim) -> DataFrame | None:
     """The files of deletion vectors, each once, for the tasks; None if there are none."""
     vector = F.col("deletionVector")
     kind, stored = vector["storageType"].alias("kind"), vector["pathOrInlineDv"].alias("stored")

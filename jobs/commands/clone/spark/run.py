@@ -16,14 +16,14 @@ from jobs.commands.clone import cleanup
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark.commit import commit_deep, commit_shallow
 from jobs.commands.clone.spark.copies import copied_files
-from jobs.commands.clone.spark.values import Target
+from jobs.commands.clone.spark.values import CloneTarget
 from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Restorable
 from jobs.domain.results import Result
 from jobs.engine import progress, storage
-from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
+from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping, kept
 from jobs.engine.errors import as_failure
 from jobs.engine.runner import Runner
@@ -73,7 +73,7 @@ def run_clone(
         with keeping(source.check):
             table = _source(session, command, source)
             _refuse_missing(session, command, source, table)
-            details = _made(command, source, Target(session, target, claim), table, report)
+            details = _made(command, source, CloneTarget(session, target, claim), table, report)
     except (Py4JError, ConnectionError) as error:
         # Without an answer of the JVM it may still commit. The dispatcher removes the copies once it has proven that it is gone.
         lost = not isinstance(error, Py4JJavaError)
@@ -87,7 +87,7 @@ def run_clone(
     return recorded(commit, details | {"text": _text(command, commit)})
 
 
-def _made(command: Clone, source: Directory, target: Target, table: Any, report: Report) -> dict[str, Any]:
+def _made(command: Clone, source: Directory, target: CloneTarget, table: Any, report: Report) -> dict[str, Any]:
     if command.depth == "deep":
         report.stage("copying files")
         report.point("Spark started")
@@ -106,7 +106,7 @@ def _made(command: Clone, source: Directory, target: Target, table: Any, report:
     return {}
 
 
-def _check_both(source: Directory, target: Target) -> None:
+def _check_both(source: Directory, target: CloneTarget) -> None:
     """The last check before Delta writes: since the first one, either path may have become a link out of its root."""
     source.check()
     target.directory.check()
@@ -149,13 +149,13 @@ def _refuse_content(path: str) -> None:
         raise CommandRefused(Refusal("not_empty", text, place=path, remedy=remedy, engine=failure))
 
 
-def _claim(session: SparkSession) -> cleanup.Claim:
+def _claim(session: SparkSession) -> cleanup.CloneClaim:
     """The session's job and claim, which its copies' names carry."""
     job = json.loads(str(session.conf.get(USER_METADATA)))["job"]
-    return cleanup.Claim(str(job), int(str(session.conf.get(TOKEN))))
+    return cleanup.CloneClaim(str(job), int(str(session.conf.get(TOKEN))))
 
 
-def _settled(session: SparkSession, path: str, claim: cleanup.Claim, report: Report) -> Commit | None:
+def _settled(session: SparkSession, path: str, claim: cleanup.CloneClaim, report: Report) -> HistoryCommit | None:
     """The job's commit. Without one the job's files are removed; they stay where the log doesn't tell, which is None as well."""
     try:
         commit = _own_commit(session, path)
@@ -168,7 +168,7 @@ def _settled(session: SparkSession, path: str, claim: cleanup.Claim, report: Rep
     return commit
 
 
-def _own_commit(session: SparkSession, path: str) -> Commit | None:
+def _own_commit(session: SparkSession, path: str) -> HistoryCommit | None:
     """The session's job's commit in the target. Raises OSError, Unreachable if its log can't be read."""
     return next((commit for commit in commits_after(path, BEFORE_ANY) if is_own(session, commit)), None)
 
@@ -184,14 +184,14 @@ def _wait_for_tasks(session: SparkSession) -> None:
         return  # the JVM is gone, and its tasks with it
 
 
-def _clean(path: str, claim: cleanup.Claim, report: Report) -> None:
+def _clean(path: str, claim: cleanup.CloneClaim, report: Report) -> None:
     try:
         cleanup.remove(path, claim)
     except (OSError, StorageError) as error:
         report.log(f"Files of this job stay in {path}: {error}")
 
 
-def _text(command: Clone, commit: Commit) -> str:
+def _text(command: Clone, commit: HistoryCommit) -> str:
     named, copied = (number_of(commit.operationMetrics, name) for name in ("sourceNumOfFiles", "numCopiedFiles"))
     if named is None:
         return "Delta recorded no numbers of files."

@@ -7,17 +7,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.commands.clone.cleanup import Claim
+from jobs.commands.clone.cleanup import CloneClaim
 from jobs.engine.directory import Directory
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CloneTarget:
     """Where the clone is made, and for which job's claim."""
 
     session: SparkSession
     directory: Directory
-    claim: Claim
+    claim: CloneClaim
 
     @property
     def path(self) -> Any:

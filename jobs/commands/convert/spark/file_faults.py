@@ -7,11 +7,11 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from jobs.commands.convert.spark.schemas import NO_COLUMNS, Footers, Unreadable
+from jobs.commands.convert.spark.schemas import NO_COLUMNS, Footers, UnreadableTypes
 from jobs.domain.consequences import listed
 from jobs.domain.errors import EngineFailure, Refusal
-from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Fault, Faulty
-from jobs.engine.walk import Findings
+from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Faulty, FooterFault
+from jobs.engine.walk import WalkFindings
 
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 KEYS = "parquet.crypto.factory.class"
@@ -41,20 +41,20 @@ REMEDIES = {
 }
 
 
-def fault_refusals(session: SparkSession, findings: Findings) -> list[Refusal]:
+def fault_refusals(session: SparkSession, findings: WalkFindings) -> list[Refusal]:
     """One for each kind of trouble that this Spark has with the files, with the number of files and the first of them."""
     found = sorted(findings.faults.items())
     return [_refusal(fault, faulty) for fault, faulty in found if _stops(session, fault)]
 
 
-def unreadable_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
+def unreadable_refusals(path: str, footers: Footers, findings: WalkFindings) -> list[Refusal]:
     """A refusal for each kind of files with types that Spark doesn't read, with their columns where those are known; none of files that
     `fault_refusals` names already."""
     named = {faulty.example for fault, faulty in findings.faults.items() if fault.kind in (DAMAGED, CODEC)}
     return [_unreadable(path, each) for each in footers.unreadable if each.example not in named]
 
 
-def _unreadable(path: str, each: Unreadable) -> Refusal:
+def _unreadable(path: str, each: UnreadableTypes) -> Refusal:
     text = f"Spark can't read {_columns_of(each)} of {each.example}: {each.failure.message}"
     remedy = "Rewrite the file with types that Spark supports."
     if each.failure == NO_COLUMNS:
@@ -81,20 +81,20 @@ def unsupported_refusals(footers: Footers) -> list[Refusal]:
     ]
 
 
-def _columns_of(each: Unreadable) -> str:
+def _columns_of(each: UnreadableTypes) -> str:
     if not each.columns:
         return "the schema"
     texts = [f"{name} ({kind})" for name, kind in each.columns]
     return f"the column{'s' if len(texts) > 1 else ''} {listed(texts, COLUMNS_NAMED)}"
 
 
-def _refusal(fault: Fault, faulty: Faulty) -> Refusal:
+def _refusal(fault: FooterFault, faulty: Faulty) -> Refusal:
     more = f" (and {faulty.files - 1:,} more)" if faulty.files > 1 else ""
     text = f"{faulty.example}{more}: {_what(fault, faulty.column)}"
     return Refusal(CODES[fault.kind], text, faulty.example, REMEDIES[fault.kind])
 
 
-def _what(fault: Fault, column: str) -> str:
+def _what(fault: FooterFault, column: str) -> str:
     of = f"the column {column}" if column else "a column"
     texts = {
         ENCRYPTED: f"{'its footer' if fault.what == 'footer' else of} is encrypted, and Spark has no keys",
@@ -108,7 +108,7 @@ def _what(fault: Fault, column: str) -> str:
     return texts[fault.kind]
 
 
-def _stops(session: SparkSession, fault: Fault) -> bool:
+def _stops(session: SparkSession, fault: FooterFault) -> bool:
     if fault.kind in (ENCODING, DECIMAL):
         return str(session.conf.get(VECTORIZED, "true")).lower() == "true"
     if fault.kind == ENCRYPTED:

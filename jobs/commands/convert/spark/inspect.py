@@ -26,12 +26,12 @@ from jobs.commands.convert.spark.time_readings import time_readings
 from jobs.domain.delta.column_names import invalid_names_failure, is_invalid
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
-from jobs.domain.partitions import Layout, Misfit, PartitionField, check_layout
+from jobs.domain.partitions import PartitionField, PartitionLayout, ValueMisfit, check_layout
 from jobs.domain.results import Inspection, Note, PartitionProposal
 from jobs.engine import storage
 from jobs.engine.directory import Directory, keeping
 from jobs.engine.survey import is_table, survey
-from jobs.engine.walk import DELTA_LOG, Findings, format_of, holds_table
+from jobs.engine.walk import DELTA_LOG, WalkFindings, format_of, holds_table
 from tables.rules.table_formats import TableFormat
 
 OTHER_FORMATS = frozenset(each.code for each in TableFormat)
@@ -76,7 +76,7 @@ def look(
     footers: bool,
     only: Iterable[tuple[str, int, int]] | None = None,
     expected: int | None = None,
-) -> Findings:
+) -> WalkFindings:
     """Lists the directory (and reads its footers) as `survey` does."""
     try:
         return survey(session, path, fields=schema, footers=footers, only=only, expected=expected)
@@ -117,7 +117,7 @@ def _directories_above(path: str) -> Iterator[str]:
         yield f"{scheme}{mark or '/'}{'/'.join(parts[:count])}"
 
 
-def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
+def directory_refusals(path: str, findings: WalkFindings) -> list[Refusal]:
     """Refusals from the listing alone: links, nested tables of any format, half pairs, stray files, no files at all."""
     refusals = [
         _placed(
@@ -150,22 +150,22 @@ def directory_refusals(path: str, findings: Findings) -> list[Refusal]:
     return [refusal for refusal in refusals if refusal is not None]
 
 
-def partition_names(findings: Findings) -> frozenset[str]:
+def partition_names(findings: WalkFindings) -> frozenset[str]:
     """The columns of directories, in small letters."""
     return frozenset(column.lower() for columns in findings.layouts for column in columns)
 
 
-def layout_refusals(path: str, findings: Findings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
+def layout_refusals(path: str, findings: WalkFindings, schema: Sequence[PartitionField] | None) -> list[Refusal]:
     """Refusals for directories that disagree with each other or with the given partition schema, in Delta's own words."""
     layouts = [
-        Layout(columns, files, f"{_uri(path)}/{example}")
+        PartitionLayout(columns, files, f"{_uri(path)}/{example}")
         for columns, (files, example) in sorted(findings.layouts.items())
     ]
     refusals = _mixed(layouts)
     if schema is not None:
         by_name = {field.name.lower(): field for field in schema}
         misfits = [
-            Misfit(by_name[column], value, f"{path}/{example}")
+            ValueMisfit(by_name[column], value, f"{path}/{example}")
             for column, (value, example) in sorted(findings.misfits.items())
             if column in by_name
         ]
@@ -173,7 +173,7 @@ def layout_refusals(path: str, findings: Findings, schema: Sequence[PartitionFie
     return refusals
 
 
-def proposals(findings: Findings) -> tuple[PartitionProposal, ...]:
+def proposals(findings: WalkFindings) -> tuple[PartitionProposal, ...]:
     """The partition columns of the most common layout, outermost first, each with a proposed type and the evidence for it."""
     if not findings.layouts:
         return ()
@@ -181,13 +181,13 @@ def proposals(findings: Findings) -> tuple[PartitionProposal, ...]:
     return tuple(_proposal(findings, column) for column in columns)
 
 
-def _proposal(findings: Findings, column: str) -> PartitionProposal:
+def _proposal(findings: WalkFindings, column: str) -> PartitionProposal:
     values = findings.values[column]
     proposed, evidence = values.propose()
     return PartitionProposal(column, proposed, evidence, len(values.seen), values.nulls, values.examples())
 
 
-def digest(findings: Findings) -> str:
+def digest(findings: WalkFindings) -> str:
     """sha256 over the sum of every file's own sha256 (path, size, modification time): the same in any order."""
     total = findings.digest.to_bytes(32, "big") + findings.total("files").to_bytes(8, "big")
     return hashlib.sha256(total).hexdigest()
@@ -209,7 +209,7 @@ def unpacked_manifest(manifest: str | None) -> set[str] | None:
 
 
 def _inspection(
-    path: str, findings: Findings, footers: Footers, refusals: list[Refusal], notes: list[Note]
+    path: str, findings: WalkFindings, footers: Footers, refusals: list[Refusal], notes: list[Note]
 ) -> Inspection:
     columns = proposals(findings)
     return Inspection(
@@ -254,7 +254,7 @@ def _already_delta(path: str) -> Inspection:
     )
 
 
-def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProposal]) -> list[Note]:
+def _notes(findings: WalkFindings, footers: Footers, columns: Sequence[PartitionProposal]) -> list[Note]:
     notes = []
     if findings.total("from metadata log"):
         notes.append(
@@ -285,7 +285,7 @@ def _notes(findings: Findings, footers: Footers, columns: Sequence[PartitionProp
     return notes
 
 
-def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Refusal]:
+def _schema_refusals(path: str, footers: Footers, findings: WalkFindings) -> list[Refusal]:
     refusals = [*unreadable_refusals(path, footers, findings), *unsupported_refusals(footers)]
     refusals += footer_refusals(footers.differences)
     if footers.failure is not None:
@@ -302,7 +302,7 @@ def _schema_refusals(path: str, footers: Footers, findings: Findings) -> list[Re
     return refusals + _bad_names(footers, findings)
 
 
-def _bad_names(footers: Footers, findings: Findings) -> list[Refusal]:
+def _bad_names(footers: Footers, findings: WalkFindings) -> list[Refusal]:
     names = [name for name in sorted(findings.values) if is_invalid(name)]
     names += invalid_names(footers.schema or {})
     if not names:
@@ -318,7 +318,7 @@ def _bad_names(footers: Footers, findings: Findings) -> list[Refusal]:
     ]
 
 
-def _mixed(layouts: list[Layout]) -> list[Refusal]:
+def _mixed(layouts: list[PartitionLayout]) -> list[Refusal]:
     shapes = {tuple(column.lower() for column in layout.columns): layout for layout in layouts}
     if len(shapes) < 2:
         return []
@@ -344,7 +344,7 @@ def _text(columns: tuple[str, ...]) -> str:
     return "/".join(f"{column}=…" for column in columns) or "no partition"
 
 
-def _placed(code: str, findings: Findings, kind: str, text: str, remedy: str) -> Refusal | None:
+def _placed(code: str, findings: WalkFindings, kind: str, text: str, remedy: str) -> Refusal | None:
     if not findings.total(kind):
         return None
     first, more = findings.first(kind)[0], findings.total(kind) - 1
@@ -352,7 +352,7 @@ def _placed(code: str, findings: Findings, kind: str, text: str, remedy: str) ->
     return Refusal(code, f"{first} {text}{tail}", place=first, remedy=remedy)
 
 
-def _stray(path: str, findings: Findings) -> Refusal | None:
+def _stray(path: str, findings: WalkFindings) -> Refusal | None:
     strays, markers = findings.total("stray"), findings.total("markers")
     text, remedy = NOT_PARQUET, "Remove the files, or rename them to start with _ or a dot."
     if markers and markers == strays:

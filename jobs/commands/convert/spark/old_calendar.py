@@ -9,7 +9,7 @@ from jobs.domain.consequences import listed
 from jobs.domain.errors import Refusal
 from jobs.domain.footers.times import DATE, INT96, NANOS_OF_DAY, SETTING, SURE_SINCE, TIMESTAMP, OldTimes, day_text
 from jobs.domain.results import Note
-from jobs.engine.walk import Findings
+from jobs.engine.walk import WalkFindings
 
 DATES, INT96_TIMES = "spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead"
 NAMED = 10
@@ -21,13 +21,13 @@ READS = {
 }
 
 
-def old_times(session: SparkSession, findings: Findings) -> tuple[list[Note], list[Refusal]]:
+def old_times(session: SparkSession, findings: WalkFindings) -> tuple[list[Note], list[Refusal]]:
     """Notes, and a refusal where Spark wouldn't read the values: each column with its kind and its oldest value."""
     dates, int96 = str(session.conf.get(DATES)).upper(), str(session.conf.get(INT96_TIMES)).upper()
     return notes_of(findings, dates, int96), refusals_of(findings, dates)
 
 
-def notes_of(findings: Findings, dates: str, int96: str) -> list[Note]:
+def notes_of(findings: WalkFindings, dates: str, int96: str) -> list[Note]:
     """By the two settings' values."""
     times = _columns(findings, is_int96=True)
     notes = []
@@ -43,7 +43,7 @@ def notes_of(findings: Findings, dates: str, int96: str) -> list[Note]:
     return notes
 
 
-def refusals_of(findings: Findings, dates: str) -> list[Refusal]:
+def refusals_of(findings: WalkFindings, dates: str) -> list[Refusal]:
     """A refusal of values that are too old for Spark's setting; what no footer tells stops nothing."""
     old = [each for each in _columns(findings, is_int96=False) if _is_old(each)]
     if dates != "EXCEPTION" or not old:
@@ -61,7 +61,7 @@ def refusals_of(findings: Findings, dates: str) -> list[Refusal]:
 Column = tuple[str, str, OldTimes]
 
 
-def _columns(findings: Findings, *, is_int96: bool) -> list[Column]:
+def _columns(findings: WalkFindings, *, is_int96: bool) -> list[Column]:
     """INT96, or the dates and timestamps of which a setting decides; a column of several calendars once."""
     found: dict[tuple[str, str], OldTimes] = {}
     for calendar, times in findings.times.items():

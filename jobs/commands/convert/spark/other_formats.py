@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jobs.domain.errors import Refusal
-from jobs.engine.walk import Findings
+from jobs.engine.walk import WalkFindings
 from tables.rules.table_formats import TableFormat
 
 # Delta's own conversion of Iceberg is in delta-iceberg, which isn't built for Spark 4.2 (CrossSparkVersions.scala of Delta 4.4).
@@ -33,7 +33,7 @@ def format_refusal(path: str, table: str, table_format: TableFormat) -> Refusal:
     )
 
 
-def nested_format_refusals(findings: Findings) -> list[Refusal]:
+def nested_format_refusals(findings: WalkFindings) -> list[Refusal]:
     """Refusals for tables in other formats below the directory."""
     return [
         Refusal(

@@ -8,12 +8,12 @@ from jobs.commands.convert.rules import PARTITION_ENCODING
 from jobs.domain.errors import Refusal
 from jobs.domain.partition_values import meant, unescaped
 from jobs.domain.results import PartitionReading
-from jobs.engine.walk import Findings
+from jobs.engine.walk import WalkFindings
 
 NAMED = 5
 
 
-def readings(findings: Findings) -> tuple[PartitionReading, ...]:
+def readings(findings: WalkFindings) -> tuple[PartitionReading, ...]:
     """Both readings of each name that has two, in the order of the directories."""
     return tuple(
         PartitionReading(directory, name, unescaped(name), text)
@@ -22,7 +22,7 @@ def readings(findings: Findings) -> tuple[PartitionReading, ...]:
     )
 
 
-def encoding_refusals(findings: Findings, decided: Collection[str] = ()) -> list[Refusal]:
+def encoding_refusals(findings: WalkFindings, decided: Collection[str] = ()) -> list[Refusal]:
     """The refusal of names that have two readings, but for the `decided` ones: a person may decide for Spark's."""
     asked = [reading for reading in readings(findings) if reading.name not in decided]
     if not asked:

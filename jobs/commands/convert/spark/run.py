@@ -36,7 +36,7 @@ from jobs.engine.quoting import path_table, quoted_name
 from jobs.engine.runner import Question, Runner
 from jobs.engine.session import USER_METADATA
 from jobs.engine.survey import is_table
-from jobs.engine.walk import MISREAD, Findings
+from jobs.engine.walk import MISREAD, WalkFindings
 
 COLLECT_STATS = "spark.databricks.delta.stats.collect"
 STATS_BATCH = "spark.databricks.delta.import.batchSize.statsCollection"
@@ -186,7 +186,7 @@ def _changes(
     return {"refusals": refusals, "found": findings, "come": _names(come), "gone": _names(gone)}
 
 
-def _new_encodings(findings: Findings, preview: Inspection) -> list[Refusal]:
+def _new_encodings(findings: WalkFindings, preview: Inspection) -> list[Refusal]:
     """Names with two readings that the preview didn't show to whoever accepted Spark's: it shows the first ones."""
     known = [reading.name for reading in preview.readings]
     return encoding_refusals(findings, findings.misread if len(known) >= MISREAD else known)
@@ -226,7 +226,7 @@ def _result(session: SparkSession, path: str, settings: dict[str, Any], changes:
 
 
 def _file_changes(changes: dict[str, Any]) -> dict[str, Any]:
-    findings: Findings = changes["found"]
+    findings: WalkFindings = changes["found"]
     facts: dict[str, Any] = {"files_listed": findings.total("files")}
     for name in ("come", "gone"):
         names = changes[name]

@@ -39,13 +39,13 @@ class Footers:
     conflicts: tuple[SchemaConflict, ...]
     failure: EngineFailure | None
     missing_columns: tuple[str, ...] = ()
-    unreadable: tuple[Unreadable, ...] = field(default=())
+    unreadable: tuple[UnreadableTypes, ...] = field(default=())
     differences: tuple[FooterDifference, ...] = ()
     unsupported: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableTypes:
     """A file whose types Spark doesn't support, with its failure; `columns` of what parquet type, where they are known."""
 
     example: str
@@ -83,15 +83,15 @@ def merge_footers(
 ) -> Footers:
     """Merges one footer of each kind. `schemas` maps a kind to its number of files and some of their paths below `root`;
     `partitions` are the columns of directories, in small letters."""
-    reader = _Reader(session)
+    reader = _SchemaReader(session)
     kinds: list[tuple[Any, int, list[str]]] = []
-    unreadable: list[Unreadable] = []
+    unreadable: list[UnreadableTypes] = []
     differences: list[FooterDifference] = []
     for files, examples in sorted(schemas.values(), key=lambda kind: kind[1]):
         try:  # Arrow reads some footers that Spark's parquet doesn't
             footer = reader.footer(f"{root}/{examples[0]}")
         except Py4JJavaError as error:
-            unreadable.append(Unreadable(examples[0], as_failure(error)))
+            unreadable.append(UnreadableTypes(examples[0], as_failure(error)))
             continue
         own = reader.own(footer)
         try:
@@ -100,7 +100,7 @@ def merge_footers(
             unreadable.append(_unreadable(examples[0], own, own.failed, as_failure(error)))
             continue
         if struct.isEmpty():
-            unreadable.append(Unreadable(examples[0], NO_COLUMNS))
+            unreadable.append(UnreadableTypes(examples[0], NO_COLUMNS))
             continue
         kinds.append((struct, files, examples))
         text = json.loads(struct.json())
@@ -124,8 +124,8 @@ def merge_footers(
     )
 
 
-def _unreadable(example: str, own: _Own, columns: Iterable[str], failure: EngineFailure) -> Unreadable:
-    return Unreadable(example, failure, tuple((name, own.failed[name][0]) for name in columns))
+def _unreadable(example: str, own: _Own, columns: Iterable[str], failure: EngineFailure) -> UnreadableTypes:
+    return UnreadableTypes(example, failure, tuple((name, own.failed[name][0]) for name in columns))
 
 
 def invalid_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _columns(kinds: list[tuple[Any, int, list[str]]]) -> dict[str, _Column]:
     return columns
 
 
-def _conflicts(reader: _Reader, columns: Mapping[str, _Column]) -> list[SchemaConflict]:
+def _conflicts(reader: _SchemaReader, columns: Mapping[str, _Column]) -> list[SchemaConflict]:
     conflicts = []
     for column in columns.values():
         if len(column.types) < 2:
@@ -189,7 +189,7 @@ def _conflicts(reader: _Reader, columns: Mapping[str, _Column]) -> list[SchemaCo
     return conflicts
 
 
-class _Reader:
+class _SchemaReader:
     """Reads and merges schemas in the JVM, with the same classes that CONVERT uses."""
 
     def __init__(self, session: SparkSession) -> None:

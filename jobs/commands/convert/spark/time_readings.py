@@ -32,7 +32,7 @@ from jobs.domain.footers.times import (
 )
 from jobs.domain.results import TimeReading, TimeSample
 from jobs.engine.named_files import parquet_file
-from jobs.engine.walk import Findings
+from jobs.engine.walk import WalkFindings
 
 NTZ, AS_NUMBERS = "spark.sql.parquet.inferTimestampNTZ.enabled", "spark.sql.legacy.parquet.nanosAsLong"
 CORRECTED, LEGACY, EXCEPTION = "CORRECTED", "LEGACY", "EXCEPTION"
@@ -46,7 +46,7 @@ AS_IS = "timestamps without a zone are taken as they are"
 Bounds = tuple[int, int]
 
 
-def time_readings(session: SparkSession, root: str, findings: Findings) -> tuple[TimeReading, ...]:
+def time_readings(session: SparkSession, root: str, findings: WalkFindings) -> tuple[TimeReading, ...]:
     """One for each column and calendar, the first ones; a sample that can't be had is None."""
     rules = _Rules.of(session)
     columns = sorted(findings.times.items())[:NAMED]

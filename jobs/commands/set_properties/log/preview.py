@@ -12,7 +12,7 @@ from jobs.commands.set_properties.log.refusals import READER, WRITER, is_protoco
 from jobs.commands.set_properties.rules import SetProperties, consequences_of, final_of, is_mapped_anew, opposite_of
 from jobs.domain.consequences import Consequence
 from jobs.domain.delta.protocols import (
-    Protocol,
+    DeltaProtocol,
     added,
     feature_of,
     irreversible,
@@ -23,7 +23,7 @@ from jobs.domain.delta.protocols import (
 )
 from jobs.domain.delta.readers import readers_of, stop_reading, stop_writing, unseen_by
 from jobs.targets.definition import definition_sha256, protocol_of
-from jobs.targets.readers import Change, with_readers
+from jobs.targets.readers import CommitChange, with_readers
 from jobs.targets.subject import Subject
 from tables.deltalog.rules.other_formats import other_formats
 from tables.deltalog.rules.property_types import FEATURE_PREFIX, canonical, features_asked
@@ -43,7 +43,7 @@ def preview_of(subject: Subject, command: SetProperties) -> dict[str, Any]:
     """The preview that people approve: the log's, with the streams that the commit may fail or outdate. Raises as `from_log`."""
     preview = from_log(subject, command)
     reshapes = is_mapped_anew(preview["before"], preview["after"])
-    return with_readers(preview, subject, Change(removes=False, adds=False, reshapes=reshapes))
+    return with_readers(preview, subject, CommitChange(removes=False, adds=False, reshapes=reshapes))
 
 
 def from_log(subject: Subject, command: SetProperties) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def after_change(before: Mapping[str, str], command: SetProperties) -> dict[str,
     return {name: value for name, value in after.items() if name not in command.unset}
 
 
-def _protocol_after(protocol: Protocol, command: SetProperties, after: Mapping[str, str]) -> Protocol:
+def _protocol_after(protocol: DeltaProtocol, command: SetProperties, after: Mapping[str, str]) -> DeltaProtocol:
     """As Delta merges it: the versions and features that are asked for, and those that the properties need."""
     given = [feature_of(name[len(FEATURE_PREFIX) :]) for name in command.set if name.lower().startswith(FEATURE_PREFIX)]
     named = {feature.name for feature in given if feature is not None}
@@ -104,7 +104,7 @@ def _protocol_after(protocol: Protocol, command: SetProperties, after: Mapping[s
     return protocol_with(raised, features)
 
 
-def _protocol_consequences(before: Protocol, after: Protocol) -> Iterator[Consequence]:
+def _protocol_consequences(before: DeltaProtocol, after: DeltaProtocol) -> Iterator[Consequence]:
     if not rises(before, after):
         return
     new = added(before, after)

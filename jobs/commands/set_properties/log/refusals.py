@@ -20,8 +20,8 @@ from tables.deltalog.rules.property_types import (
     FEATURE_PREFIX,
     TYPES,
     UNIFORM_PREFIX,
-    Fault,
-    Kind,
+    ValueFault,
+    ValueKind,
     check,
 )
 from tables.deltalog.rules.schema import Array, Map, Primitive, type_text
@@ -36,34 +36,38 @@ _QUOTE = "Put a name with other characters than letters, digits and _ in backquo
 FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 # Delta lets the catalog or another command decide these; by path they would only look as if they had changed something.
 _RESERVED = {
-    "location": Fault(
+    "location": ValueFault(
         "Cannot change the location of a path based table.", "DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER", "42613"
     ),
-    "provider": Fault("'provider' is a reserved table property, and cannot be altered.", "DELTA_CANNOT_CHANGE_PROVIDER", "42939"),
-    "comment": Fault("The table’s comment isn’t one of its properties.", remedy="Change it with the table’s schema."),
-    "clusteringcolumns": Fault(
+    "provider": ValueFault("'provider' is a reserved table property, and cannot be altered.", "DELTA_CANNOT_CHANGE_PROVIDER", "42939"),
+    "comment": ValueFault("The table’s comment isn’t one of its properties.", remedy="Change it with the table’s schema."),
+    "clusteringcolumns": ValueFault(
         "The Delta table configuration clusteringColumns cannot be specified by the user",
         "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
         "42939",
         "Cluster the table by a change of its schema.",
     ),
-    "delta.enablechangedatacapture": Fault(
+    "delta.enablechangedatacapture": ValueFault(
         "delta.enableChangeDataCapture is an older name.", remedy="Set delta.enableChangeDataFeed, which comes first."
     ),
-    "delta.ignoreprotocoldefaults": Fault("Only CREATE TABLE reads delta.ignoreProtocolDefaults.", remedy="Leave it out."),
+    "delta.ignoreprotocoldefaults": ValueFault("Only CREATE TABLE reads delta.ignoreProtocolDefaults.", remedy="Leave it out."),
 }  # fmt: skip
 _NOT_BY_FEATURE = {
-    "clustering": Fault(
+    "clustering": ValueFault(
         "Cannot enable clustering table feature using ALTER TABLE SET TBLPROPERTIES.",
         "DELTA_ALTER_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
         "42000",
         "Cluster the table by a change of its schema.",
     ),
-    "catalogManaged": Fault(
+    "catalogManaged": ValueFault(
         "Delta can’t hand an existing table over to a catalog.", remedy="Create a new table there."
     ),
-    "coordinatedCommits-preview": Fault("Levee hands no table over to a commit coordinator.", remedy="Leave it out."),
-    "adaptiveMetadata-preview": Fault("Levee can’t read tables with adaptiveMetadata-preview.", remedy="Leave it out."),
+    "coordinatedCommits-preview": ValueFault(
+        "Levee hands no table over to a commit coordinator.", remedy="Leave it out."
+    ),
+    "adaptiveMetadata-preview": ValueFault(
+        "Levee can’t read tables with adaptiveMetadata-preview.", remedy="Leave it out."
+    ),
 }
 
 
@@ -80,7 +84,7 @@ def is_protocol(name: str) -> bool:
     return name in (READER, WRITER) or name.lower().startswith(FEATURE_PREFIX)
 
 
-def _refuse(fault: Fault | None, place: str | None = None) -> None:
+def _refuse(fault: ValueFault | None, place: str | None = None) -> None:
     if fault is not None:
         engine = EngineFailure(fault.condition, fault.sqlstate, fault.text)
         raise CommandRefused(Refusal("invalid", fault.text, place=place, remedy=fault.remedy, engine=engine))
@@ -102,54 +106,56 @@ def _is_special(name: str) -> bool:
     return name.lower().startswith((FEATURE_PREFIX, CONSTRAINT_PREFIX))
 
 
-def _special(name: str, value: str) -> Fault | None:
+def _special(name: str, value: str) -> ValueFault | None:
     """What is wrong with a constraint, which is none of the properties, or with a feature's name or state."""
     if name.lower().startswith(CONSTRAINT_PREFIX):
         text = "Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints."
-        return Fault(text, "DELTA_ADD_CONSTRAINTS", "0A000", "Change the table’s schema for that.")
+        return ValueFault(text, "DELTA_ADD_CONSTRAINTS", "0A000", "Change the table’s schema for that.")
     if not name.lower().startswith(FEATURE_PREFIX):
         return None
     feature = feature_of(name[len(FEATURE_PREFIX) :])
     if value.lower() not in ("supported", "enabled"):
         named = name[len(FEATURE_PREFIX) :].lower()
         text = f'Expecting the status for table feature {named} to be "supported", but got "{value.lower()}".'
-        return Fault(text, "DELTA_UNSUPPORTED_FEATURE_STATUS", "0AKDE")
+        return ValueFault(text, "DELTA_UNSUPPORTED_FEATURE_STATUS", "0AKDE")
     if feature is None:
         text = (
             "Table features configured in the following Spark configs or Delta table properties are not recognized by this version of Delta"
             f" Lake: {name.lower()}."
         )
-        return Fault(text, "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", "56038")
+        return ValueFault(text, "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", "56038")
     return _NOT_BY_FEATURE.get(feature.name)
 
 
-def _secret(name: str, value: str) -> Fault | None:
+def _secret(name: str, value: str) -> ValueFault | None:
     """Delta keeps properties in clear text in its log, and Levee shows requests to everyone who may see the table."""
     # Delta knows the values of its own; those of other formats are anything.
     is_delta_s = name.startswith("delta.") and not name.lower().startswith(UNIFORM_PREFIX)
     if is_delta_s or masked_properties({name: value})[name] == value:
         return None
     text = f"The value of {name} looks like a secret. Everyone who can read the table’s log can read its properties."
-    return Fault(text, remedy="Keep secrets out of table properties.")
+    return ValueFault(text, remedy="Keep secrets out of table properties.")
 
 
-def _unset_fault(subject: Subject, name: str) -> Fault | None:
+def _unset_fault(subject: Subject, name: str) -> ValueFault | None:
     if is_protocol(name):
-        return Fault(f"{name} isn’t stored as a property: a protocol only rises.", remedy="Drop the feature instead.")
+        return ValueFault(
+            f"{name} isn’t stored as a property: a protocol only rises.", remedy="Drop the feature instead."
+        )
     if name.lower().startswith(CONSTRAINT_PREFIX):
-        return Fault(f"{name} is a CHECK constraint.", remedy="Drop it by a change of the table’s schema.")
+        return ValueFault(f"{name} is a CHECK constraint.", remedy="Drop it by a change of the table’s schema.")
     if name.lower() in _RESERVED:
         return _RESERVED[name.lower()]
     if _is_kept(name):
-        return Fault(f"Delta keeps {name} itself.", remedy="Leave it out.")
+        return ValueFault(f"Delta keeps {name} itself.", remedy="Leave it out.")
     if name not in subject.configuration:
         text = f"Attempted to unset non-existent property '{name}' in table delta.`{subject.table.path}`"
-        return Fault(text, "DELTA_UNSET_NON_EXISTENT_PROPERTY", "42616")
+        return ValueFault(text, "DELTA_UNSET_NON_EXISTENT_PROPERTY", "42616")
     return None
 
 
 def _is_kept(name: str) -> bool:
-    return name in TYPES and TYPES[name].kind is Kind.KEPT
+    return name in TYPES and TYPES[name].kind is ValueKind.KEPT
 
 
 def _refuse_reader_alone(subject: Subject, command: SetProperties) -> None:
@@ -159,46 +165,46 @@ def _refuse_reader_alone(subject: Subject, command: SetProperties) -> None:
             "Unable to upgrade only the reader protocol version to use table features. Writer protocol version must be at least 7 to"
             " proceed."
         )
-        _refuse(Fault(text, "DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", "KD004"), READER)
+        _refuse(ValueFault(text, "DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", "KD004"), READER)
 
 
-def _columns_fault(subject: Subject, value: str) -> Fault | None:
+def _columns_fault(subject: Subject, value: str) -> ValueFault | None:
     """Columns that aren't there, or have no least and greatest values. Of a struct's fields Delta looks at no type."""
     if _NAMES.fullmatch(value) is None:
-        return Fault(f"{COLUMNS} is a list of columns: {value} has names that can’t be read.", remedy=_QUOTE)
+        return ValueFault(f"{COLUMNS} is a list of columns: {value} has names that can’t be read.", remedy=_QUOTE)
     listed = column_list(value)
     faults = (_column_fault(subject, path) for path in listed)
     return next((fault for fault in faults if fault is not None), None) or _repeated(listed)
 
 
-def _column_fault(subject: Subject, path: tuple[str, ...]) -> Fault | None:
+def _column_fault(subject: Subject, path: tuple[str, ...]) -> ValueFault | None:
     name, partitions = ".".join(path), subject.metadata.partition_columns
     if name.lower() in {each.lower() for each in partitions}:
         text = f"Data skipping is not supported for partition column '{name}'."
-        return Fault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", "0AKDC")
+        return ValueFault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", "0AKDC")
     try:
         resolve(subject.schema, path)
     except Unresolved:
         text = f"Couldn't find column {name} in the table's schema."
-        return Fault(text, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703")
+        return ValueFault(text, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703")
     column = subject.struct.column(path[0])
     if len(path) > 1 or column is None or not (isinstance(column.type, Array | Map) or column.type in _UNBOUNDED):
         return None
     text = f"Data skipping is not supported for column '{name}' of type {type_text(column.type)}."
-    return Fault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "0AKDC")
+    return ValueFault(text, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "0AKDC")
 
 
-def _repeated(listed: Sequence[tuple[str, ...]]) -> Fault | None:
+def _repeated(listed: Sequence[tuple[str, ...]]) -> ValueFault | None:
     """A column that is listed twice, or beside a struct that it is a field of."""
     lower = sorted(tuple(part.lower() for part in path) for path in listed)
     twice = next((later for path, later in pairwise(lower) if later[: len(path)] == path), None)
     if twice is None:
         return None
     text = f"Duplicated data skipping columns found: {'.'.join(twice)}."
-    return Fault(text, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS", "42701")
+    return ValueFault(text, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS", "42701")
 
 
-def _feed_fault(subject: Subject, after: Mapping[str, str]) -> Fault | None:
+def _feed_fault(subject: Subject, after: Mapping[str, str]) -> ValueFault | None:
     """Columns with names that the change feed keeps for itself."""
     is_on = after.get(CHANGE_FEED, "").lower() == "true"
     taken = [name for name in FEED_COLUMNS if name in {column.name for column in subject.struct.columns}]
@@ -208,4 +214,4 @@ def _feed_fault(subject: Subject, after: Mapping[str, str]) -> Fault | None:
         f"Unable to enable Change Data Capture on the table. The table already contains reserved columns [{','.join(taken)}] that will be"
         " used internally as metadata for the table's Change Data Feed. To enable Change Data Feed on the table rename/drop these columns."
     )
-    return Fault(text, "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS", "42711")
+    return ValueFault(text, "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS", "42711")

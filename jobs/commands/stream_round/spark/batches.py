@@ -9,7 +9,7 @@ from typing import Any
 from console.base.text.counted import counted
 from jobs.commands.stream_round.spark.checks import Ground
 from jobs.commands.stream_round.spark.damaged_lines import damaged_of
-from jobs.engine.commits.history import Commit, commits_after, commits_before
+from jobs.engine.commits.history import HistoryCommit, commits_after, commits_before
 
 Progress = Mapping[str, Any]  # Spark's StreamingQueryProgress, read from its JSON
 STREAMING = "STREAMING UPDATE"
@@ -21,7 +21,7 @@ class Batches:
 
     described: list[dict[str, Any]]
     commits: int
-    last: Commit | None
+    last: HistoryCommit | None
 
     def text(self) -> str:
         """3 batches: 3,000 rows in, 3 commits. 12 damaged lines were left out."""
@@ -64,7 +64,7 @@ def _ran(event: Progress) -> bool:
     return "addBatch" in event["durationMs"]
 
 
-def _epoch(commit: Commit, query_id: str) -> int | None:
+def _epoch(commit: HistoryCommit, query_id: str) -> int | None:
     """The number of the query's batch that the commit is of."""
     given = commit.operationParameters
     if commit.operation != STREAMING or given.get("queryId") != query_id:
@@ -73,11 +73,11 @@ def _epoch(commit: Commit, query_id: str) -> int | None:
     return int(epoch) if epoch.isdigit() else None
 
 
-def _earlier(ground: Ground, query_id: str, batches: Iterable[int]) -> dict[int, Commit | None]:
+def _earlier(ground: Ground, query_id: str, batches: Iterable[int]) -> dict[int, HistoryCommit | None]:
     """Those of the batches that the table held when the round began, with their commits as far as the log still has them."""
     wanted = set(batches)
     newest = ground.newest_batch(query_id) if wanted else None
-    found: dict[int, Commit | None] = {batch: None for batch in wanted if newest is not None and batch <= newest}
+    found: dict[int, HistoryCommit | None] = {batch: None for batch in wanted if newest is not None and batch <= newest}
     missing = set(found)
     for commit in commits_before(ground.path, ground.head) if missing else ():
         epoch = _epoch(commit, query_id)
@@ -89,7 +89,9 @@ def _earlier(ground: Ground, query_id: str, batches: Iterable[int]) -> dict[int,
     return found
 
 
-def _described(event: Progress, own: Commit | None, skipped: Mapping[int, Commit | None]) -> dict[str, Any]:
+def _described(
+    event: Progress, own: HistoryCommit | None, skipped: Mapping[int, HistoryCommit | None]
+) -> dict[str, Any]:
     batch = event["batchId"]
     commit = own or skipped.get(batch)
     metrics = commit.operationMetrics if commit else {}

@@ -39,7 +39,7 @@ from tables.deltalog.vacuum.keys import bytes_of
 from tables.deltalog.vacuum.removals import read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.history.shallow_clones import ShallowClone, clones_of
 from tables.storage.store import StorageError
 
@@ -72,7 +72,7 @@ def from_log(subject: Subject, command: Vacuum) -> dict[str, Any]:
         remedy = "Keep at least as long as the table does, or change its delta.deletedFileRetentionDuration."
         raise CommandRefused(Refusal("invalid", failure.message, remedy=remedy, engine=failure))
     retention = retention_of(command.retention_hours, own)
-    reach = Reach(subject.table, timezone.now())
+    reach = TableReach(subject.table, timezone.now())
     window = window_of(reach, retention, own)
     if command.retention_hours is not None:
         refuse_below_streams(subject, command.retention_hours, window)
@@ -97,7 +97,7 @@ def with_measure(subject: Subject, command: Vacuum, measure: Deletable) -> dict[
     """The preview that people approve: the worker's plan, with which versions it takes and what needs them."""
     own = own_retention(subject)
     retention = retention_of(command.retention_hours, own)
-    reach = Reach(subject.table, timezone.now())
+    reach = TableReach(subject.table, timezone.now())
     window = window_of(reach, retention, own)
     readable = readable_spans(reach)
     lost = within(measure.dying, readable)

@@ -18,7 +18,7 @@ from jobs.targets.version_readers import (
     version_readers,
 )
 from tables.deltalog.vacuum.versions import Span
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 
 MOST_NAMED = 20
 READS = "Since the preview {name} has begun to read version {version:,}, whose files would go. Request it again once that has ended."
@@ -32,7 +32,7 @@ ASKED = (
 )
 
 
-def readable_spans(reach: Reach) -> list[Span]:
+def readable_spans(reach: TableReach) -> list[Span]:
     """The versions that can be read and restored now, oldest first."""
     return [(span.first, span.last) for span in reach.spans if span.restorable]
 
@@ -78,7 +78,7 @@ def reads_meanwhile(subject: Subject, job: Job) -> str:
     if not (asked or reading or made):
         return ""
     lost = [(first, last) for first, last in preview.get("dying_versions", ())]
-    gone = [*lost, *_expired(readable_spans(Reach(subject.table, timezone.now())), subject.version)]
+    gone = [*lost, *_expired(readable_spans(TableReach(subject.table, timezone.now())), subject.version)]
     groups = ((READS, reading, gone), (MADE, made, gone), (ASKED, asked, lost))
     said = (
         text.format(name=e.name, version=e.version)

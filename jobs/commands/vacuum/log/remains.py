@@ -27,7 +27,7 @@ from tables.deltalog.state.listing import Listing
 from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.hidden import has_iceberg, is_hidden
 from tables.deltalog.vacuum.keys import KEY, column, key
-from tables.deltalog.vacuum.removals import Changes, read_changes
+from tables.deltalog.vacuum.removals import FileChanges, read_changes
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying, within
 from tables.rules import folders
@@ -128,7 +128,7 @@ def _require_small(listing: Listing, first: int | None) -> None:
         raise _TooMany
 
 
-def _judged(order: _Order, snapshot: Snapshot, changes: Changes) -> tuple[pa.Array, pa.Array]:
+def _judged(order: _Order, snapshot: Snapshot, changes: FileChanges) -> tuple[pa.Array, pa.Array]:
     """The keys of the files that no run of the job deletes, and of those that the log names and it does."""
     live, _ = live_files(snapshot, order.path)
     tombstones = newest_tombstones(changes, order.oldest_ms).combine_chunks()
@@ -143,7 +143,7 @@ def _not_in(keys: pa.Array | pa.ChunkedArray, others: pa.Array) -> pa.Array | pa
     return pc.invert(pc.is_in(keys, value_set=others))
 
 
-def _lost(order: _Order, changes: Changes, gone: pa.Array, head: int) -> tuple[Span, ...]:
+def _lost(order: _Order, changes: FileChanges, gone: pa.Array, head: int) -> tuple[Span, ...]:
     """Those of the named versions that need a file which is gone."""
     return () if order.first is None else tuple(within(dying(changes, gone, order.first, head), order.named))
 
@@ -186,7 +186,7 @@ def files_below(root: str, metadata: Metadata) -> pa.Table:
     return pa.table({"key": column(found.keys, KEY), "size": sizes, "time": times})
 
 
-def _entries(lister: folders.Folders, root: str, folder: str) -> Iterator[tuple[str, folders.Entry]]:
+def _entries(lister: folders.Folders, root: str, folder: str) -> Iterator[tuple[str, folders.FolderEntry]]:
     """What lies in a directory; nothing if it is gone since its parent was listed, as all of the table's own can't be."""
     try:
         with closing(lister.entries(f"{root}/{folder}" if folder else root)) as entries:

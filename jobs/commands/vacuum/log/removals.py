@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Count, Max, QuerySet, Sum
 
 from jobs.targets.subject import Subject
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -24,7 +24,7 @@ class Window:
     vacuumed: int
 
 
-def window_of(reach: Reach, retention: timedelta, own: timedelta) -> Window:
+def window_of(reach: TableReach, retention: timedelta, own: timedelta) -> Window:
     """The times of a vacuum that keeps `retention` of a table whose own is `own`, at the time of `reach`."""
     now = int(reach.now.timestamp() * 1000)
     until = reach.vacuumed_until

@@ -15,7 +15,7 @@ from jobs.domain.errors import CommandRefused, Refusal
 from jobs.models import Job, Stream
 from jobs.targets.readers import next_version
 from jobs.targets.subject import Subject
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit
 
 MOST_NAMED = 20
@@ -98,7 +98,7 @@ def streams_meanwhile(subject: Subject, job: Job, command: Vacuum) -> str:
         return ""
     own = timedelta(milliseconds=int(preview["own_retention_ms"]))
     planned_at = datetime.fromtimestamp(int(preview["planned_at_ms"]) / 1000, UTC)
-    window = window_of(Reach(subject.table, planned_at), retention_of(command.retention_hours, own), own)
+    window = window_of(TableReach(subject.table, planned_at), retention_of(command.retention_hours, own), own)
     # What was removed since the preview stays.
     last = newest_removal(subject, window, int(preview["measured_at_version"]))
     seen = preview.get("behind_streams", ())

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from console.base.text.counted import counted
 from jobs.commands.vacuum.rules import Vacuum
-from jobs.commands.vacuum.spark.plan import Order, Plan, planned
+from jobs.commands.vacuum.spark.plan import Plan, PlanOrder, planned
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 
@@ -23,7 +23,7 @@ AGAIN = "Request it again: Levee lists the directory anew."
 def approved_plan(command: Vacuum, preview: Mapping[str, Any], report: Report) -> Plan:
     """The files that were approved, but for those that the newest version needs again. Raises CommandRefused: `stale`, as `planned`."""
     now_ms, since = int(preview["planned_at_ms"]), int(preview["measured_at_version"])
-    order = Order(command.path, command.retention_hours, command.lite, now_ms, since=since)
+    order = PlanOrder(command.path, command.retention_hours, command.lite, now_ms, since=since)
     plan = planned(order, report, with_paths=True)
     _refuse_more(plan, preview)
     if plan.files and plan.digest != preview.get("digest"):
@@ -41,7 +41,7 @@ def _refuse_more(plan: Plan, preview: Mapping[str, Any]) -> None:
         raise _stale(MORE.format(files=plan.files, seen=seen, **sizes))
 
 
-def _refuse_others(plan: Plan, as_previewed: Order, preview: Mapping[str, Any], report: Report) -> None:
+def _refuse_others(plan: Plan, as_previewed: PlanOrder, preview: Mapping[str, Any], report: Report) -> None:
     """Fewer files go where some have come back into the table. That none of them is another one is proven by making the preview's
     plan once more, of its own version: its digest is the approved one, and it holds them all."""
     try:

@@ -39,7 +39,7 @@ class Batch:
         return pa.table({"key": keys_of(self.paths), "size": sizes_of(self.sizes), "time": times})
 
 
-class Listing:
+class DirectoryListing:
     """All files below a table's directory that a vacuum doesn't pass over. Links are refused, never followed.
 
     After `batches` has ended, `folders` are the directories by their paths, with the number of files in each that are older than the

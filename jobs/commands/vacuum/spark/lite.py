@@ -28,7 +28,7 @@ MOST_INFO = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedFiles:
     """The commits of a range, both ends included, of the table at `root`."""
 
     log: DeltaLog
@@ -69,7 +69,9 @@ class Removed:
             yield *found, time
 
 
-def removed_until(log: DeltaLog, listing: LogListing, snapshot: Snapshot, root: str, cut_ms: int) -> Removed | None:
+def removed_until(
+    log: DeltaLog, listing: LogListing, snapshot: Snapshot, root: str, cut_ms: int
+) -> RemovedFiles | None:
     """The commits that a lite vacuum looks at: after those of the last one, up to the cut. None for none.
 
     Raises CommandRefused with Delta's condition where the log has lost commits that no vacuum has looked at.
@@ -82,7 +84,7 @@ def removed_until(log: DeltaLog, listing: LogListing, snapshot: Snapshot, root: 
         failure = EngineFailure("DELTA_CANNOT_VACUUM_LITE", "55000", REFUSED)
         raise CommandRefused(Refusal("invalid", REFUSED, remedy="Request it without lite.", engine=failure))
     first = min(snapshot.version, earliest if seen is None else seen + 1)
-    return Removed(log, listing, root, first, last) if first <= last else None
+    return RemovedFiles(log, listing, root, first, last) if first <= last else None
 
 
 def _last_before(log: DeltaLog, listing: LogListing, snapshot: Snapshot, cut_ms: int) -> int | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.commands.vacuum.rules import CURVE, HOUR_MS
-from jobs.commands.vacuum.spark.plan import Order, Plan
+from jobs.commands.vacuum.spark.plan import Plan, PlanOrder
 from jobs.domain.measures import Deletable
 from tables.deltalog.vacuum.keys import KEY, bytes_of, column
 
@@ -18,7 +18,7 @@ AGES = (0, 24, 168, 720, 2_160, None)
 COMMITS = 10
 
 
-def measured(plan: Plan, order: Order) -> Deletable:
+def measured(plan: Plan, order: PlanOrder) -> Deletable:
     """What the plan would delete."""
     untracked = _untracked(plan)
     return Deletable(
@@ -69,7 +69,7 @@ def _by_commit(gone: pa.Table) -> Iterator[Mapping[str, int | None]]:
         yield {"version": row["removed_by"], "files": files, "bytes": row["size_sum"] if is_known else None}
 
 
-def _curve(plan: Plan, order: Order) -> Iterator[Mapping[str, int | None]]:
+def _curve(plan: Plan, order: PlanOrder) -> Iterator[Mapping[str, int | None]]:
     """What a vacuum of now would free with other retentions."""
     for hours in sorted({*CURVE, (order.now_ms - plan.cut_ms) // HOUR_MS}):
         files = plan.unused.filter(pc.less(plan.unused["unneeded"], order.now_ms - hours * HOUR_MS))

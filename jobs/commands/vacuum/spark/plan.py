@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from jobs.commands.vacuum.rules import HOUR_MS
-from jobs.commands.vacuum.spark.listing import Batch, Listing
-from jobs.commands.vacuum.spark.lite import Removed, removed_until
+from jobs.commands.vacuum.spark.listing import Batch, DirectoryListing
+from jobs.commands.vacuum.spark.lite import RemovedFiles, removed_until
 from jobs.domain.engine import Report
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.engine import storage
@@ -30,7 +30,7 @@ from tables.deltalog.state.snapshot import Snapshot
 from tables.deltalog.vacuum.hidden import has_iceberg
 from tables.deltalog.vacuum.keys import KEY, bytes_of, with_parents
 from tables.deltalog.vacuum.misnamed import Misnamed
-from tables.deltalog.vacuum.removals import UNKNOWN, Changes, read_changes, read_commits
+from tables.deltalog.vacuum.removals import UNKNOWN, FileChanges, read_changes, read_commits
 from tables.deltalog.vacuum.state import live_files, newest_tombstones
 from tables.deltalog.vacuum.versions import Span, dying
 from tables.storage.store import StorageError
@@ -42,7 +42,7 @@ SLACK_MS = 24 * HOUR_MS  # a transaction takes no longer, and by no more is a co
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PlanOrder:
     """What to plan: the table at `path` as of `version` (None: the newest), at the time `now_ms`, for a retention (None: its own).
 
     Tombstones are read from the newest checkpoint at or below `since` on (None: at or below the version). What was removed after
@@ -65,7 +65,7 @@ class Plan:
     version: int
     own: timedelta
     cut_ms: int
-    changes: Changes
+    changes: FileChanges
     gone: pa.Table
     unused: pa.Table
     directories: list[str]
@@ -100,7 +100,7 @@ def _numbers(column: pa.ChunkedArray) -> memoryview | bytes:
     return memoryview(array.buffers()[1])[8 * array.offset : 8 * (array.offset + len(array))] if len(array) else b""
 
 
-def planned(order: Order, report: Report, *, with_paths: bool = False) -> Plan:
+def planned(order: PlanOrder, report: Report, *, with_paths: bool = False) -> Plan:
     """Reads the log, then lists the directory.
 
     Raises CommandRefused: `unreadable`, `stale`, `invalid`, `outside_roots`, `misnamed_files`.
@@ -113,7 +113,7 @@ def planned(order: Order, report: Report, *, with_paths: bool = False) -> Plan:
             raise CommandRefused(Refusal("unreadable", text, place=order.path)) from error
 
 
-def _planned(order: Order, report: Report, scratch: Path, *, with_paths: bool) -> Plan:
+def _planned(order: PlanOrder, report: Report, scratch: Path, *, with_paths: bool) -> Plan:
     report.stage("reading the log")
     log = open_log(order.path)
     listing = log.listing()
@@ -134,13 +134,13 @@ def _planned(order: Order, report: Report, scratch: Path, *, with_paths: bool) -
     folders |= {place for folder, time in changes.removed.folders.items() if time >= cut_ms and time > oldest_ms
                 for place in with_parents(folder)}  # fmt: skip
     report.stage("listing files")
-    looked: Listing | Removed | None
+    looked: DirectoryListing | RemovedFiles | None
     if order.lite:
         looked = removed_until(log, listing, snapshot, order.path, cut_ms)
     else:
         iceberg = has_iceberg(snapshot.metadata.configuration)
         place = storage.opened(order.path)
-        looked = Listing(place, snapshot.metadata.partition_columns, iceberg=iceberg, cut_ms=cut_ms)
+        looked = DirectoryListing(place, snapshot.metadata.partition_columns, iceberg=iceberg, cut_ms=cut_ms)
     sieve = _Sieve(live, known, cut_ms, since, with_paths=with_paths)
     misnamed = Misnamed(snapshot, order.path)
     for batch in looked.batches() if looked else ():
@@ -148,7 +148,7 @@ def _planned(order: Order, report: Report, scratch: Path, *, with_paths: bool) -
     gone, unused = sieve.tables()
     _refuse_misnamed(order.path, misnamed.lost(gone["key"].combine_chunks()))
     plan = Plan(snapshot.version, own, cut_ms, changes, gone, unused, [], [], sieve.sample, sieve.paths)
-    if isinstance(looked, Listing):
+    if isinstance(looked, DirectoryListing):
         plan.directories = sorted(path for path, old in looked.folders.items() if not old and path not in folders)
         plan.listed, plan.nested, plan.nested_count = looked.files, looked.nested, looked.nested_count
     plan.dying = _dying(log, listing, order.path, gone, first, snapshot.version)
@@ -173,7 +173,7 @@ def _dying(log: DeltaLog, listing: LogListing, root: str, gone: pa.Table, first:
     """
     if not pc.any(pc.greater(gone["removed_by"], first)).as_py():
         return []
-    lives = Changes(-1)
+    lives = FileChanges(-1)
     later = {version: entry for version, entry in listing.commits.items() if version > first}
     read_commits(log.storage, later, root, lives, first)
     return dying(lives, gone["key"].combine_chunks(), first, head)

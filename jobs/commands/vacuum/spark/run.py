@@ -20,13 +20,13 @@ from jobs.commands.vacuum.rules import Vacuum, hours_for_delta
 from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.listing import still_there
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, Plan, planned
+from jobs.commands.vacuum.spark.plan import Plan, PlanOrder, planned
 from jobs.domain.comparison import number_of
 from jobs.domain.engine import Checked, Report
 from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
 from jobs.engine import storage
-from jobs.engine.commits.history import Commit, commits_after, is_own, recorded
+from jobs.engine.commits.history import HistoryCommit, commits_after, is_own, recorded
 from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
@@ -48,7 +48,7 @@ ASKED = 10_000  # files of a lite vacuum that are asked for one by one; of more,
 
 def preview_vacuum(session: SparkSession, command: Vacuum, version: int | None, report: Report) -> Deletable:
     """What the run would delete, from the log and a listing of the directory. Raises CommandRefused."""
-    order = Order(command.path, command.retention_hours, command.lite, _now_ms(), version)
+    order = PlanOrder(command.path, command.retention_hours, command.lite, _now_ms(), version)
     with kept(command.path):
         return measured(planned(order, report), order)
 
@@ -121,7 +121,7 @@ def _inventory(base: str, plan: Plan) -> pa.Table:
     )
 
 
-def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Sequence[Commit]) -> Result:
+def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Sequence[HistoryCommit]) -> Result:
     """The result, from the commit of the vacuum's end and what is still in storage."""
     start = next((commit for commit in commits if commit.operation == operations.START), None)
     end = commits[-1]

@@ -106,7 +106,7 @@ class ReasonForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedChanges:
     """The page's form. `changes` are those added so far; `act` is the button: preview, kind, add, remove, up, down or request."""
 
     changes: tuple[Mapping[str, Any], ...] = ()
@@ -130,14 +130,14 @@ class Asked:
         return json.dumps(list(self.changes))
 
 
-def asked_in(request: HttpRequest) -> Asked:
+def asked_in(request: HttpRequest) -> AskedChanges:
     """What was posted; a link may bring `changes` along, and the `kind` and fields of one more."""
     given = entered_or_linked(request)
     changes, fault = _changes(given.get("changes", ""))
     act, _, place = given.get("do", "preview").partition(":") if request.method == "POST" else ("preview", "", "")
     kind = given.get("kind", "add")
     number = int(place) if place.isascii() and place.isdecimal() and len(place) < 4 else 0
-    return _acted(Asked(changes, kind if kind in _FIELDS else "add", act, number, given, fault))
+    return _acted(AskedChanges(changes, kind if kind in _FIELDS else "add", act, number, given, fault))
 
 
 def _changes(text: str) -> tuple[tuple[Mapping[str, Any], ...], str]:
@@ -153,7 +153,7 @@ def _changes(text: str) -> tuple[tuple[Mapping[str, Any], ...], str]:
     return ((), fault) if fault else (tuple(value), "")
 
 
-def _acted(asked: Asked) -> Asked:
+def _acted(asked: AskedChanges) -> AskedChanges:
     """After a button of the list of changes."""
     changes, place = list(asked.changes), asked.place - 1
     if asked.act not in ("remove", "up", "down") or not 0 <= place < len(changes):
@@ -164,6 +164,6 @@ def _acted(asked: Asked) -> Asked:
     return replace(asked, changes=tuple(changes))
 
 
-def added(asked: Asked, change: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+def added(asked: AskedChanges, change: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
     """The changes with the one that is being filled in."""
     return asked.changes if change is None else (*asked.changes, change)

@@ -31,7 +31,7 @@ from jobs.targets.problems import problem_of_refused
 from jobs.targets.subject import Subject
 from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
-from jobs.web.commands.alter_schema.forms import KINDS, Asked, ChangeForm, ReasonForm, added, asked_in
+from jobs.web.commands.alter_schema.forms import KINDS, AskedChanges, ChangeForm, ReasonForm, added, asked_in
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import again_at, as_entered, job_again
 from tables.deltalog.rules.schema import dotted, walk
@@ -62,23 +62,23 @@ def alter_schema(request: HttpRequest, table_id: uuid.UUID) -> HttpResponse:
     return render(request, PAGE, context)
 
 
-def _asked_again(request: HttpRequest, table: Table) -> Asked | None:
+def _asked_again(request: HttpRequest, table: Table) -> AskedChanges | None:
     """The changes that an earlier job on this table hasn't committed; None if the address names no job."""
     job = job_again(request, AlterSchema.kind, table.pk)
     if job is None:
         return None
     done = len((job.result or {}).get("details", {}).get("commits") or ())
     changes = tuple(_as_asked(change) for change in job.parameters["changes"][done:])
-    return Asked(changes, given=as_entered(job, {}))
+    return AskedChanges(changes, given=as_entered(job, {}))
 
 
-def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, Any]:
+def _context(request: HttpRequest, subject: Subject, asked: AskedChanges) -> dict[str, Any]:
     form = ChangeForm(asked.kind, {} if asked.act == "kind" else asked.given)
     change = form.change()
     wanted = added(asked, change)
     preview, problem = _previewed(subject, wanted, asked.fault or form.fault)
     if asked.act == "add" and change is not None and preview:
-        asked = Asked(tuple(wanted), asked.kind, asked.act, 0, asked.given)
+        asked = AskedChanges(tuple(wanted), asked.kind, asked.act, 0, asked.given)
         form = ChangeForm(asked.kind, {})
     return {
         **asked_of(request, AlterSchema.kind, subject.table),
@@ -104,7 +104,7 @@ def _names(subject: Subject) -> list[str]:
     return [dotted(path) for path, _ in walk(subject.struct)][:MOST_OFFERED]
 
 
-def _widening(subject: Subject, asked: Asked, form: ChangeForm) -> Widening | None:
+def _widening(subject: Subject, asked: AskedChanges, form: ChangeForm) -> Widening | None:
     """What the column that is filled in can widen to; None while none is, and for another kind of change."""
     form.is_valid()
     name = form.cleaned_data.get("path")

@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from jobs.commands.alter_schema.rules import MOST_CHANGES, AlterSchema
 from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
 
@@ -41,7 +41,7 @@ class AlterSchemaBody(Body):
             " table_comment text. A path is `a.b`; below an array `a.element.b`, below a map `m.key`, `m.value`."
         ),
     )
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _alter_schema(given: Mapping[str, Any]) -> AlterSchema:

@@ -31,7 +31,7 @@ from jobs.web.asked_table import SAID_ON_THE_PAGE, name_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
 from tables.catalog import listing
-from tables.history.reachability import Reach, joined
+from tables.history.reachability import TableReach, joined
 from tables.models import Table
 from tables.ports import Offer
 
@@ -96,7 +96,7 @@ def _again(job: Job) -> Values:
 
 
 def _context(request: HttpRequest, subject: Subject, form: CloneForm) -> dict[str, Any]:
-    spans = [span for span in joined(Reach(subject.table).spans) if span.restorable]
+    spans = [span for span in joined(TableReach(subject.table).spans) if span.restorable]
     return {
         "table": subject.table,
         "table_name": name_of(subject.table),

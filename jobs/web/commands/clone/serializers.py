@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text, Whole
+from console.base.rest import Body, LiteralText, Whole
 from jobs.commands.clone.rules import DEPTHS, Clone
 from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
 
@@ -20,9 +20,9 @@ class CloneBody(Body):
     version = Whole(
         allow_null=True, required=False, default=None, min_value=0, help_text="null is the newest at the request."
     )
-    target = Text(max_length=4096, help_text="An empty or new directory below a root. Absolute and literal.")
+    target = LiteralText(max_length=4096, help_text="An empty or new directory below a root. Absolute and literal.")
     kind = serializers.ChoiceField(list(DEPTHS))
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _clone(given: Mapping[str, Any]) -> Clone:

@@ -13,7 +13,7 @@ from console.accounts.permissions import person_of
 from console.accounts.roles import Permission
 from console.audit.actions import Action
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, Text, WaitQuery, body_of, wait_of
+from console.base.rest import Body, LiteralText, ReadSerializer, WaitQuery, body_of, wait_of
 from jobs.models import Worker
 from jobs.reads import queue
 from jobs.targets import places
@@ -24,7 +24,7 @@ from jobs.web.reads.api import answered
 class InspectBody(Body):
     """The directory to look at."""
 
-    path = Text(max_length=4096, help_text="Absolute and literal.")
+    path = LiteralText(max_length=4096, help_text="Absolute and literal.")
 
 
 class Inspect(APIView):

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from console.base.rest import Flag as StrictFlag
 from jobs.commands.convert.rules import DECISIONS, Convert
 from jobs.web.parts import Shape
@@ -18,10 +18,10 @@ class ConvertBody(Body):
     """CONVERT TO DELTA of a parquet directory, by path or by catalog name."""
 
     command = serializers.ChoiceField([Convert.kind])
-    path = Text(required=False, allow_null=True, max_length=4096, help_text="Absolute and literal.")
-    name = Text(required=False, allow_null=True, max_length=500, help_text="A name of the catalog: db.orders.")
-    source_format = Text(max_length=100, help_text="parquet; delta does nothing.")
-    partition_schema = Text(
+    path = LiteralText(required=False, allow_null=True, max_length=4096, help_text="Absolute and literal.")
+    name = LiteralText(required=False, allow_null=True, max_length=500, help_text="A name of the catalog: db.orders.")
+    source_format = LiteralText(max_length=100, help_text="parquet; delta does nothing.")
+    partition_schema = LiteralText(
         required=False,
         allow_null=True,
         max_length=20_000,
@@ -35,7 +35,7 @@ class ConvertBody(Body):
         max_length=len(DECISIONS),
         help_text="Codes of refusals that you decide for: Spark's reading is then taken.",
     )
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _convert(given: Mapping[str, Any]) -> Convert:

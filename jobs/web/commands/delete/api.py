@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from console.accounts.roles import Permission
 from console.audit.actor import Actor
-from console.base.rest import Body, ReadSerializer, Text, WaitQuery, body_of, query_of, wait_of
+from console.base.rest import Body, LiteralText, ReadSerializer, WaitQuery, body_of, query_of, wait_of
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.web.commands.delete.estimate import ask_exact, preview
 from jobs.web.commands.delete.serializers import SkippingSerializer
@@ -24,7 +24,7 @@ class PreviewBody(Body):
     """Of which rows."""
 
     table = serializers.UUIDField()
-    predicate = Text(
+    predicate = LiteralText(
         allow_null=True,
         allow_blank=True,
         max_length=MAX_LENGTH,

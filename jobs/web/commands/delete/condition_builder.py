@@ -14,7 +14,7 @@ from decimal import Decimal
 from jobs.domain.predicates import literals, typenames
 from jobs.domain.predicates.printing import name_text, to_text
 from jobs.domain.predicates.schema import Field, Schema
-from jobs.domain.predicates.tree import And, Between, Column, Comparison, In, IsNull, Like, Literal, Node, Not
+from jobs.domain.predicates.tree import And, Between, ColumnPath, Comparison, In, IsNull, Like, Literal, Node, Not
 
 COMPARED = ("=", "<>", "<", "<=", ">", ">=")
 BETWEEN, ONE_OF, NONE_OF, LIKE, NOT_LIKE = "between", "one of", "none of", "like", "not like"
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?\d{1,38}(\.\d{1,37})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConditionRow:
     """One line of the builder, as somebody filled it in; `until` is the end of a BETWEEN. No column: not begun."""
 
     column: str = ""
@@ -75,7 +75,7 @@ def _below(field: Field, above: tuple[str, ...]) -> list[Choice]:
     return [Choice(name_text(path), path, field.type)]
 
 
-def tree_of(rows: Sequence[Row], columns: Sequence[Choice]) -> Node | None:
+def tree_of(rows: Sequence[ConditionRow], columns: Sequence[Choice]) -> Node | None:
     """The tree of the rows that are begun; None when none is. Raises Unfilled."""
     known = {choice.name: choice for choice in columns}
     terms = [_term(index, row, known) for index, row in enumerate(rows) if row.column]
@@ -87,7 +87,7 @@ def text_of(node: Node) -> str:
     return "\nAND ".join(map(to_text, node.terms)) if isinstance(node, And) else to_text(node)
 
 
-def rows_of(node: Node, columns: Sequence[Choice]) -> list[Row] | None:
+def rows_of(node: Node, columns: Sequence[Choice]) -> list[ConditionRow] | None:
     """The rows of a tree; None where rows can't say it."""
     terms = node.terms if isinstance(node, And) else (node,)
     rows = [_row(term) for term in terms]
@@ -99,24 +99,24 @@ def rows_of(node: Node, columns: Sequence[Choice]) -> list[Row] | None:
     return visible if same else None
 
 
-def _is_visible(row: Row) -> bool:
+def _is_visible(row: ConditionRow) -> bool:
     """A field of a page drops line breaks and shows no controls; the text spells them out."""
     return not any(map(literals.is_hidden, row.value + row.until))
 
 
-def _term(index: int, row: Row, known: dict[str, Choice]) -> Node:
+def _term(index: int, row: ConditionRow, known: dict[str, Choice]) -> Node:
     choice = known.get(row.column)
     if choice is None:
         raise Unfilled(index, f"the table has no column {row.column}.")
     if row.operator not in choice.operators:
         raise Unfilled(index, f"{row.column} is {choice.type} and doesn’t support this comparison.")
     try:
-        return _condition(row, Column(choice.path), choice.type)
+        return _condition(row, ColumnPath(choice.path), choice.type)
     except literals.NotALiteral as wrong:
         raise Unfilled(index, f"{wrong}.") from None
 
 
-def _condition(row: Row, column: Column, kind: str) -> Node:
+def _condition(row: ConditionRow, column: ColumnPath, kind: str) -> Node:
     match row.operator:
         case "is null" | "is not null":
             return IsNull(column, row.operator == NOT_NULL)
@@ -162,14 +162,14 @@ def _flag(text: str) -> Literal:
     return Literal("boolean", text.lower() == "true")
 
 
-def _row(term: Node) -> Row | None:
+def _row(term: Node) -> ConditionRow | None:
     match term:
-        case Comparison(operator, Column(path), Literal() as value):
-            return Row(name_text(path), operator, _shown(value))
-        case Between(Column(path), Literal() as low, Literal() as high):
-            return Row(name_text(path), BETWEEN, _shown(low), _shown(high))
-        case IsNull(Column(path), negated):
-            return Row(name_text(path), NOT_NULL if negated else NULL)
+        case Comparison(operator, ColumnPath(path), Literal() as value):
+            return ConditionRow(name_text(path), operator, _shown(value))
+        case Between(ColumnPath(path), Literal() as low, Literal() as high):
+            return ConditionRow(name_text(path), BETWEEN, _shown(low), _shown(high))
+        case IsNull(ColumnPath(path), negated):
+            return ConditionRow(name_text(path), NOT_NULL if negated else NULL)
         case Not(In() | Like() as test):
             return _listed(test, NONE_OF, NOT_LIKE)
         case In() | Like():
@@ -177,13 +177,13 @@ def _row(term: Node) -> Row | None:
     return None
 
 
-def _listed(test: In | Like, list_word: str, like_word: str) -> Row | None:
+def _listed(test: In | Like, list_word: str, like_word: str) -> ConditionRow | None:
     match test:
-        case Like(Column(path), pattern, _):
-            return Row(name_text(path), like_word, pattern)
-        case In(Column(path), options):
+        case Like(ColumnPath(path), pattern, _):
+            return ConditionRow(name_text(path), like_word, pattern)
+        case In(ColumnPath(path), options):
             values = [_shown(option) if isinstance(option, Literal) else "" for option in options]
-            return Row(name_text(path), list_word, ", ".join(values))
+            return ConditionRow(name_text(path), list_word, ", ".join(values))
     return None
 
 

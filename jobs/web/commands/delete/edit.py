@@ -13,7 +13,7 @@ from jobs.requests.asking import REASON_LENGTH
 from jobs.web.approvals.forms import text_area
 
 
-class EditForm(forms.Form):
+class DeleteEditForm(forms.Form):
     """One's own delete in other words. Empty rows are all rows, and only where they were all before."""
 
     predicate = forms.CharField(
@@ -33,10 +33,10 @@ class EditForm(forms.Form):
         return text or None
 
 
-def edit_form(typed: Mapping[str, Any] | None, job: Job) -> EditForm:
+def edit_form(typed: Mapping[str, Any] | None, job: Job) -> DeleteEditForm:
     """The form with what was typed, else with the request as it is."""
     predicate = job.parameters.get("predicate")
-    return EditForm(
+    return DeleteEditForm(
         typed,
         auto_id="edit-%s",
         whole_table=predicate is None,

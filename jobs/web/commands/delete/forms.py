@@ -16,7 +16,15 @@ from jobs.domain.predicates.tree import Node
 from jobs.models import Job
 from jobs.predicates.reading import parse
 from jobs.targets.predicates import PredicateRefused, refused_predicate
-from jobs.web.commands.delete.condition_builder import Choice, Row, Unfilled, choices, rows_of, text_of, tree_of
+from jobs.web.commands.delete.condition_builder import (
+    Choice,
+    ConditionRow,
+    Unfilled,
+    choices,
+    rows_of,
+    text_of,
+    tree_of,
+)
 from jobs.web.prefilled import job_again, reason_in
 
 MAX_ROWS = 50
@@ -24,13 +32,13 @@ NOT_BEGUN = "Enter a condition, or choose every row."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedCondition:
     """The form. `said` is the text that the page had shown: where `text` differs from it, the text was edited and leads.
 
     `act` is the button: preview, add, drop (with `dropped`), clear, count or request. `shape` is which fields the page had shown.
     """
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ConditionRow, ...] = ()
     text: str = ""
     said: str = ""
     whole: bool = False
@@ -47,14 +55,18 @@ class Asked:
         return "text" if self.text != self.said or not self.rows else "rows"
 
 
-def asked_in(request: HttpRequest, table_id: uuid.UUID) -> Asked:
+def asked_in(request: HttpRequest, table_id: uuid.UUID) -> AskedCondition:
     """What was posted; before that what a job to make again asked for, or the `predicate` and `reason` that a link brings along."""
     given = entered(request)
     if given is None:
         job = job_again(request, Delete.kind, table_id)
-        return _again(job) if job else Asked(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
+        return (
+            _again(job)
+            if job
+            else AskedCondition(text=_lines(request.GET.get("predicate", "")), reason=reason_in(request))
+        )
     act, _, index = given.get("do", "preview").partition(":")
-    return Asked(
+    return AskedCondition(
         rows=tuple(_rows(given)),
         text=_lines(given.get("text", "")),
         said=_lines(given.get("said", "")),
@@ -68,29 +80,29 @@ def asked_in(request: HttpRequest, table_id: uuid.UUID) -> Asked:
     )
 
 
-def _again(job: Job) -> Asked:
+def _again(job: Job) -> AskedCondition:
     """The same condition; without one every row, which is agreed to anew."""
     predicate = job.parameters.get("predicate")
-    return Asked(text=predicate or "", whole=predicate is None, reason=job.reason, rehearse=job.rehearse)
+    return AskedCondition(text=predicate or "", whole=predicate is None, reason=job.reason, rehearse=job.rehearse)
 
 
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _rows(given: QueryDict) -> list[Row]:
+def _rows(given: QueryDict) -> list[ConditionRow]:
     columns = [given.getlist(name)[:MAX_ROWS] for name in ("column", "operator", "value", "until")]
-    return [Row(*filled) for filled in zip(*columns, strict=False)]
+    return [ConditionRow(*filled) for filled in zip(*columns, strict=False)]
 
 
 WHOLE = "whole"  # the shape of a page that asks for every row
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConditionLine:
     """A row with what its fields offer; lines are numbered from 1."""
 
-    row: Row
+    row: ConditionRow
     number: int
     operators: Sequence[str]
     type: str
@@ -104,14 +116,14 @@ class Condition:
     """
 
     columns: Sequence[Choice]
-    rows: Sequence[Row] | None
+    rows: Sequence[ConditionRow] | None
     text: str
     node: Node | None = None
     unfilled: str = ""
     refused: PredicateRefused | None = None
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ConditionLine]:
         """The rows with what their fields offer."""
         known = {choice.name: choice for choice in self.columns}
         return [_line(row, number, known.get(row.column)) for number, row in enumerate(self.rows or (), 1)]
@@ -129,22 +141,22 @@ class Condition:
         return sum(1 for row in self.rows or () if row.column)
 
 
-def _line(row: Row, number: int, choice: Choice | None) -> Line:
-    return Line(row, number, choice.operators if choice else ("=",), choice.type if choice else "")
+def _line(row: ConditionRow, number: int, choice: Choice | None) -> ConditionLine:
+    return ConditionLine(row, number, choice.operators if choice else ("=",), choice.type if choice else "")
 
 
-def condition_of(asked: Asked, schema: Schema) -> Condition:
+def condition_of(asked: AskedCondition, schema: Schema) -> Condition:
     """The condition that was asked for, with the other side brought in step."""
     columns = choices(schema)
     if asked.act == "clear":
-        return Condition(columns, [Row()], "")
+        return Condition(columns, [ConditionRow()], "")
     return _by_text(asked, columns, schema) if asked.leads == "text" else _by_rows(asked, columns, schema)
 
 
-def _by_text(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Condition:
+def _by_text(asked: AskedCondition, columns: Sequence[Choice], schema: Schema) -> Condition:
     text = asked.text
     if not text.strip():
-        return Condition(columns, _after_act(asked, [Row()]), text)
+        return Condition(columns, _after_act(asked, [ConditionRow()]), text)
     try:
         node = parse(text, schema)
     except CommandRefused as refused:
@@ -153,8 +165,8 @@ def _by_text(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Conditi
     return Condition(columns, None if rows is None else _after_act(asked, rows), text, node)
 
 
-def _by_rows(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Condition:
-    rows = _after_act(asked, list(asked.rows)) or [Row()]
+def _by_rows(asked: AskedCondition, columns: Sequence[Choice], schema: Schema) -> Condition:
+    rows = _after_act(asked, list(asked.rows)) or [ConditionRow()]
     if asked.act != "request":
         rows = _fitting(rows, columns)
     try:
@@ -168,7 +180,7 @@ def _by_rows(asked: Asked, columns: Sequence[Choice], schema: Schema) -> Conditi
         return Condition(columns, rows, text, refused=refused_predicate(refused))
 
 
-def _fitting(rows: Sequence[Row], columns: Sequence[Choice]) -> list[Row]:
+def _fitting(rows: Sequence[ConditionRow], columns: Sequence[Choice]) -> list[ConditionRow]:
     """A row whose column was changed keeps its comparison where the new column knows it."""
     known = {choice.name: choice.operators for choice in columns}
     return [
@@ -177,9 +189,9 @@ def _fitting(rows: Sequence[Row], columns: Sequence[Choice]) -> list[Row]:
     ]
 
 
-def _after_act(asked: Asked, rows: list[Row]) -> list[Row]:
+def _after_act(asked: AskedCondition, rows: list[ConditionRow]) -> list[ConditionRow]:
     if asked.act == "add" and len(rows) < MAX_ROWS:
-        return [*rows, Row()]
+        return [*rows, ConditionRow()]
     if asked.act == "drop":
         return [row for index, row in enumerate(rows) if index != asked.dropped]
     return rows

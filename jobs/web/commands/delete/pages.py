@@ -32,7 +32,7 @@ from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.commands.delete import estimate
 from jobs.web.commands.delete.edit import edit_form
-from jobs.web.commands.delete.forms import NOT_BEGUN, WHOLE, Asked, Condition, asked_in, condition_of
+from jobs.web.commands.delete.forms import NOT_BEGUN, WHOLE, AskedCondition, Condition, asked_in, condition_of
 from jobs.web.parts import Answer, Parts, on_table
 from jobs.web.prefilled import again_at
 from tables.catalog import listing
@@ -104,7 +104,7 @@ def _impossible(request: HttpRequest, table: Table, problem: Problem) -> HttpRes
     return render(request, "jobs/delete/page.html", context, status=problem.status)
 
 
-def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, Any]:
+def _context(request: HttpRequest, subject: Subject, asked: AskedCondition) -> dict[str, Any]:
     condition = condition_of(asked, subject.schema)
     preview, problem = _log_answer(request, subject, asked, condition)
     return {
@@ -126,7 +126,9 @@ def _context(request: HttpRequest, subject: Subject, asked: Asked) -> dict[str, 
     }
 
 
-def _why_not(asked: Asked, condition: Condition, preview: dict[str, Any] | None, problem: Problem | None) -> str:
+def _why_not(
+    asked: AskedCondition, condition: Condition, preview: dict[str, Any] | None, problem: Problem | None
+) -> str:
     """Why this can't be requested as it is filled in; empty if it can. Who may not read rows has no preview, and may request."""
     if not asked.whole and condition.node is None:
         return condition.unfilled or (condition.refused.detail if condition.refused else NOT_BEGUN)
@@ -135,7 +137,7 @@ def _why_not(asked: Asked, condition: Condition, preview: dict[str, Any] | None,
     return NOTHING if preview is not None and preview["branch"] == "nothing" else ""
 
 
-def _fresh(asked: Asked, condition: Condition) -> dict[str, bool]:
+def _fresh(asked: AskedCondition, condition: Condition) -> dict[str, bool]:
     """Which parts of the condition a script must swap: what somebody types in stays, unless its fields have to change."""
     acted = asked.act in ("add", "drop", "clear")
     return {
@@ -146,7 +148,7 @@ def _fresh(asked: Asked, condition: Condition) -> dict[str, bool]:
 
 
 def _log_answer(
-    request: HttpRequest, subject: Subject, asked: Asked, condition: Condition
+    request: HttpRequest, subject: Subject, asked: AskedCondition, condition: Condition
 ) -> tuple[dict[str, Any] | None, Problem | None]:
     """The log's preview once it is clear which rows are meant; else nothing, or why there is none."""
     if not asked.whole and condition.node is None:
@@ -159,7 +161,7 @@ def _log_answer(
         return None, problem
 
 
-def _counted(request: HttpRequest, subject: Subject, asked: Asked, context: dict[str, Any]) -> dict[str, Any]:
+def _counted(request: HttpRequest, subject: Subject, asked: AskedCondition, context: dict[str, Any]) -> dict[str, Any]:
     """With the count's button and no script, the count as far as it is known."""
     if asked.act != "count" or context["preview"] is None:
         return {}
@@ -184,7 +186,7 @@ def _read_context(read: Read, table: Table) -> dict[str, Any]:
     }
 
 
-def _requested(request: HttpRequest, subject: Subject, asked: Asked, context: dict[str, Any]) -> HttpResponse:
+def _requested(request: HttpRequest, subject: Subject, asked: AskedCondition, context: dict[str, Any]) -> HttpResponse:
     """The job; or the page again, with what is missing or refused."""
     faults = _faults(asked, context)
     if faults:
@@ -200,7 +202,7 @@ def _requested(request: HttpRequest, subject: Subject, asked: Asked, context: di
     return redirect("jobs:detail", made.job.pk)
 
 
-def _faults(asked: Asked, context: dict[str, Any]) -> dict[str, str]:
+def _faults(asked: AskedCondition, context: dict[str, Any]) -> dict[str, str]:
     """What is missing, by field."""
     faults = {}
     if asked.whole and asked.name != context["table_name"]:

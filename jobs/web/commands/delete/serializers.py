@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from jobs.commands.delete.rules import Delete
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.web.parts import CLASSES, ConsequenceSerializer, RehearsalSerializer, Shape, rehearse_flag
@@ -20,8 +20,8 @@ class DeleteBody(Body):
 
     command = serializers.ChoiceField([Delete.kind])
     table = serializers.UUIDField()
-    predicate = Text(allow_null=True, max_length=MAX_LENGTH, help_text=WHOLE_TABLE)
-    reason = Text(max_length=2000, allow_blank=True)
+    predicate = LiteralText(allow_null=True, max_length=MAX_LENGTH, help_text=WHOLE_TABLE)
+    reason = LiteralText(max_length=2000, allow_blank=True)
     rehearse = rehearse_flag()
 
 
@@ -32,8 +32,8 @@ def _delete(given: Mapping[str, Any]) -> Delete:
 class EditBody(Body):
     """The request as it should be."""
 
-    predicate = Text(allow_null=True, max_length=MAX_LENGTH, help_text=WHOLE_TABLE)
-    reason = Text(max_length=2000, allow_blank=True)
+    predicate = LiteralText(allow_null=True, max_length=MAX_LENGTH, help_text=WHOLE_TABLE)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 class SkippingSerializer(serializers.Serializer[Any]):

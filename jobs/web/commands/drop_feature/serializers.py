@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Flag, Text
+from console.base.rest import Body, Flag, LiteralText
 from jobs.commands.drop_feature.rules import DropFeature
 from jobs.web.definitions import DefinitionPreviewSerializer
 from jobs.web.parts import Shape
@@ -20,9 +20,9 @@ class DropFeatureBody(Body):
 
     command = serializers.ChoiceField([DropFeature.kind])
     table = serializers.UUIDField()
-    feature = Text(max_length=LONGEST_NAME)
+    feature = LiteralText(max_length=LONGEST_NAME)
     truncate_history = Flag(required=False, default=False, help_text="In two requests, with a wait between them.")
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _drop_feature(given: Mapping[str, Any]) -> DropFeature:

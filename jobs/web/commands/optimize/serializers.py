@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Flag, Text
+from console.base.rest import Body, Flag, LiteralText
 from jobs.commands.optimize.handling import MOST_COLUMNS
 from jobs.commands.optimize.rules import Optimize
 from jobs.predicates.reading import MAX_LENGTH
@@ -21,7 +21,7 @@ class OptimizeBody(Body):
 
     command = serializers.ChoiceField([Optimize.kind])
     table = serializers.UUIDField()
-    predicate = Text(
+    predicate = LiteralText(
         allow_null=True,
         required=False,
         default=None,
@@ -29,7 +29,7 @@ class OptimizeBody(Body):
         help_text="On partition columns alone; without one, the whole table.",
     )
     zorder_by = serializers.ListField(
-        child=Text(max_length=LONGEST_NAME),
+        child=LiteralText(max_length=LONGEST_NAME),
         allow_null=True,
         required=False,
         default=None,
@@ -38,7 +38,7 @@ class OptimizeBody(Body):
         help_text="Data columns with statistics.",
     )
     full = Flag(required=False, default=False, help_text="All files of a clustered table, also those clustered before.")
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
     rehearse = rehearse_flag()
 
 

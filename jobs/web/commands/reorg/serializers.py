@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from jobs.commands.reorg.rules import Reorg
 from jobs.predicates.reading import MAX_LENGTH
 from jobs.web.parts import CLASSES, ConsequenceSerializer, PastSerializer, Shape
@@ -18,14 +18,14 @@ class ReorgBody(Body):
 
     command = serializers.ChoiceField([Reorg.kind])
     table = serializers.UUIDField()
-    predicate = Text(
+    predicate = LiteralText(
         allow_null=True,
         required=False,
         default=None,
         max_length=MAX_LENGTH,
         help_text="On partition columns alone; without one, the whole table.",
     )
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _reorg(given: Mapping[str, Any]) -> Reorg:

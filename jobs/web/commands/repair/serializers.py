@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from jobs.commands.repair.rules import Repair
 from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
 
@@ -17,7 +17,7 @@ class RepairBody(Body):
 
     command = serializers.ChoiceField([Repair.kind])
     table = serializers.UUIDField()
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _repair(given: Mapping[str, Any]) -> Repair:

@@ -19,7 +19,7 @@ from console.templatetags.levee import size
 from jobs.commands.restore.handling import seen_by_streams
 from jobs.commands.restore.log import from_log
 from jobs.commands.restore.rules import Restore
-from jobs.commands.restore.undone_commits import Run, runs_of, versions_in
+from jobs.commands.restore.undone_commits import CommitRun, runs_of, versions_in
 from jobs.domain.errors import CommandRefused
 from jobs.models import Job
 from jobs.policy.needs import needs_of
@@ -32,7 +32,7 @@ from jobs.targets.writable import subject_to_change
 from jobs.web.asked_table import SAID_ON_THE_PAGE, asked_of
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at, filled_in
-from tables.history.reachability import Reach
+from tables.history.reachability import TableReach
 from tables.models import Commit, Table
 from tables.ports import Offer
 from tables.web.table.commit_lines import signed
@@ -85,7 +85,7 @@ def _choose(request: HttpRequest, subject: Subject, problem: Problem | None = No
     commits = list(older.order_by("-version")[:OFFERED])
     choices = [
         {"commit": commit, "reach": reach, "rows": signed(commit.rows_changed)}
-        for commit, reach in zip(commits, Reach(table).over(commits), strict=True)
+        for commit, reach in zip(commits, TableReach(table).over(commits), strict=True)
     ]
     context = {**asked_of(request, Restore.kind, table), "head": subject.version, "choices": choices}
     context |= {"problem": problem, "given": request.GET.get("version", "")}
@@ -171,7 +171,7 @@ def _faults(context: dict[str, Any], accepted: set[int]) -> dict[str, str]:
     return faults
 
 
-def _is_accepted(run: Run, accepted: set[int]) -> bool:
+def _is_accepted(run: CommitRun, accepted: set[int]) -> bool:
     return all(version in accepted for version in range(run.first, run.last + 1))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text, Whole
+from console.base.rest import Body, LiteralText, Whole
 from jobs.commands.restore.rules import Restore
 from jobs.web.parts import CLASSES, ConsequenceSerializer, RehearsalSerializer, Shape, rehearse_flag
 
@@ -20,7 +20,7 @@ class RestoreBody(Body):
     command = serializers.ChoiceField([Restore.kind])
     table = serializers.UUIDField()
     version = Whole(min_value=0, max_value=MOST)
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
     rehearse = rehearse_flag()
 
 

@@ -17,7 +17,7 @@ from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject
 from jobs.web.rewrites import RewriteForm
 from tables.deltalog.rules.properties import PROPERTIES
-from tables.deltalog.rules.property_types import FEATURE_PREFIX, TYPES, Group, Kind, ValueType
+from tables.deltalog.rules.property_types import FEATURE_PREFIX, TYPES, PropertyGroup, ValueKind, ValueType
 from tables.models import Table
 
 FIELD = "property:"
@@ -27,7 +27,7 @@ _NOT_OFFERED = frozenset({"clustering", "catalogManaged", "coordinatedCommits-pr
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EditedProperty:
     """A property on the page. `is_hidden`: the filter leaves it out, and its field keeps its value."""
 
     field: BoundField
@@ -88,14 +88,14 @@ class PropertiesForm(RewriteForm):
             given[FEATURE_PREFIX + feature] = "supported"
         return SetProperties(str(table.pk), given, removed)
 
-    def groups(self) -> Iterator[tuple[str, list[Row]]]:
+    def groups(self) -> Iterator[tuple[str, list[EditedProperty]]]:
         """The rows under their headings; a heading without rows to show isn't there."""
         text = self.data.get("filter", "").strip().lower()
-        rows: dict[str, list[Row]] = {}
+        rows: dict[str, list[EditedProperty]] = {}
         for name in self._names():
             known = TYPES.get(name)
             rows.setdefault(known.group.value if known else OTHERS, []).append(self._row(name, text))
-        for heading in (*Group, OTHERS):
+        for heading in (*PropertyGroup, OTHERS):
             if found := rows.get(str(heading)):
                 yield str(heading), found
 
@@ -103,22 +103,22 @@ class PropertiesForm(RewriteForm):
         """What Delta keeps itself and the table has, with its value."""
         return [(name, self.shown[name] or "") for name in sorted(self.current) if _is_kept(name)]
 
-    def _row(self, name: str, text: str) -> Row:
+    def _row(self, name: str, text: str) -> EditedProperty:
         known, described = TYPES.get(name), PROPERTIES.get(name)
         meaning = described.meaning if described else ""
         default = described.default if described and described.default is not None else ""
         is_hidden = bool(text) and text not in f"{name} {meaning}".lower()
         read_by, follows = (known.read_by, _follows(known)) if known else ("", "")
-        return Row(self[FIELD + name], name, meaning, default, read_by, follows, is_hidden)
+        return EditedProperty(self[FIELD + name], name, meaning, default, read_by, follows, is_hidden)
 
     def _names(self) -> list[str]:
-        typed = [name for name, known in TYPES.items() if known.kind is not Kind.KEPT and not _is_protocol(name)]
+        typed = [name for name, known in TYPES.items() if known.kind is not ValueKind.KEPT and not _is_protocol(name)]
         own = [n for n in self.current if n not in TYPES and not n.startswith("delta.constraints.")]
         return [*typed, *sorted(own)]
 
     def _field(self, name: str) -> forms.Field:
         known, now = TYPES.get(name), self.shown.get(name) or ""
-        if known is None or not known.choices or known.kind is Kind.FORMATS:
+        if known is None or not known.choices or known.kind is ValueKind.FORMATS:
             return forms.CharField(label=name, required=False, max_length=LONGEST_VALUE)
         return forms.ChoiceField(label=name, required=False, choices=_choices(name, known, now))
 
@@ -168,8 +168,8 @@ def _follows(known: ValueType) -> str:
 
 
 def _is_kept(name: str) -> bool:
-    return name in TYPES and TYPES[name].kind is Kind.KEPT
+    return name in TYPES and TYPES[name].kind is ValueKind.KEPT
 
 
 def _is_protocol(name: str) -> bool:
-    return TYPES[name].group is Group.PROTOCOL
+    return TYPES[name].group is PropertyGroup.PROTOCOL

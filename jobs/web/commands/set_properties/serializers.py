@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Text
+from console.base.rest import Body, LiteralText
 from jobs.commands.set_properties.rules import LONGEST_NAME, LONGEST_VALUE, MOST_PROPERTIES, SetProperties
 from jobs.web.definitions import DefinitionPreviewSerializer
 from jobs.web.parts import Shape
@@ -19,15 +19,15 @@ class SetPropertiesBody(Body):
     command = serializers.ChoiceField([SetProperties.kind])
     table = serializers.UUIDField()
     set = serializers.DictField(
-        child=Text(max_length=LONGEST_VALUE, allow_blank=True),
+        child=LiteralText(max_length=LONGEST_VALUE, allow_blank=True),
         required=False,
         default=dict,
         help_text="Values by name; `delta.feature.NAME` is `supported`.",
     )
     unset = serializers.ListField(
-        child=Text(max_length=LONGEST_NAME), required=False, default=list, max_length=MOST_PROPERTIES
+        child=LiteralText(max_length=LONGEST_NAME), required=False, default=list, max_length=MOST_PROPERTIES
     )
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _set_properties(given: Mapping[str, Any]) -> SetProperties:

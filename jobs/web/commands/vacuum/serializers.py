@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.base.rest import Body, Flag, Text, Whole
+from console.base.rest import Body, Flag, LiteralText, Whole
 from jobs.commands.vacuum.rules import MOST_HOURS, Vacuum
 from jobs.web.parts import CLASSES, ConsequenceSerializer, Shape
 
@@ -24,7 +24,7 @@ class VacuumBody(Body):
         help_text=f"Whole hours, 0 to {MOST_HOURS}; without them, the table's own retention. Less than 168 is a class of its own.",
     )
     lite = Flag(required=False, default=False, help_text="By the log alone, without listing the directory.")
-    reason = Text(max_length=2000, allow_blank=True)
+    reason = LiteralText(max_length=2000, allow_blank=True)
 
 
 def _vacuum(given: Mapping[str, Any]) -> Vacuum:

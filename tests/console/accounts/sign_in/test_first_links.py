@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from console.accounts import services
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import FirstLink, Person
 from console.accounts.roles import Role
 from console.accounts.sign_in import first_links
@@ -219,7 +219,7 @@ def test_of_several_people_all_are_added_or_nobody_and_the_refused_one_is_named(
     assert not Person.objects.filter(name="eve").exists()
     assert Event.objects.count() == before
     root = factories.RootFactory()
-    made = first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, Scope(root_id=root.pk))
+    made = first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, GrantScope(root_id=root.pk))
     assert [(person.name, [(g.role, g.root) for g in person.grants.all()]) for person, _ in made] == [
         ("eve", [("operator", root)]),
         ("ida", []),
@@ -233,7 +233,7 @@ def test_that_several_people_are_refused_is_recorded_once(who, caplog):
     root = factories.RootFactory()
     actor = MACHINE if who == "the machine" else Actor.acting_for(factories.person_with("admin", root=root))
     with pytest.raises(Problem) as refused:
-        first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, Scope(root_id=root.pk))
+        first_links.add_people(actor, {"eve": Role.OPERATOR, "ida": None}, GrantScope(root_id=root.pk))
     assert refused.value.status == (409 if who == "the machine" else 403)
     [event] = Event.objects.filter(outcome="refused")
     assert (event.action, event.object_id, event.object_name) == ("person.add", "unknown", "eve, ida")

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from console.accounts import services
-from console.accounts.authority import EVERYTHING, Scope
+from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Grant, Person
 from console.accounts.roles import Role
 from console.accounts.sign_in import first_links
@@ -468,7 +468,7 @@ def test_it_asks_as_often_for_many_colleagues_as_for_one(admin, orders):
         return len(asked)
 
     few = queries()
-    by_admin, on_the_sample = Actor.acting_for(admin), Scope(root_id=orders.root_id)
+    by_admin, on_the_sample = Actor.acting_for(admin), GrantScope(root_id=orders.root_id)
     for number in range(25):
         name = f"more{number}"
         first_links.add_people(by_admin, {name: Role.APPROVER, f"{name}_too": Role.OPERATOR}, on_the_sample)
@@ -502,7 +502,7 @@ def test_an_approver_whom_a_command_added_needs_no_word(admin, orders):
 def test_whose_approval_counts_is_named_before_the_newest(admin, orders):
     added("marc", Role.APPROVER)
     both = {"ana": Role.OPERATOR, "newest": Role.APPROVER}
-    first_links.add_people(Actor.acting_for(admin), both, Scope(root_id=orders.root_id))
+    first_links.add_people(Actor.acting_for(admin), both, GrantScope(root_id=orders.root_id))
     request_delete(orders, Person.objects.get(name="ana"))
     assert "marc can approve it" in story(browser(admin))[1]
 

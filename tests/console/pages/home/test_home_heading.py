@@ -2,11 +2,11 @@
 
 import pytest
 
-from console.pages.home.heading import Counts, heading_of
+from console.pages.home.heading import JobCounts, heading_of
 from tests import factories
 from tests.clients import browser
 
-EVERYTHING = Counts(
+EVERYTHING = JobCounts(
     failed_streams=1, stopped_schedules=2, unexplained=3, waiting=4, stale=5, warnings=6, tables=7,
     jobs={"reconciling": 1, "running": 1, "queued": 2},
 )  # fmt: skip
@@ -16,21 +16,21 @@ EVERYTHING = Counts(
     ("counts", "heading"),
     [
         (EVERYTHING, "One job ended without a known outcome"),
-        (Counts(failed_streams=1, waiting=2, jobs={"running": 1}, tables=9), "One stream failed"),
-        (Counts(stopped_schedules=2, waiting=1), "Two schedules stopped"),
-        (Counts(has_role=False), "You have no role yet"),
-        (Counts(unexplained=12, waiting=1), "12 commits to acknowledge"),
-        (Counts(waiting=1, jobs={"running": 3}), "One decision waits for you"),
-        (Counts(waiting=2), "Two decisions wait for you"),
-        (Counts(stale=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
-        (Counts(stale=1, warnings=3, tables=2), "One table is not in sync"),
-        (Counts(jobs={"queued": 2}, tables=1), "Two jobs are queued"),
-        (Counts(jobs={"previewing": 1}, tables=1), "One job is queued"),
-        (Counts(jobs={"running": 1, "queued": 2}, tables=1), "One job is running, two are queued"),
-        (Counts(jobs={"running": 1, "cancelling": 1, "queued": 1}), "Two jobs are running, one is queued"),
-        (Counts(warnings=3, tables=4), "Three tables have warnings"),
-        (Counts(tables=4), "Nothing needs you"),
-        (Counts(), "No tables yet"),
+        (JobCounts(failed_streams=1, waiting=2, jobs={"running": 1}, tables=9), "One stream failed"),
+        (JobCounts(stopped_schedules=2, waiting=1), "Two schedules stopped"),
+        (JobCounts(has_role=False), "You have no role yet"),
+        (JobCounts(unexplained=12, waiting=1), "12 commits to acknowledge"),
+        (JobCounts(waiting=1, jobs={"running": 3}), "One decision waits for you"),
+        (JobCounts(waiting=2), "Two decisions wait for you"),
+        (JobCounts(stale=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
+        (JobCounts(stale=1, warnings=3, tables=2), "One table is not in sync"),
+        (JobCounts(jobs={"queued": 2}, tables=1), "Two jobs are queued"),
+        (JobCounts(jobs={"previewing": 1}, tables=1), "One job is queued"),
+        (JobCounts(jobs={"running": 1, "queued": 2}, tables=1), "One job is running, two are queued"),
+        (JobCounts(jobs={"running": 1, "cancelling": 1, "queued": 1}), "Two jobs are running, one is queued"),
+        (JobCounts(warnings=3, tables=4), "Three tables have warnings"),
+        (JobCounts(tables=4), "Nothing needs you"),
+        (JobCounts(), "No tables yet"),
     ],
 )
 def test_what_leads(counts, heading):

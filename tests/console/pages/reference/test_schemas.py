@@ -12,7 +12,7 @@ from console.base.openapi import document
 from console.base.rest import Body
 from console.pages.reference import schemas as read
 from console.pages.reference.operations import by_slug
-from console.pages.reference.schemas import Field
+from console.pages.reference.schemas import SchemaField
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "Kind": {"enum": ["shallow", "deep"], "type": "string", "description": "How.\n\n* `shallow` - shallow\n* `deep` - deep"},
@@ -41,8 +41,8 @@ JOB = {"$ref": "#/components/schemas/Job"}
 
 def test_it_says_each_type_in_words() -> None:
     fields = {field.name: field for field in read.fields_of(JOB, SCHEMAS)}
-    assert fields["table"] == Field("table", "Table or null", True, "What for.", ("Table",))
-    assert fields["kind"] == Field("kind", "choice", False, "How. `shallow`, `deep`.")
+    assert fields["table"] == SchemaField("table", "Table or null", True, "What for.", ("Table",))
+    assert fields["kind"] == SchemaField("kind", "choice", False, "How. `shallow`, `deep`.")
     assert fields["steps"].type == "list of object"
     assert fields["steps.at"].type == "time"
     assert fields["limit"].text == "1 to 1,000. Default: `100`."

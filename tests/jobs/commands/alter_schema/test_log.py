@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.commands.alter_schema.log.preview import _APPLY, differences, violations, with_counts
-from jobs.commands.alter_schema.log.state import State, find
+from jobs.commands.alter_schema.log.state import MetadataState, find
 from jobs.commands.alter_schema.log.tables import violating
 from jobs.commands.alter_schema.log.widening import widening_in
 from jobs.commands.alter_schema.rules import (
@@ -19,7 +19,7 @@ from jobs.commands.alter_schema.rules import (
     words_of,
 )
 from jobs.domain.delta.data_types import parse_type
-from jobs.domain.delta.protocols import Protocol
+from jobs.domain.delta.protocols import DeltaProtocol
 from jobs.domain.errors import CommandRefused
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json
@@ -35,21 +35,23 @@ FIELDS = (
 )
 
 
-def state(configuration: dict[str, str] | None = None, **more: Any) -> State:
+def state(configuration: dict[str, str] | None = None, **more: Any) -> MetadataState:
     """A table of many types; `more` overrides its members."""
     kind = parse_type(FIELDS)
     assert isinstance(kind, dict)
-    made = State(kind["fields"], [], dict(MAPPED if configuration is None else configuration), "", Protocol(1, 2), None)
+    made = MetadataState(
+        kind["fields"], [], dict(MAPPED if configuration is None else configuration), "", DeltaProtocol(1, 2), None
+    )
     for name, value in more.items():
         setattr(made, name, value)
     return made
 
 
-def apply(table: State, *changes: dict[str, Any]) -> list[Any]:
+def apply(table: MetadataState, *changes: dict[str, Any]) -> list[Any]:
     return [_APPLY[kind](table, value) for kind, value in map(opened, changes)]
 
 
-def condition(table: State, change: dict[str, Any]) -> str | None:
+def condition(table: MetadataState, change: dict[str, Any]) -> str | None:
     """The condition with which the change is refused; the table stays as it was in all that people see."""
     with pytest.raises(CommandRefused) as refused:
         apply(table, change)
@@ -57,7 +59,7 @@ def condition(table: State, change: dict[str, Any]) -> str | None:
     return engine.condition if engine else None
 
 
-def names(table: State) -> list[str]:
+def names(table: MetadataState) -> list[str]:
     return [field["name"] for field in table.fields]
 
 
@@ -309,7 +311,7 @@ def test_clustering_needs_statistics_and_no_partitions():
 def test_features_raise_the_protocol():
     table = state(PLAIN)
     apply(table, {"add_constraint": {"name": "C", "expression": "n>0"}})
-    assert (table.protocol, table.constraints) == (Protocol(1, 3), {"c": "n > 0"})
+    assert (table.protocol, table.constraints) == (DeltaProtocol(1, 3), {"c": "n > 0"})
     assert (
         condition(table, {"add_constraint": {"name": "c", "expression": "n > 1"}}) == "DELTA_CONSTRAINT_ALREADY_EXISTS"
     )

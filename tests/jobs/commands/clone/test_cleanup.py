@@ -12,7 +12,7 @@ from tables.storage.s3.buckets import ObjectStoreOptions
 from tables.storage.store import StorageError
 
 JOB = "0b8c0c2e-0000-4000-8000-000000000001"
-CLAIM = cleanup.Claim(JOB, 7)
+CLAIM = cleanup.CloneClaim(JOB, 7)
 
 
 def write(path: Path) -> Path:
@@ -54,10 +54,10 @@ def test_another_job_s_copies_stay(tmp_path):
 
 
 def test_what_a_newer_attempt_has_written_stays(tmp_path):
-    newer = cleanup.Claim(JOB, 10)
+    newer = cleanup.CloneClaim(JOB, 10)
     own = [
         write(tmp_path / "p=1" / f"part-0-{JOB}-7-c000.parquet"),
-        write(tmp_path / f"part-1{cleanup.Claim(JOB, 2).file_mark}.snappy.parquet"),
+        write(tmp_path / f"part-1{cleanup.CloneClaim(JOB, 2).file_mark}.snappy.parquet"),
         write(tmp_path / CLAIM.vector_directory / "deletion_vector_a.bin"),
         write(tmp_path / f"part-2-{JOB}-c000.parquet"),  # of a Levee whose names had no token
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from jobs.commands.clone.cleanup import Claim
+from jobs.commands.clone.cleanup import CloneClaim
 from jobs.commands.clone.rules import Clone
 from jobs.commands.clone.spark import run
 from jobs.domain.engine import UNCHECKED
@@ -19,7 +19,7 @@ from tests.jobs import small_delta
 from tests.jobs.engine.lake import Recorder
 
 JOB = "0b8c0c2e-0000-4000-8000-000000000001"
-CLAIM = Claim(JOB, 7)
+CLAIM = CloneClaim(JOB, 7)
 
 
 @pytest.fixture

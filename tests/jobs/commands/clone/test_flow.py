@@ -206,9 +206,9 @@ def test_a_late_clean_up_removes_nothing_of_a_newer_attempt(olga, sales):
     Job.objects.filter(pk=claim.job.pk).update(token=claim.token + 1)
     late = Job.objects.get(pk=claim.job.pk)
     Job.objects.filter(pk=claim.job.pk).update(token=claim.token + 2)
-    newer = cleanup.Claim(str(late.pk), claim.token + 2)
+    newer = cleanup.CloneClaim(str(late.pk), claim.token + 2)
     target = Path(late.location)
-    older = target / f"part-0{cleanup.Claim(newer.job, claim.token).file_mark}.parquet"
+    older = target / f"part-0{cleanup.CloneClaim(newer.job, claim.token).file_mark}.parquet"
     own = [target / f"part-0{newer.file_mark}.parquet", target / "_delta_log" / f".{0:020d}.json.{uuid.uuid4()}.tmp"]
     for file in (older, *own):
         file.parent.mkdir(exist_ok=True)

@@ -54,8 +54,8 @@ def made(runtime: Any, path: Path, properties: dict[str, str]) -> Path:
     return path
 
 
-def claim_of(marks: Marks) -> cleanup.Claim:
-    return cleanup.Claim(marks.job, marks.token)
+def claim_of(marks: Marks) -> cleanup.CloneClaim:
+    return cleanup.CloneClaim(marks.job, marks.token)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from jobs.domain.commands import command_to_json
 from jobs.domain.errors import Refusal
 from jobs.domain.partition_values import meant
 from jobs.domain.results import Inspection
-from jobs.engine.walk import MISREAD, Findings, Order, Share, scan
+from jobs.engine.walk import MISREAD, WalkFindings, WalkOrder, WorkShare, scan
 from jobs.models import Job
 from tests import factories
 from tests.clients import Caller, browser
@@ -45,10 +45,10 @@ def test_a_name_has_a_second_reading_only_as_escaped_utf_8_beyond_ascii(name: st
     assert meant(name) == text
 
 
-def walked(top: Path, *names: str) -> Findings:
+def walked(top: Path, *names: str) -> WalkFindings:
     for name in names:
         Lake(top).write(name)
-    return scan([Share(tree="")], Order(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
 
 
 def test_both_readings_are_shown_with_the_directory_and_refused(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_shares_of_one_directory_tell_its_name_once_and_many_names_are_bounded(t
     whole = walked(tmp_path, *(f"city={n}%C3%BC" for n in range(MISREAD + 2)))
     assert len(readings(whole)) == MISREAD
     assert "or more other names" in encoding_refusals(whole)[0].message
-    twice = Findings()
+    twice = WalkFindings()
     twice.merge(whole)
     twice.merge(whole)
     assert readings(twice) == readings(whole)

@@ -10,10 +10,10 @@ from py4j.protocol import Py4JError
 
 from jobs.commands.convert.spark import file_faults
 from jobs.commands.convert.spark.file_faults import KEYS, VECTORIZED, fault_refusals, unreadable_refusals
-from jobs.commands.convert.spark.schemas import Footers, Unreadable
+from jobs.commands.convert.spark.schemas import Footers, UnreadableTypes
 from jobs.domain.errors import EngineFailure
-from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Fault, Faulty
-from jobs.engine.walk import Findings
+from jobs.domain.footers.chunks import CODEC, DAMAGED, DECIMAL, ENCODING, ENCRYPTED, RANGE, SCHEMA, Faulty, FooterFault
+from jobs.engine.walk import WalkFindings
 
 
 class Hadoop:
@@ -34,9 +34,9 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The refusals of faults by a session's settings, the classes and the settings of its Hadoop."""
 
     def find(
-        *faults: Fault, conf: dict[str, str] | None = None, classes: tuple[str, ...] = (), **hadoop: str
+        *faults: FooterFault, conf: dict[str, str] | None = None, classes: tuple[str, ...] = (), **hadoop: str
     ) -> list[Any]:
-        found = Findings()
+        found = WalkFindings()
         for fault in faults:
             found.fault(fault, Faulty(1, "a.parquet", "c"))
         settings = {KEYS: hadoop["factory"]} if hadoop else {}
@@ -50,22 +50,22 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     ("fault", "code", "words"),
     [
-        (Fault(ENCRYPTED, "footer"), "encrypted_files", "its footer is encrypted, and Spark has no keys"),
-        (Fault(ENCRYPTED, "columns"), "encrypted_files", "the column c is encrypted"),
+        (FooterFault(ENCRYPTED, "footer"), "encrypted_files", "its footer is encrypted, and Spark has no keys"),
+        (FooterFault(ENCRYPTED, "columns"), "encrypted_files", "the column c is encrypted"),
         (
-            Fault(DAMAGED, "its columns lie outside of it"),
+            FooterFault(DAMAGED, "its columns lie outside of it"),
             "damaged_files",
             "it is damaged: its columns lie outside of it",
         ),
-        (Fault(SCHEMA, "no such type"), "unreadable_files", "a schema that Levee can’t read: no such type"),
-        (Fault(CODEC, "LZO"), "unreadable_files", "compressed with the codec LZO"),
-        (Fault(CODEC, "42"), "unreadable_files", "the codec 42"),
-        (Fault(ENCODING, "BYTE_STREAM_SPLIT"), "unreadable_files", "encoded as BYTE_STREAM_SPLIT"),
-        (Fault(DECIMAL, ""), "unreadable_files", "decimals of 18 digits at most as bytes"),
-        (Fault(RANGE, ""), "times_out_of_range", "beyond Spark’s range"),
+        (FooterFault(SCHEMA, "no such type"), "unreadable_files", "a schema that Levee can’t read: no such type"),
+        (FooterFault(CODEC, "LZO"), "unreadable_files", "compressed with the codec LZO"),
+        (FooterFault(CODEC, "42"), "unreadable_files", "the codec 42"),
+        (FooterFault(ENCODING, "BYTE_STREAM_SPLIT"), "unreadable_files", "encoded as BYTE_STREAM_SPLIT"),
+        (FooterFault(DECIMAL, ""), "unreadable_files", "decimals of 18 digits at most as bytes"),
+        (FooterFault(RANGE, ""), "times_out_of_range", "beyond Spark’s range"),
     ],
 )
-def test_each_trouble_has_a_code_the_file_and_a_remedy(refused: Any, fault: Fault, code: str, words: str) -> None:
+def test_each_trouble_has_a_code_the_file_and_a_remedy(refused: Any, fault: FooterFault, code: str, words: str) -> None:
     (refusal,) = refused(fault)
     assert (refusal.code, refusal.place) == (code, "a.parquet")
     assert refusal.message.startswith("a.parquet: ")
@@ -75,23 +75,23 @@ def test_each_trouble_has_a_code_the_file_and_a_remedy(refused: Any, fault: Faul
 
 def test_what_this_spark_can_read_stops_nothing(refused: Any) -> None:
     by_rows = {VECTORIZED: "false"}
-    assert refused(Fault(ENCODING, "BYTE_STREAM_SPLIT"), Fault(DECIMAL, ""), conf=by_rows) == []
-    assert refused(Fault(CODEC, "BROTLI"), classes=("org.apache.hadoop.io.compress.BrotliCodec",)) == []
-    assert len(refused(Fault(CODEC, "42"), classes=("42",))) == 1
-    assert refused(Fault(ENCRYPTED, "columns"), factory="Keys") == []
+    assert refused(FooterFault(ENCODING, "BYTE_STREAM_SPLIT"), FooterFault(DECIMAL, ""), conf=by_rows) == []
+    assert refused(FooterFault(CODEC, "BROTLI"), classes=("org.apache.hadoop.io.compress.BrotliCodec",)) == []
+    assert len(refused(FooterFault(CODEC, "42"), classes=("42",))) == 1
+    assert refused(FooterFault(ENCRYPTED, "columns"), factory="Keys") == []
 
 
 def test_many_files_are_counted() -> None:
-    found = Findings()
+    found = WalkFindings()
     for name in ("b", "a", "c"):
-        found.fault(Fault(RANGE, ""), Faulty(1, f"{name}.parquet", "c"))
+        found.fault(FooterFault(RANGE, ""), Faulty(1, f"{name}.parquet", "c"))
     (refusal,) = fault_refusals(None, found)
     assert refusal.message.startswith("a.parquet (and 2 more): ")
 
 
 def test_a_file_is_named_once() -> None:
-    footers = Footers(None, (), None, unreadable=(Unreadable("a.parquet", EngineFailure(None, None, "it can't")),))
-    found = Findings()
+    footers = Footers(None, (), None, unreadable=(UnreadableTypes("a.parquet", EngineFailure(None, None, "it can't")),))
+    found = WalkFindings()
     assert len(unreadable_refusals("/t", footers, found)) == 1
-    found.fault(Fault(DAMAGED, "it is cut"), Faulty(1, "a.parquet"))
+    found.fault(FooterFault(DAMAGED, "it is cut"), Faulty(1, "a.parquet"))
     assert unreadable_refusals("/t", footers, found) == []

@@ -13,7 +13,7 @@ from jobs.commands.convert.rules import Convert, decided
 from jobs.commands.convert.spark.footer_text import NAMED_KINDS, difference, footer_refusals
 from jobs.commands.convert.spark.schemas import parquet_type
 from jobs.domain.results import FooterDifference, Inspection
-from jobs.engine.walk import Order, Share, scan
+from jobs.engine.walk import WalkOrder, WorkShare, scan
 from tests import factories
 from tests.jobs.commands.convert.test_rules import struct
 
@@ -148,7 +148,7 @@ def test_files_of_one_text_and_other_columns_are_two_kinds(tmp_path: Path) -> No
     written(tmp_path / "b.parquet", {"id": [2]}, b"{}")
     written(tmp_path / "c.parquet", {"id": [1], "more": ["x"]}, b"{}")
     written(tmp_path / "d.parquet", {"id": [1]}, b"{ }")
-    found = scan([Share(tree="")], Order(str(tmp_path), True, ()))
+    found = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
     assert sorted(files for files, _ in found.schemas.values()) == [1, 1, 2]
 
 

@@ -26,19 +26,21 @@ from jobs.domain.footers.times import (
     day_text,
     value_text,
 )
-from jobs.engine.walk import Findings, Order, Share, scan
+from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
 from tests.jobs.corpus.footers import CREATED_BY, changed
 from tests.jobs.corpus.thrift import BINARY
 
 LONG_AGO = date(1500, 1, 1)
 
 
-def found(top: Path, columns: dict[str, Any], metadata: dict[bytes, bytes] | None = None, **options: Any) -> Findings:
+def found(
+    top: Path, columns: dict[str, Any], metadata: dict[bytes, bytes] | None = None, **options: Any
+) -> WalkFindings:
     pq.write_table(pa.table(columns).replace_schema_metadata(metadata), top / "a.parquet", **options)
-    return scan([Share(tree="")], Order(str(top), True, ()))
+    return scan([WorkShare(tree="")], WalkOrder(str(top), True, ()))
 
 
-def calendars(findings: Findings) -> list[tuple[str, str, str]]:
+def calendars(findings: WalkFindings) -> list[tuple[str, str, str]]:
     return [(calendar.column, calendar.kind, calendar.by) for calendar in findings.times]
 
 
@@ -122,7 +124,7 @@ def test_what_no_footer_tells_is_unknown_and_only_said_of_writers_of_the_old_kin
     file = tmp_path / "a.parquet"
     writer = (BINARY, b"parquet-mr version 1.10.1")
     file.write_bytes(changed(file.read_bytes(), lambda footer: footer.update({CREATED_BY: writer})))
-    seen = scan([Share(tree="")], Order(str(tmp_path), True, ()))
+    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
     ((calendar, times),) = seen.times.items()
     assert (calendar.column, times.files, times.least) == ("day", 1, None)
 
@@ -145,10 +147,10 @@ def test_notes_name_column_kind_age_and_setting_and_only_a_known_age_refuses(tmp
     assert notes_of(seen, "EXCEPTION", "EXCEPTION") == []
     (refusal,) = refusals_of(seen, "EXCEPTION")
     assert (refusal.code, refusal.place) == ("old_calendar", "a.parquet")
-    unknown = Findings()
+    unknown = WalkFindings()
     unknown.old(Calendar("day", DATE), OldTimes(1, None, None, "a.parquet"))
     assert refusals_of(unknown, "EXCEPTION") == []
-    recent = Findings()  # of a writer of the old kind, and not every row group tells its values
+    recent = WalkFindings()  # of a writer of the old kind, and not every row group tells its values
     recent.old(Calendar("day", DATE), OldTimes(1, 20_000, 20_000, "a.parquet"))
     assert refusals_of(recent, "EXCEPTION") == []
     for setting in ("LEGACY", "EXCEPTION"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.commands.convert.spark.inspect import directory_refusals, table_refusals
-from jobs.engine.walk import Order, Share, scan
+from jobs.engine.walk import WalkOrder, WorkShare, scan
 from tests.tables.rules.test_discovery import lay
 from tests.tables.rules.test_other_formats import HUDI, ICEBERG
 
@@ -17,7 +17,7 @@ def codes(path: Path) -> list[str]:
 
 
 def nested(path: Path) -> list[tuple[str, str | None]]:
-    findings = scan([Share(tree="")], Order(str(path), False, ()))
+    findings = scan([WorkShare(tree="")], WalkOrder(str(path), False, ()))
     return [(refusal.code, refusal.place) for refusal in directory_refusals(str(path), findings)]
 
 

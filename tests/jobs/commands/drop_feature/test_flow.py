@@ -12,7 +12,7 @@ from console.audit.actor import Actor
 from jobs.approvals import decisions
 from jobs.commands.drop_feature.log import preview_of, written_for
 from jobs.commands.drop_feature.rules import DROPPED, MADE_CHANGES, DropFeature
-from jobs.domain.delta.protocols import Protocol
+from jobs.domain.delta.protocols import DeltaProtocol
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job
@@ -51,7 +51,7 @@ class Dropping(SmallEngine):
             return Result(read + 1, "EMPTY COMMIT", read_version=read, details=details | {"failure": {"message": "no"}})
         plain = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
         parts.append({"version": small_delta.commit(path, DROPPED, [plain]), "operation": DROPPED})
-        after = {"protocol_after": Protocol(1, 2).as_json()}
+        after = {"protocol_after": DeltaProtocol(1, 2).as_json()}
         return Result(read + 2, DROPPED, read_version=read, details=details | after)
 
 

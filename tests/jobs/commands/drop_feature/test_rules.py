@@ -17,10 +17,10 @@ from jobs.commands.drop_feature.rules import (
     way_of,
 )
 from jobs.domain.comparison import Verdict
-from jobs.domain.delta.protocols import Protocol, protocol_with
+from jobs.domain.delta.protocols import DeltaProtocol, protocol_with
 from jobs.domain.results import Result
 
-PLAIN = Protocol(1, 2)
+PLAIN = DeltaProtocol(1, 2)
 VECTORS = protocol_with(PLAIN, ["deletionVectors"])
 READY = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.commands.repair.comparison import compare
-from jobs.commands.repair.rules import Loss, consequences_of
+from jobs.commands.repair.rules import LostFiles, consequences_of
 from jobs.commands.repair.wording import facts, figures, outcome, title, weight
 from jobs.domain.comparison import Verdict
 from jobs.domain.results import Result
@@ -15,7 +15,7 @@ PREVIEW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def texts(loss: Loss, *, change_feed: bool = False) -> dict[str, str]:
+def texts(loss: LostFiles, *, change_feed: bool = False) -> dict[str, str]:
     return {each["code"]: each["text"] for each in consequences_of(loss, change_feed=change_feed)}
 
 
@@ -23,31 +23,31 @@ def texts(loss: Loss, *, change_feed: bool = False) -> dict[str, str]:
     ("rows", "said"), [(None, "How many they are isn’t known."), (1, "The row of"), (1_200, "The 1,200 rows of")]
 )
 def test_the_rows_that_are_lost_are_said_and_unknown_is_no_number(rows, said):
-    assert said in texts(Loss(7, 2, rows))["rows_lost"]
+    assert said in texts(LostFiles(7, 2, rows))["rows_lost"]
 
 
 def test_it_says_how_the_rows_can_come_back_and_that_a_restore_alone_cannot():
-    told = texts(Loss(1_007, 2, 30))["not_by_restore"]
+    told = texts(LostFiles(1_007, 2, 30))["not_by_restore"]
     assert told.startswith("A restore doesn’t bring them back")
     assert "Once the files are in storage again, a restore of version 1,007 does" in told
 
 
 def test_readers_of_the_feed_are_told_where_there_is_one():
-    assert "change_feed" not in texts(Loss(7, 2, 30))
-    assert "fail" in texts(Loss(7, 2, 30), change_feed=True)["change_feed"]
+    assert "change_feed" not in texts(LostFiles(7, 2, 30))
+    assert "fail" in texts(LostFiles(7, 2, 30), change_feed=True)["change_feed"]
 
 
 def test_what_is_left_is_said():
-    told = texts(Loss(7, 2, 30, vectors=1, outside=3))
+    told = texts(LostFiles(7, 2, 30, vectors=1, outside=3))
     assert told["vectors_missing"].startswith(
         "One file stays though nobody can read it: the file of its deletion vector"
     )
     assert told["outside"].startswith("3 files lie outside")
-    assert not {"vectors_missing", "outside"} & set(texts(Loss(7, 2, 30)))
+    assert not {"vectors_missing", "outside"} & set(texts(LostFiles(7, 2, 30)))
 
 
 def test_before_storage_is_asked_no_number_is_given():
-    assert "asked_first" in texts(Loss(7, None, None))
+    assert "asked_first" in texts(LostFiles(7, None, None))
     unasked = PREVIEW | {"files": None, "rows": None, "bytes": None, "partitions": None}
     assert [figure.value for figure in figures(unasked)] == [None] * 3
     assert {figure.why_unknown for figure in figures(unasked)} == {"a worker asks storage first"}

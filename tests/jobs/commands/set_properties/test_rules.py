@@ -20,10 +20,10 @@ from jobs.commands.set_properties.rules import (
     opposite_of,
 )
 from jobs.domain.comparison import Verdict
-from jobs.domain.delta.protocols import Protocol, protocol_with
+from jobs.domain.delta.protocols import DeltaProtocol, protocol_with
 from jobs.domain.results import Result
 
-PLAIN = Protocol(1, 2)
+PLAIN = DeltaProtocol(1, 2)
 VECTORS = protocol_with(PLAIN, ["deletionVectors"])
 
 

@@ -16,7 +16,7 @@ from jobs.commands.set_properties.rules import SetProperties, missing_commits
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import CommandRefused, EngineFailed
-from jobs.engine.commits.history import Commit, commits_after
+from jobs.engine.commits.history import HistoryCommit, commits_after
 from jobs.predicates.table_schema import schema_of
 from jobs.targets.subject import Subject
 from tables.deltalog.replay.log import open_log
@@ -173,7 +173,7 @@ def test_a_failure_after_the_backfill_of_row_tracking_is_part_of_the_result(tabl
         whole(session, command, loaded)
         session.sql("SELECT * FROM no_such_table")
 
-    def without_the_property(path: str, version: int) -> list[Commit]:
+    def without_the_property(path: str, version: int) -> list[HistoryCommit]:
         return [commit for commit in commits_after(path, version) if commit.operation != "SET TBLPROPERTIES"]
 
     monkeypatch.setattr(running, "_set", fail)

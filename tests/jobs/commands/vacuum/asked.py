@@ -8,7 +8,7 @@ from jobs.approvals import decisions
 from jobs.commands.vacuum.log.preview import with_measure
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, planned
+from jobs.commands.vacuum.spark.plan import PlanOrder, planned
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.transitions import move
@@ -28,7 +28,7 @@ def approved_vacuum(actor: Actor, at: Table, hours: int) -> Job:
     log_access.sync(at.pk)
     job = asking.request(actor, Vacuum(str(at.pk), hours), "a test asks").job
     command, subject = Vacuum(str(at.pk), hours, path=at.path), subject_of(at.pk)
-    order = Order(at.path, hours, False, now_ms(), subject.version)
+    order = PlanOrder(at.path, hours, False, now_ms(), subject.version)
     job.preview = with_measure(subject, command, measured(planned(order, Silent()), order))
     job.policy, job.base_version = policy_of(job, job.preview).as_json(), subject.version
     job.digest = digest_of(job)

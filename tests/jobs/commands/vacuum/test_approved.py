@@ -14,7 +14,7 @@ import pytest
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, planned
+from jobs.commands.vacuum.spark.plan import PlanOrder, planned
 from jobs.domain.errors import CommandRefused
 from jobs.worker.spark_engine import Silent
 from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
@@ -42,7 +42,7 @@ class Approved:
 
     def __init__(self, table: Table, **more: Any) -> None:
         self.command = Vacuum("t", path=str(table.path), **more)
-        order = Order(self.command.path, None, self.command.lite, now_ms(), version=table.version - 1)
+        order = PlanOrder(self.command.path, None, self.command.lite, now_ms(), version=table.version - 1)
         found = json.loads(json.dumps(asdict(measured(planned(order, Silent()), order))))
         self.preview = found | {"measured_at_version": found["version"]}
 

@@ -21,7 +21,7 @@ from jobs.commands.vacuum.log import remains
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.approved import approved_plan
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, planned
+from jobs.commands.vacuum.spark.plan import PlanOrder, planned
 from jobs.dispatcher.attribution import judgement
 from jobs.dispatcher.reconcile import reconcile
 from jobs.domain.engine import Checked, Marks, Report
@@ -39,7 +39,7 @@ from jobs.web.jobs.queries import destructive_lately
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Commit, Explanation, Table
-from tables.rules.health import Code
+from tables.rules.health import HealthCode
 from tables.storage.store import StorageError
 from tables.sync import log_access
 from tables.sync import table as sync
@@ -74,7 +74,7 @@ class Vacuuming(SmallEngine):
         self.cancelled.set()
 
     def preview(self, command: Any, version: int | None, marks: Marks, report: Report) -> Deletable:
-        order = Order(command.path, command.retention_hours, command.lite, now_ms(), version)
+        order = PlanOrder(command.path, command.retention_hours, command.lite, now_ms(), version)
         return measured(planned(order, report), order)
 
     def run(self, command: Any, preview: Any, checked: Checked, marks: Marks, report: Report) -> Result:
@@ -304,7 +304,7 @@ def test_one_that_the_preview_names_does_not_though_it_was_made_meanwhile(olga, 
         def preview(self, *args: Any) -> Deletable:
             clone = finished_clone(sales, 2)
             layout = {"outside_files": 1, "outside_under": sales.path}
-            found = {"health_codes": [Code.OUTSIDE_FILES.value], "layout": layout}
+            found = {"health_codes": [HealthCode.OUTSIDE_FILES.value], "layout": layout}
             Table.objects.filter(pk=clone.table_id).update(**found)
             return super().preview(*args)
 

@@ -24,7 +24,7 @@ from jobs.models import Job, Stream
 from jobs.streams import acts
 from jobs.targets.subject import subject_of
 from tables.models import Commit, Table
-from tables.rules.health import Code
+from tables.rules.health import HealthCode
 from tables.sync import log_access
 from tests import factories
 from tests.jobs import small_delta
@@ -172,7 +172,7 @@ def test_of_many_requests_and_clones_the_rest_is_a_number(sales, monkeypatch):
     cloning(sales, 2)
     layout = {"outside_files": 3, "outside_under": sales.root.uri}
     for name in ("a", "b", "c"):
-        factories.TableFactory(root=sales.root, name=name, health_codes=[Code.OUTSIDE_FILES.value], layout=layout)
+        factories.TableFactory(root=sales.root, name=name, health_codes=[HealthCode.OUTSIDE_FILES.value], layout=layout)
     texts = needed_by(sales, 0)
     assert "At least 1 more request needs such versions: they would fail." in texts
     assert texts[-1] == "2 more shallow clones need files there as well."
@@ -285,6 +285,6 @@ def test_a_shallow_clone_in_the_catalog_is_named_whatever_the_retention(sales, t
 
 def test_one_whose_files_lie_in_several_directories_may_need_this_ones(sales):
     layout = {"outside_files": 3, "outside_under": sales.root.uri}
-    factories.TableFactory(root=sales.root, name="mixed", health_codes=[Code.OUTSIDE_FILES.value], layout=layout)
+    factories.TableFactory(root=sales.root, name="mixed", health_codes=[HealthCode.OUTSIDE_FILES.value], layout=layout)
     [text] = needed_by(sales, None)
     assert text.startswith("The shallow clone mixed needs 3 files of other tables’ directories, perhaps this one’s: ")

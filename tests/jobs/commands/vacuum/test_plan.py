@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, Plan, planned
+from jobs.commands.vacuum.spark.plan import Plan, PlanOrder, planned
 from jobs.domain.errors import CommandRefused
 from jobs.worker.spark_engine import Silent
 from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
@@ -35,7 +35,7 @@ def table(tmp_path: Path) -> Table:
 
 
 def plan(table: Table, hours: int | None = None, **more: Any) -> Plan:
-    return planned(Order(str(table.path), hours, False, **{"now_ms": now_ms(), **more}), Silent(), with_paths=True)
+    return planned(PlanOrder(str(table.path), hours, False, **{"now_ms": now_ms(), **more}), Silent(), with_paths=True)
 
 
 def test_what_was_removed_since_the_preview_stays_even_if_its_tombstone_is_older(table):
@@ -78,7 +78,7 @@ def test_files_of_the_change_feed_are_named_by_the_log(table):
     table.file("left behind.parquet", ago(9))
     cdc = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 10, "dataChange": False}
     table.commit([{"cdc": cdc}, table.add(ago(9))], ago(9))
-    found = measured(plan(table), Order(str(table.path), None, False, now_ms()))
+    found = measured(plan(table), PlanOrder(str(table.path), None, False, now_ms()))
     assert (found.files, found.untracked_files, found.untracked_bytes) == (2, 1, 10)
 
 

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from jobs.commands.vacuum.comparison import compare
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.commands.vacuum.spark.measure import measured
-from jobs.commands.vacuum.spark.plan import Order, planned
+from jobs.commands.vacuum.spark.plan import PlanOrder, planned
 from jobs.commands.vacuum.spark.run import CHECK, COMMANDS, SETTINGS
 from jobs.domain.comparison import Verdict
 from jobs.domain.engine import UNCHECKED
@@ -56,7 +56,7 @@ def dry_run(session: Any, path: Path, hours: int | None, *, lite: bool = False) 
 
 
 def plan_of(path: Path, hours: int | None, *, lite: bool = False) -> set[str]:
-    plan = planned(Order(str(path), hours, lite, now_ms()), Silent(), with_paths=True)
+    plan = planned(PlanOrder(str(path), hours, lite, now_ms()), Silent(), with_paths=True)
     return {*plan.paths, *plan.directories}
 
 
@@ -208,7 +208,7 @@ def test_no_delta_table_is_refused_in_these_words(spark, tmp_path):
 
 def test_the_measure_is_the_plan_in_numbers(tmp_path):
     path = generated(tmp_path / "t", 2).path
-    order = Order(str(path), None, False, now_ms())
+    order = PlanOrder(str(path), None, False, now_ms())
     plan = planned(order, Silent(), with_paths=True)
     found = measured(plan, order)
     assert found.files == len(plan.paths) == sum(int(row["files"] or 0) for row in found.by_age)

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.domain.delta.protocols import (
     FEATURES,
-    Protocol,
+    DeltaProtocol,
     closure,
     feature_of,
     irreversible,
@@ -15,11 +15,11 @@ from jobs.domain.delta.protocols import (
 )
 from tables.deltalog.rules import features as log_reader
 
-PLAIN = Protocol(1, 2)
+PLAIN = DeltaProtocol(1, 2)
 
 
-def listed(reader: int, *features: str, readers: tuple[str, ...] = ()) -> Protocol:
-    return Protocol(reader, 7, tuple(sorted(readers)) if reader == 3 else None, tuple(sorted(features)))
+def listed(reader: int, *features: str, readers: tuple[str, ...] = ()) -> DeltaProtocol:
+    return DeltaProtocol(reader, 7, tuple(sorted(readers)) if reader == 3 else None, tuple(sorted(features)))
 
 
 BASE = ("appendOnly", "invariants")
@@ -29,11 +29,11 @@ BASE = ("appendOnly", "invariants")
     ("before", "features", "after"),
     [
         (PLAIN, ["appendOnly"], PLAIN),
-        (PLAIN, ["checkConstraints"], Protocol(1, 3)),
+        (PLAIN, ["checkConstraints"], DeltaProtocol(1, 3)),
         (PLAIN, ["changeDataFeed"], listed(1, *BASE, "changeDataFeed")),
-        (Protocol(1, 3), ["changeDataFeed", "generatedColumns"], Protocol(1, 4)),
+        (DeltaProtocol(1, 3), ["changeDataFeed", "generatedColumns"], DeltaProtocol(1, 4)),
         (PLAIN, ["columnMapping"], listed(2, *BASE, "columnMapping")),
-        (Protocol(1, 4), ["columnMapping"], Protocol(2, 5)),
+        (DeltaProtocol(1, 4), ["columnMapping"], DeltaProtocol(2, 5)),
         (PLAIN, ["deletionVectors"], listed(3, *BASE, "deletionVectors", readers=("deletionVectors",))),
         (PLAIN, ["rowTracking"], listed(1, *BASE, "domainMetadata", "rowTracking")),
         (
@@ -42,7 +42,7 @@ BASE = ("appendOnly", "invariants")
             listed(3, *BASE, "columnMapping", "v2Checkpoint", readers=("columnMapping", "v2Checkpoint")),
         ),
         (
-            Protocol(2, 6),
+            DeltaProtocol(2, 6),
             ["inCommitTimestamp"],
             listed(
                 2, *BASE, "changeDataFeed", "checkConstraints", "columnMapping", "generatedColumns", "identityColumns",
@@ -60,7 +60,7 @@ def test_a_protocol_takes_the_weakest_form_that_has_its_features(before, feature
     ("before", "feature", "after"),
     [
         (listed(3, *BASE, "deletionVectors", readers=("deletionVectors",)), "deletionVectors", PLAIN),
-        (Protocol(1, 3), "checkConstraints", PLAIN),
+        (DeltaProtocol(1, 3), "checkConstraints", PLAIN),
         (listed(1, *BASE, "inCommitTimestamp"), "inCommitTimestamp", PLAIN),
         (listed(2, *BASE, "columnMapping", "domainMetadata"), "columnMapping", listed(1, *BASE, "domainMetadata")),
     ],
@@ -71,7 +71,7 @@ def test_a_dropped_feature_lowers_it_again(before, feature, after):
 
 @pytest.mark.parametrize(
     ("reader", "writer", "after"),
-    [(3, 7, PLAIN), (1, 1, PLAIN), (0, 4, Protocol(1, 4)), (2, 5, Protocol(2, 5)), (0, 7, PLAIN)],
+    [(3, 7, PLAIN), (1, 1, PLAIN), (0, 4, DeltaProtocol(1, 4)), (2, 5, DeltaProtocol(2, 5)), (0, 7, PLAIN)],
 )
 def test_versions_asked_for_count_by_the_features_that_they_imply(reader, writer, after):
     assert protocol_at_least(PLAIN, reader, writer) == after
@@ -112,5 +112,5 @@ def test_required_features_come_along_and_names_have_any_case():
 
 def test_it_is_stored_and_read_back():
     protocol = protocol_with(PLAIN, ["deletionVectors"])
-    assert Protocol.from_json(protocol.as_json()) == protocol
-    assert Protocol.from_json(PLAIN.as_json()) == PLAIN
+    assert DeltaProtocol.from_json(protocol.as_json()) == protocol
+    assert DeltaProtocol.from_json(PLAIN.as_json()) == PLAIN

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
-from jobs.domain.delta.protocols import FEATURES, Protocol, protocol_with
+from jobs.domain.delta.protocols import FEATURES, DeltaProtocol, protocol_with
 from jobs.domain.delta.readers import READERS, readers_of, stop_reading, stop_writing
 
-PLAIN = Protocol(1, 2)
+PLAIN = DeltaProtocol(1, 2)
 DELTA_RS = next(reader for reader in READERS if reader.name.startswith("delta-rs"))
 
 
-def answer(name: str, protocol: Protocol, version: str = "") -> dict[str, object]:
+def answer(name: str, protocol: DeltaProtocol, version: str = "") -> dict[str, object]:
     return next(r for r in readers_of(protocol) if r["name"].startswith(name) and r["version"].startswith(version))
 
 
@@ -83,7 +83,7 @@ def test_delta_knows_a_feature_from_one_release_on(feature, since):
 
 @pytest.mark.parametrize("version", ["4.0", "4.1", "4.2", "4.3"])
 def test_delta_4_takes_every_protocol_that_lists_no_features(version):
-    found = answer("Spark", Protocol(2, 6), version)
+    found = answer("Spark", DeltaProtocol(2, 6), version)
     assert (found["reads"], found["writes"]) == (True, True)
 
 

@@ -44,9 +44,9 @@ def test_most_conditions_that_the_tests_make_are_accepted():
 @settings(max_examples=300, deadline=None)
 @given(value=st.text(max_size=20).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)))
 def test_any_text_can_be_printed_and_read_back(value):
-    from jobs.domain.predicates.tree import Column, Comparison, Literal
+    from jobs.domain.predicates.tree import ColumnPath, Comparison, Literal
 
-    tree = Comparison("=", Column(("name",)), Literal("string", value))
+    tree = Comparison("=", ColumnPath(("name",)), Literal("string", value))
     printed = to_text(tree)
     assert printed.isprintable()
     assert parse(printed, SCHEMA) == tree

@@ -7,7 +7,7 @@ from functools import partial
 from pyspark import cloudpickle
 
 from jobs.engine.storage import Bucket
-from jobs.engine.table_files.copying import Order, _copied
+from jobs.engine.table_files.copying import CopyOrder, _copied
 from tables.storage.s3.buckets import ObjectStoreOptions
 
 TASK = """
@@ -31,5 +31,8 @@ def test_a_request_that_obstore_gives_up_by_a_panic_is_the_store_s_fault(tmp_pat
     settings = ObjectStoreOptions("lake", endpoint="http://host.7", key_id="key", secret="secret").for_obstore()
     bucket = Bucket("lake", settings)  # requests go to what is no host
     (tmp_path / "a.parquet").write_bytes(b"x")
-    for order in (Order("s3://lake/t", str(tmp_path), bucket), Order(str(tmp_path), "s3://lake/t", None, bucket)):
+    for order in (
+        CopyOrder("s3://lake/t", str(tmp_path), bucket),
+        CopyOrder(str(tmp_path), "s3://lake/t", None, bucket),
+    ):
         assert faults_of(order, tmp_path) == "a.parquet: the object store refused it (Panicked)|False"

@@ -7,7 +7,7 @@ import pytest
 from jobs.commands.stream_round.rules import Definition, FileSource, Steps, TableSource
 from jobs.domain.errors import Refusal
 from jobs.streams.prediction.first_batch import predict
-from jobs.streams.prediction.values import Note, Prediction, Target
+from jobs.streams.prediction.values import ExistingTable, StreamNote, StreamPrediction
 from jobs.streams.source_schema import parse_source_schema
 
 MISMATCH = "DELTA_METADATA_MISMATCH"
@@ -33,7 +33,7 @@ def target(ddl, *partitions, configuration=None, features=None, **metadata):
     struct = given(ddl)
     for field in struct["fields"]:
         field["metadata"] = metadata.get(field["name"], {})
-    return Target(struct, partitions, configuration or {}, features)
+    return ExistingTable(struct, partitions, configuration or {}, features)
 
 
 def definition(mode="append", partition_by=(), options=None, steps=None, source=None):
@@ -85,14 +85,14 @@ def test_modes_and_aggregation(mode, steps, codes):
 
 def test_outcomes():
     assert told("a int").outcome == "creates"
-    assert told("a int", target("a int")) == Prediction("appends")
+    assert told("a int", target("a int")) == StreamPrediction("appends")
     complete = told("a int", target("a int, `count` bigint"), mode="complete", steps=COUNT)
-    assert complete == Prediction("replaces")
+    assert complete == StreamPrediction("replaces")
 
 
 def test_steps_are_taken_first():
     steps = Steps(rename={"b": "c"}, cast={"c": "int"}, select=("c",))
-    assert told("a int, b string", target("c int"), steps=steps) == Prediction("appends")
+    assert told("a int, b string", target("c int"), steps=steps) == StreamPrediction("appends")
 
 
 def test_a_step_that_can_not_be_taken():
@@ -233,7 +233,7 @@ def test_types_that_do_not_go_together(source, table, options):
 
 def test_nothing_is_cast_to_variant():
     assert refused("c string", target('c date / "variant"')) == [CLASH]
-    assert told('c date / "variant"', target('c date / "variant"')) == Prediction("appends")
+    assert told('c date / "variant"', target('c date / "variant"')) == StreamPrediction("appends")
 
 
 def test_a_type_that_is_not_known_is_left_to_delta():
@@ -243,8 +243,8 @@ def test_a_type_that_is_not_known_is_left_to_delta():
 
 def test_the_same_types_need_nothing():
     ddl = "a int, b decimal(5,2), c array<struct<x: map<string,date>>>, d timestamp_ntz"
-    assert told(ddl.upper(), target(ddl)) == Prediction("appends")
-    assert told("c struct<y: int, x: int>", target("c struct<x: int, y: int>")) == Prediction("appends")
+    assert told(ddl.upper(), target(ddl)) == StreamPrediction("appends")
+    assert told("c struct<y: int, x: int>", target("c struct<x: int, y: int>")) == StreamPrediction("appends")
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_fields_of_a_struct_that_are_missing():
     assert "s.y" in notes("s struct<x: int>", target("s struct<x: int, y: int>"))["filled_with_null"]
     found = told("s struct<x: int>", target("s struct<x: int, y: int not null>"))
     assert [(item.code, item.place) for item in found.refusals] == [("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", "s.y")]
-    assert told("s array<struct<x: int>>", target("s array<struct<x: int, y: int>>")) == Prediction("appends")
+    assert told("s array<struct<x: int>>", target("s array<struct<x: int, y: int>>")) == StreamPrediction("appends")
 
 
 def test_a_generated_column_without_what_it_is_made_of():
@@ -479,7 +479,7 @@ def test_a_schema_that_is_replaced():
 
 
 def test_the_same_schema_is_not_replaced():
-    assert overwriting(target("a int, `count` bigint")) == Prediction("replaces")
+    assert overwriting(target("a int, `count` bigint")) == StreamPrediction("replaces")
     for table in (
         target("a int not null, `count` bigint"),
         target("`count` bigint, a int"),
@@ -503,7 +503,7 @@ def test_partitioning_is_replaced_too(partitions, partition_by, words):
 
 
 def test_partitioning_that_stays():
-    assert overwriting(target("a int, `count` bigint", "a"), ("A",)) == Prediction("replaces")
+    assert overwriting(target("a int, `count` bigint", "a"), ("A",)) == StreamPrediction("replaces")
 
 
 @pytest.mark.parametrize(
@@ -562,7 +562,7 @@ def test_many_names_are_cut():
 
 
 def test_it_can_be_stored():
-    prediction = Prediction("refused", (Refusal("X", "why", "here", "do"),), (Note("n", "text"),))
+    prediction = StreamPrediction("refused", (Refusal("X", "why", "here", "do"),), (StreamNote("n", "text"),))
     assert json.loads(json.dumps(prediction.as_json())) == {
         "outcome": "refused",
         "refusals": [{"code": "X", "message": "why", "place": "here", "remedy": "do", "engine": None}],

@@ -7,24 +7,24 @@ from difflib import SequenceMatcher
 import pytest
 
 from jobs.web.approvals import revisions
-from jobs.web.approvals.revisions import Part, parts_of
+from jobs.web.approvals.revisions import TextPart, parts_of
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("a = 5", "a = 3", [Part("same", "a = "), Part("gone", "5"), Part("new", "3")]),
-        ("x", "x y", [Part("same", "x"), Part("new", " y")]),
-        ("a b", "b", [Part("gone", "a "), Part("same", "b")]),
-        ("a a", "a a a", [Part("same", "a a"), Part("new", " a")]),
+        ("a = 5", "a = 3", [TextPart("same", "a = "), TextPart("gone", "5"), TextPart("new", "3")]),
+        ("x", "x y", [TextPart("same", "x"), TextPart("new", " y")]),
+        ("a b", "b", [TextPart("gone", "a "), TextPart("same", "b")]),
+        ("a a", "a a a", [TextPart("same", "a a"), TextPart("new", " a")]),
         ("a, b, c", "a, d, b, e", [
-            Part("same", "a, "), Part("new", "d, "), Part("same", "b, "), Part("gone", "c"), Part("new", "e"),
+            TextPart("same", "a, "), TextPart("new", "d, "), TextPart("same", "b, "), TextPart("gone", "c"), TextPart("new", "e"),
         ]),
-        ("same", "same", [Part("same", "same")]),
-        ("", "new", [Part("new", "new")]),
+        ("same", "same", [TextPart("same", "same")]),
+        ("", "new", [TextPart("new", "new")]),
     ],
 )  # fmt: skip
-def test_what_stays_goes_and_comes_is_told_apart(old: str, new: str, expected: list[Part]) -> None:
+def test_what_stays_goes_and_comes_is_told_apart(old: str, new: str, expected: list[TextPart]) -> None:
     assert parts_of(old, new) == expected
 
 
@@ -41,11 +41,11 @@ def test_a_long_list_that_became_another_is_shown_whole_without_comparing_its_wo
     monkeypatch.setattr(revisions, "SequenceMatcher", counted)
     first, second = (", ".join(str(n) for n in range(start, start + 500)) for start in (1_000, 2_000))
     assert parts_of(f"p = 'FR' AND id IN ({first})", f"p = 'FR' AND id IN ({second}) AND q") == [
-        Part("same", "p = 'FR' AND id IN ("), Part("gone", f"{first})"), Part("new", f"{second}) AND q"),
+        TextPart("same", "p = 'FR' AND id IN ("), TextPart("gone", f"{first})"), TextPart("new", f"{second}) AND q"),
     ]  # fmt: skip
     assert pairs == []
     assert parts_of(f"id IN ({first})", f"id IN ({first.replace('1250', '7')})") == [
-        Part("same", f"id IN ({first[: 250 * 6]}"), Part("gone", "1250"), Part("new", "7"),
-        Part("same", f"{first[250 * 6 + 4 :]})"),
+        TextPart("same", f"id IN ({first[: 250 * 6]}"), TextPart("gone", "1250"), TextPart("new", "7"),
+        TextPart("same", f"{first[250 * 6 + 4 :]})"),
     ]  # fmt: skip
     assert max(pairs) <= revisions.MOST_PAIRS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from console.audit import queries
-from console.audit.queries import Filter
+from console.audit.queries import EventFilter
 from console.base.text.short_ids import begins_an_id, ids_from
 from jobs.models import Job
 from tests import factories
@@ -66,24 +66,24 @@ def test_of_several_that_begin_so_none_is_meant() -> None:
 def test_the_audit_of_a_job_is_found_by_it(job: Job) -> None:
     person = factories.person_with("auditor")
     Caller(factories.appointed()).post(f"/jobs/{job.pk}/comment", {"comment": "hm"})
-    whole = events(Filter(job=str(job.pk)))
+    whole = events(EventFilter(job=str(job.pk)))
     assert whole
     short = str(job.pk)[:8]
     for wanted in (
-        Filter(job=short),
-        Filter(object=f"job:{short}"),
-        Filter(object=short),
-        Filter(object=f"job:{job.pk}"),
+        EventFilter(job=short),
+        EventFilter(object=f"job:{short}"),
+        EventFilter(object=short),
+        EventFilter(object=f"job:{job.pk}"),
     ):
         assert events(wanted) == whole, wanted
-    assert events(Filter(job="00000000")) == []
+    assert events(EventFilter(job="00000000")) == []
     answer = Caller(person).get("/audit", job=short)
     assert {row["id"] for row in answer.json()["results"]} == {str(each) for each in whole}
     assert Caller(person).get("/audit", job="zz").status_code == 400
     assert short in browser(person).get("/audit/", {"object": short}).content.decode()
 
 
-def events(wanted: Filter) -> list[Any]:
+def events(wanted: EventFilter) -> list[Any]:
     person = factories.person_with("auditor")
     return list(wanted.apply(queries.visible_to(person)).order_by("pk").values_list("pk", flat=True))
 

@@ -22,7 +22,7 @@ from jobs.streams import acts, runs
 from jobs.streams import queries as stream_queries
 from jobs.web.streams.form_values import asked_of, values_of
 from jobs.web.streams.form_views import changed_text
-from jobs.web.streams.forms import EditForm, StreamForm
+from jobs.web.streams.forms import StreamEditForm, StreamForm
 from jobs.web.streams.listing import row
 from jobs.web.streams.states import condition_of
 from tables.models import Table
@@ -845,14 +845,14 @@ FULL = {
 )
 def test_a_form_that_nobody_changed_changes_nothing(stored):
     values = values_of(stored) | {"name": "x"}
-    blank = EditForm(initial=values)
+    blank = StreamEditForm(initial=values)
     values_shown = {name: blank[name].value() for name in blank.fields}
     data = {
         name: str(value).replace("\n", "\r\n")
         for name, value in values_shown.items()
         if value is not None and value is not False  # as browsers post them
     }
-    form = EditForm(data | {"reason": "r"}, initial=values)
+    form = StreamEditForm(data | {"reason": "r"}, initial=values)
     assert form.is_valid(), form.errors
     assert form.changes() == {"name": "x", "reason": "r"}
 

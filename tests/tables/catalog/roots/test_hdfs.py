@@ -131,7 +131,7 @@ def test_a_file_that_a_test_of_writing_leaves_is_named(
 ) -> None:
     def closed(node: hdfs.NameNode, path: str, writer: Any) -> None:
         writer.close()
-        raise hdfs.Refused("HDFS refuses this", denied=True)
+        raise hdfs.HdfsRefused("HDFS refuses this", denied=True)
 
     monkeypatch.setattr(hdfs.NameNode, "discard", closed)
     told = failed(admin, on_hdfs.uri, writes=True)

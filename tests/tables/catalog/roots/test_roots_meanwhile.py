@@ -187,7 +187,7 @@ def test_nothing_is_entered_into_a_root_that_was_removed_meanwhile(
     path = str(write())
     kind_at = additions.kind_at
 
-    def meanwhile(place: str) -> discovery.Kind:
+    def meanwhile(place: str) -> discovery.DirectoryKind:
         root_removal.remove(admin, root)
         return kind_at(place)
 

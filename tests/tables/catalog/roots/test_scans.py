@@ -18,7 +18,7 @@ from tables.catalog.roots import changes as root_changes
 from tables.catalog.roots import scans
 from tables.models import Finding, Root
 from tables.rules import discovery
-from tables.rules.discovery import Limits, Place, scan
+from tables.rules.discovery import Limits, ResumePoint, scan
 from tests.clients import Caller
 
 DELTA = "_delta_log/00000000000000000000.json"
@@ -35,7 +35,7 @@ def in_turns(base: Path, skip: tuple[str, ...] = (), **limits: int) -> tuple[lis
     """What a scan finds in as many turns as it takes, how many these are, and what was crowded."""
     found: list[tuple[str, str]] = []
     crowded: list[str] = []
-    place: Place | None = None
+    place: ResumePoint | None = None
     for turns in range(1, 5_000):
         turn = scan(str(base), skip, limits=Limits(**limits), place=place)
         found += [(item.path, item.kind) for item in turn.found]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import CHECKPOINT, PROTOCOL, add, info, metadata, vector
 
@@ -61,7 +61,7 @@ def test_an_incomplete_multi_part_checkpoint_is_passed_over(writer, log, target)
     writer.multipart(10, [*STATE, file("a")], [file("b")])[1].unlink()
     run = log.sync(target)
     check(run.snapshot(), "a", "b", "c")
-    assert [problem.code for problem in run.snapshot().problems] == [Code.MISSING]
+    assert [problem.code for problem in run.snapshot().problems] == [ProblemCode.MISSING]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "json"])
@@ -95,7 +95,7 @@ def test_a_sidecar_elsewhere_is_refused(writer, log, target, place):
     snapshot = log.snapshot(target=target)
     assert snapshot.num_files == 0
     assert not snapshot.complete
-    assert Code.OUTSIDE in [problem.code for problem in snapshot.problems]
+    assert ProblemCode.OUTSIDE in [problem.code for problem in snapshot.problems]
 
 
 def test_a_broken_checkpoint_leads_to_the_commits(writer, log, target):
@@ -105,7 +105,7 @@ def test_a_broken_checkpoint_leads_to_the_commits(writer, log, target):
     snapshot = log.snapshot(target=target)
     check(snapshot, "a", "b")
     assert snapshot.complete
-    assert snapshot.problems[0].code is Code.UNREADABLE
+    assert snapshot.problems[0].code is ProblemCode.UNREADABLE
 
 
 def test_a_checkpoint_broken_in_the_middle_leads_to_the_commits(writer, log, target):
@@ -173,7 +173,7 @@ def test_a_checkpoint_of_odd_kinds_leads_to_the_commits(writer, log, target, nam
     check(run.snapshot(), "a", "b")
     assert run.snapshot().complete
     assert [(problem.file[20:], problem.code) for problem in run.snapshot().problems] == [
-        (".checkpoint.parquet", Code.UNREADABLE)
+        (".checkpoint.parquet", ProblemCode.UNREADABLE)
     ]
 
 
@@ -301,7 +301,7 @@ def test_a_checkpoint_without_protocol_metadata_or_schema_gives_way_to_the_commi
     assert paths(snapshot) == ["a", "b"]
     assert snapshot.complete
     assert [(problem.file, problem.code) for problem in snapshot.problems if problem.file == name][-1:] == [
-        (name, Code.MISSING)
+        (name, ProblemCode.MISSING)
     ]
 
 

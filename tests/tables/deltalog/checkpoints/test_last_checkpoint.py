@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata
@@ -51,7 +51,7 @@ def test_one_that_points_to_nothing_is_said(writer, log, target, point, pointer)
     writer.multipart(0, STATE, [add("a")])[1].unlink()
     point(pointer)
     problems = log.sync(target).snapshot().problems
-    assert [problem.code for problem in problems if problem.file == "_last_checkpoint"] == [Code.DISAGREES]
+    assert [problem.code for problem in problems if problem.file == "_last_checkpoint"] == [ProblemCode.DISAGREES]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_broken_one_is_said_and_does_not_matter(writer, log, target, point, co
     writer.create(add("a"))
     point(content)
     problems = found(log, target)
-    assert problems[0][0] is Code.CORRUPT
+    assert problems[0][0] is ProblemCode.CORRUPT
     assert reason in problems[0][1]
 
 
@@ -85,4 +85,4 @@ def test_a_mended_one_is_silent_at_the_next_sync(writer, log, target, point):
     assert log.sync(target, load(target)).snapshot().problems == ()
     point({"version": 9})
     writer.commit(1, info())
-    assert [problem.code for problem in log.sync(target, load(target)).snapshot().problems] == [Code.DISAGREES]
+    assert [problem.code for problem in log.sync(target, load(target)).snapshot().problems] == [ProblemCode.DISAGREES]

@@ -3,7 +3,7 @@
 import pytest
 
 from tables.deltalog.checkpoints import newest
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.conftest import paths
@@ -36,7 +36,7 @@ def logged(writer):
 
 
 def stopping(snapshot):
-    return [(problem.file, problem.code) for problem in snapshot.problems if problem.code is Code.STOPS_SPARK]
+    return [(problem.file, problem.code) for problem in snapshot.problems if problem.code is ProblemCode.STOPS_SPARK]
 
 
 @pytest.mark.parametrize("harm", [cut, overwritten, pages_lost])
@@ -45,7 +45,7 @@ def test_a_damaged_newest_checkpoint_stops_spark_and_not_levee(writer, log, targ
     snapshot = log.sync(target).snapshot()
     assert paths(snapshot) == ["a", "b"]
     assert snapshot.complete
-    assert stopping(snapshot) == [(logged.name, Code.STOPS_SPARK)]
+    assert stopping(snapshot) == [(logged.name, ProblemCode.STOPS_SPARK)]
     assert [problem.file for problem in obstacles(str(writer.table), snapshot, 1)] == [logged.name]
 
 
@@ -55,7 +55,7 @@ def test_a_checkpoint_damaged_after_it_was_read_is_found_at_the_next_look(writer
     assert obstacles(str(writer.table), snapshot, 1) == ()
     harm(logged)
     (found,) = obstacles(str(writer.table), snapshot, 1)
-    assert (found.file, found.code) == (logged.name, Code.STOPS_SPARK)
+    assert (found.file, found.code) == (logged.name, ProblemCode.STOPS_SPARK)
     logged.unlink()
     assert obstacles(str(writer.table), snapshot, None) == ()
 
@@ -66,9 +66,9 @@ def test_a_sync_looks_at_a_checkpoint_that_has_come_since(writer, log, target):
     writer.commit(1, info(), add("b"))
     damaged = writer.checkpoint(1, *STATE, add("a"), add("b"))
     cut(damaged)
-    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, Code.STOPS_SPARK)]
+    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, ProblemCode.STOPS_SPARK)]
     writer.commit(2, info())
-    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, Code.STOPS_SPARK)]
+    assert stopping(log.sync(target, load(target)).snapshot()) == [(damaged.name, ProblemCode.STOPS_SPARK)]
     writer.checkpoint(3, *STATE, add("a"), add("b"))
     writer.commit(3, info())
     assert stopping(log.sync(target, load(target)).snapshot()) == []
@@ -93,7 +93,7 @@ def test_a_checkpoint_without_protocol_or_metadata_stops_spark_unless_a_later_co
     writer.commit(1, info())
     point = writer.checkpoint(1, add("a"))
     writer.commit(2, info(), *later)
-    assert stopping(log.sync(target).snapshot()) == ([(point.name, Code.STOPS_SPARK)] if stops else [])
+    assert stopping(log.sync(target).snapshot()) == ([(point.name, ProblemCode.STOPS_SPARK)] if stops else [])
 
 
 def test_one_part_of_several_is_enough(writer, log, target):
@@ -101,7 +101,7 @@ def test_one_part_of_several_is_enough(writer, log, target):
     parts = writer.multipart(0, STATE, [add("a")])
     cut(parts[1])
     snapshot = log.sync(target).snapshot()
-    assert stopping(snapshot) == [(parts[0].name, Code.STOPS_SPARK)]
+    assert stopping(snapshot) == [(parts[0].name, ProblemCode.STOPS_SPARK)]
 
 
 def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, monkeypatch):
@@ -110,4 +110,4 @@ def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, 
     cut(parts[1])
     monkeypatch.setattr(newest, "MOST_PARTS", 1)
     snapshot = log.sync(target).snapshot()
-    assert [(problem.code, problem.file) for problem in snapshot.problems] == [(Code.UNREADABLE, parts[0].name)]
+    assert [(problem.code, problem.file) for problem in snapshot.problems] == [(ProblemCode.UNREADABLE, parts[0].name)]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.state.snapshot import load
 from tests.tables.deltalog.writing import PROTOCOL, SCHEMA, add, info, metadata
 
@@ -28,12 +28,12 @@ def test_a_checksum_that_disagrees_is_said(writer, log, target):
     assert problems(log, target) == [
         (
             ".crc",
-            Code.DISAGREES,
+            ProblemCode.DISAGREES,
             "the checksum says 12 bytes, the log gives 5; Delta writes no checkpoint while they differ",
         ),
         (
             ".crc",
-            Code.DISAGREES,
+            ProblemCode.DISAGREES,
             "the checksum says 2 files, the log gives 1; Delta writes no checkpoint while they differ",
         ),
     ]
@@ -60,7 +60,7 @@ def test_a_broken_checksum_is_said_and_does_not_matter(writer, log, target, cont
     writer.create(add("a"))
     checksum(writer, 0, content)
     ((_, code, said),) = problems(log, target)
-    assert code is Code.CORRUPT
+    assert code is ProblemCode.CORRUPT
     assert reason in said
     assert log.sync(target).snapshot().num_files == 1
 
@@ -97,7 +97,7 @@ def test_a_checksum_with_other_metadata_than_the_log_stops_spark(writer, log, ta
     writer.create(add("a"))
     checksum(writer, 0, opening(metadata=metadata()["metaData"] | OTHERS[name]))
     word = "schema" if "schema" in name else name
-    assert problems(log, target) == [(".crc", Code.STOPS_SPARK, f"the checksum’s {word} differs from the log’s")]
+    assert problems(log, target) == [(".crc", ProblemCode.STOPS_SPARK, f"the checksum’s {word} differs from the log’s")]
     assert log.sync(target).snapshot().complete
 
 
@@ -106,7 +106,7 @@ def test_a_checksum_with_another_protocol_and_schema_stops_spark(writer, log, ta
     protocol = {"minReaderVersion": 1, "minWriterVersion": 4}
     checksum(writer, 0, opening(protocol=protocol, metadata=metadata(schema="{}")["metaData"]))
     ((_, code, reason),) = problems(log, target)
-    assert (code, reason) == (Code.STOPS_SPARK, "the checksum’s protocol and schema differ from the log’s")
+    assert (code, reason) == (ProblemCode.STOPS_SPARK, "the checksum’s protocol and schema differ from the log’s")
 
 
 def test_features_of_a_protocol_are_a_set(writer, log, target):

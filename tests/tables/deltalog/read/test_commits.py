@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tables.deltalog.read.actions import AddFile, CommitInfo, RemoveFile, UnknownAction
-from tables.deltalog.read.problems import Code, Problems
+from tables.deltalog.read.problems import ProblemCode, Problems
 from tables.deltalog.replay.log import job_of
 from tables.storage.store import StorageError
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
@@ -105,7 +105,7 @@ def test_an_empty_commit_is_said_and_harms_nothing(writer, log, target):
     writer.create(add("a"))
     writer.raw(1, b"")
     snapshot = log.sync(target).snapshot()
-    assert [problem.code for problem in snapshot.problems] == [Code.EMPTY]
+    assert [problem.code for problem in snapshot.problems] == [ProblemCode.EMPTY]
     assert snapshot.complete
 
 
@@ -113,7 +113,7 @@ def test_an_unknown_action_is_shown_by_name(writer, commits):
     writer.create({"futureAction": {"x": 1}})
     (commit,) = commits()
     assert commit.unknown_actions == ("futureAction",)
-    assert commit.problems[0].code is Code.UNSUPPORTED
+    assert commit.problems[0].code is ProblemCode.UNSUPPORTED
 
 
 def test_the_actions_of_a_commit_are_typed(writer, log):
@@ -126,7 +126,7 @@ def test_the_actions_of_a_commit_are_typed(writer, log):
 def test_a_missing_commit_has_no_actions_and_says_so(writer, log):
     problems = Problems()
     assert list(log.actions(3, problems)) == []
-    assert problems.found()[0].code is Code.MISSING
+    assert problems.found()[0].code is ProblemCode.MISSING
 
 
 def test_a_mark_is_found_by_its_job(writer, log):
@@ -226,7 +226,7 @@ def test_parameters_that_are_no_map_are_said_and_harm_nothing(writer, log, targe
     run = log.sync(target)
     commit = list(run.commits())[1]
     assert (commit.operation_parameters, commit.engine_info) == ({}, "delta-rs.0.17.0")
-    assert [problem.code for problem in commit.problems] == [Code.STOPS_SPARK]
+    assert [problem.code for problem in commit.problems] == [ProblemCode.STOPS_SPARK]
     assert run.snapshot().complete
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.storage.store import StorageError
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove
@@ -107,7 +107,10 @@ def test_an_odd_value_that_the_state_can_do_without_is_odd_and_nothing_is_lost(w
     writer.create(add("a"))
     writer.commit(1, action)
     commits, snapshot = read(log, target)
-    assert {problem.code for problem in commits[1].problems} <= {Code.ODD, Code.STOPS_SPARK}  # which: test_odd_kinds
+    assert {problem.code for problem in commits[1].problems} <= {
+        ProblemCode.ODD,
+        ProblemCode.STOPS_SPARK,
+    }  # which: test_odd_kinds
     assert commits[1].problems
     assert snapshot.complete
     assert "a" in paths(snapshot)
@@ -131,7 +134,7 @@ def test_a_first_metadata_without_a_schema_matters_until_another_comes(writer, l
 def test_a_path_that_leaves_the_table_is_said(writer, log, target, path):
     writer.create(add(path))
     commits, snapshot = read(log, target)
-    assert [problem.code for problem in commits[0].problems] == [Code.OUTSIDE]
+    assert [problem.code for problem in commits[0].problems] == [ProblemCode.OUTSIDE]
     assert paths(snapshot) == [path]
     assert snapshot.complete
 
@@ -208,7 +211,7 @@ def test_many_problems_are_counted_not_kept(writer, log, target):
         writer.raw(version, b"rubbish")
     _, snapshot = read(log, target)
     assert len(snapshot.problems) == 51
-    assert snapshot.problems[-1].code is Code.MORE
+    assert snapshot.problems[-1].code is ProblemCode.MORE
 
 
 def test_a_schema_that_is_rubbish_does_not_hide_the_table(writer, log, target):
@@ -241,7 +244,7 @@ def test_a_link_named_like_a_commit_is_not_followed(writer, log, target, tmp_pat
     writer.commit(2, info())
     _, snapshot = read(log, target)
     assert paths(snapshot) == ["a"]
-    assert Code.MISSING in [problem.code for problem in snapshot.problems]
+    assert ProblemCode.MISSING in [problem.code for problem in snapshot.problems]
 
 
 def test_a_log_that_is_a_link_is_refused(writer, log, target, tmp_path):
@@ -264,7 +267,7 @@ def test_an_unreadable_commit_is_said(writer, log, target, monkeypatch):
 
     monkeypatch.setattr(os, "read", failing)
     commits, snapshot = read(log, target)
-    assert [problem.code for problem in commits[1].problems] == [Code.UNREADABLE]
+    assert [problem.code for problem in commits[1].problems] == [ProblemCode.UNREADABLE]
     assert paths(snapshot) == ["a"]
 
 

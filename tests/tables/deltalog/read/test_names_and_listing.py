@@ -1,6 +1,6 @@
 import pytest
 
-from tables.deltalog.read.filenames import Kind, commit_version, parse
+from tables.deltalog.read.filenames import LogFileKind, commit_version, parse
 from tables.deltalog.state.listing import read_listing
 from tables.storage.store import Entry
 
@@ -18,13 +18,13 @@ def commit(version: int) -> str:
 @pytest.mark.parametrize(
     ("name", "kind", "version"),
     [
-        (commit(7), Kind.COMMIT, 7),
-        (f"{7:020d}.crc", Kind.CHECKSUM, 7),
-        (f"{7:020d}.{9:020d}.compacted.json", Kind.COMPACTION, 7),
-        (f"{7:020d}.checkpoint.parquet", Kind.CLASSIC, 7),
-        (f"{7:020d}.checkpoint.{1:010d}.{2:010d}.parquet", Kind.MULTIPART, 7),
-        (f"{7:020d}.checkpoint.{UUID}.parquet", Kind.V2, 7),
-        (f"{7:020d}.checkpoint.{UUID}.json", Kind.V2, 7),
+        (commit(7), LogFileKind.COMMIT, 7),
+        (f"{7:020d}.crc", LogFileKind.CHECKSUM, 7),
+        (f"{7:020d}.{9:020d}.compacted.json", LogFileKind.COMPACTION, 7),
+        (f"{7:020d}.checkpoint.parquet", LogFileKind.CLASSIC, 7),
+        (f"{7:020d}.checkpoint.{1:010d}.{2:010d}.parquet", LogFileKind.MULTIPART, 7),
+        (f"{7:020d}.checkpoint.{UUID}.parquet", LogFileKind.V2, 7),
+        (f"{7:020d}.checkpoint.{UUID}.json", LogFileKind.V2, 7),
     ],
 )
 def test_it_knows_every_name_of_the_protocol(name, kind, version):
@@ -83,4 +83,4 @@ def test_it_says_which_versions_can_be_rebuilt():
 
 def test_a_v2_checkpoint_is_tried_before_a_classic_one_of_the_same_version():
     found = listing(f"{7:020d}.checkpoint.{UUID}.json", f"{7:020d}.checkpoint.parquet")
-    assert found.checkpoints_until(7)[0].kind is Kind.V2
+    assert found.checkpoints_until(7)[0].kind is LogFileKind.V2

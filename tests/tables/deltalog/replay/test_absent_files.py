@@ -17,7 +17,7 @@ from obstore.exceptions import GenericError, PermissionDeniedError, Unauthentica
 from tables.deltalog.replay import absent_files
 from tables.deltalog.replay.absent_files import LookTooLong, digest_of, lacking, look
 from tables.storage import store as storages
-from tables.storage.hdfs.client import Refused
+from tables.storage.hdfs.client import HdfsRefused
 from tables.storage.hdfs.files import HdfsStorage
 from tables.storage.s3.files import ObjectStorage
 from tables.storage.store import LocalStorage, Storage, StorageError
@@ -104,7 +104,7 @@ class Node:
 
     def status(self, path: str) -> Any:
         if path == "/t/refused":
-            raise Refused("HDFS refuses this to the user levee", denied=True)
+            raise HdfsRefused("HDFS refuses this to the user levee", denied=True)
         if path not in ("/t/file", "/t/directory"):
             raise FileNotFoundError(path)
         return SimpleNamespace(path=path, isdir=path == "/t/directory", length=10, modification_time=0)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tests.tables.deltalog.conftest import paths
 from tests.tables.deltalog.writing import PROTOCOL, add, info, metadata, remove, vector
 
@@ -71,7 +71,9 @@ def test_a_gap_of_any_length_is_filled_as_far_as_compactions_reach(writer, read)
     snapshot = read()
     assert paths(snapshot) == ["b", "c", "d"]
     assert not snapshot.complete
-    assert [(problem.file, problem.code) for problem in snapshot.problems] == [(writer.file(1301).name, Code.MISSING)]
+    assert [(problem.file, problem.code) for problem in snapshot.problems] == [
+        (writer.file(1301).name, ProblemCode.MISSING)
+    ]
     assert "99 commits from this one to version 1399" in snapshot.problems[0].reason
 
 
@@ -94,7 +96,7 @@ def test_a_broken_compaction_is_said(gapped, read):
         file.write("rubbish\n")
     snapshot = read()
     assert not snapshot.complete
-    assert [problem.code for problem in snapshot.problems] == [Code.CORRUPT]
+    assert [problem.code for problem in snapshot.problems] == [ProblemCode.CORRUPT]
 
 
 @pytest.mark.parametrize(

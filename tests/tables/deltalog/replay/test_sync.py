@@ -4,7 +4,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.state.snapshot import load
 from tables.storage.store import LocalStorage
@@ -281,7 +281,7 @@ def test_what_a_gap_hid_is_found_again_in_a_newer_checkpoint(writer, log, target
     writer.commit(2, info(), add("c"))
     _, base = sync(log, target)
     assert not base.complete
-    assert [problem.code for problem in base.problems] == [Code.MISSING]
+    assert [problem.code for problem in base.problems] == [ProblemCode.MISSING]
     writer.commit(3, info())
     writer.checkpoint(3, PROTOCOL, metadata(), add("a"), add("b"), add("c"))
     versions, snapshot = sync(log, target, base)
@@ -350,7 +350,7 @@ def test_a_checksum_counts_for_its_own_version_only(writer, log, target):
     writer.create(add("a"))
     (writer.log / f"{0:020d}.crc").write_text('{"numFiles":7}')
     _, base = sync(log, target)
-    assert [problem.code for problem in base.problems] == [Code.DISAGREES]
+    assert [problem.code for problem in base.problems] == [ProblemCode.DISAGREES]
     writer.commit(1, info(), add("b"))
     (writer.log / f"{1:020d}.crc").write_text('{"numFiles":2}')
     assert sync(log, target, base)[1].problems == ()
@@ -400,13 +400,13 @@ def test_too_much_text_of_domains_is_said_and_not_kept(writer, log, target, monk
     _, snapshot = sync(log, target)
     assert list(snapshot.domain_metadata) == ["a"]
     assert list(snapshot.set_transactions) == ["app"]
-    assert [problem.code for problem in snapshot.problems] == [Code.MORE]
+    assert [problem.code for problem in snapshot.problems] == [ProblemCode.MORE]
     writer.commit(
         2, info(), {"domainMetadata": domain | {"removed": True}}, {"domainMetadata": domain | {"domain": "c"}}
     )
     _, snapshot = sync(log, target, load(target))
     assert list(snapshot.domain_metadata) == ["c"]
-    assert [problem.code for problem in snapshot.problems] == [Code.MORE]
+    assert [problem.code for problem in snapshot.problems] == [ProblemCode.MORE]
     assert snapshot.complete
 
 

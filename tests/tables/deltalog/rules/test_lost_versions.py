@@ -12,7 +12,7 @@ import pytest
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.replay.needed_files import needed_until, vector_path
 from tables.deltalog.rules.lost_versions import MOST, Lost, of_json, with_missing, with_whole
-from tables.deltalog.rules.reachability import Files, VersionFacts, reachability
+from tables.deltalog.rules.reachability import FileKnowledge, VersionFacts, reachability
 
 NOW = datetime(2026, 6, 30, tzinfo=UTC)
 VECTOR = {
@@ -118,5 +118,11 @@ def test_lost_versions_and_those_before_are_out_of_reach_the_newest_never_is() -
         facts, head=4, rebuildable=[range(5)], vacuums=[], retention=timedelta(weeks=1), now=NOW, lost=[lost(1, 2, 4)]
     )
     assert [each.restorable for each in reaches] == [True, False, False, False, True]
-    assert [each.files for each in reaches] == [Files.THERE, Files.PERHAPS_GONE, Files.GONE, Files.GONE, Files.THERE]
+    assert [each.files for each in reaches] == [
+        FileKnowledge.THERE,
+        FileKnowledge.PERHAPS_GONE,
+        FileKnowledge.GONE,
+        FileKnowledge.GONE,
+        FileKnowledge.THERE,
+    ]
     assert "version 2 were missing from storage on 2026-06-30" in (reaches[1].why or "")

@@ -6,7 +6,7 @@ import pytest
 
 from tables.deltalog.rules.properties import PROPERTIES
 from tables.deltalog.rules.property_conflicts import conflicts
-from tables.deltalog.rules.property_types import TYPES, Kind, canonical, check, features_asked
+from tables.deltalog.rules.property_types import TYPES, ValueKind, canonical, check, features_asked
 
 # As Delta 4.4.0's configs were listed by reflection, in a file beside the log reader's tests.
 NAMES = {f"delta.{name}" for name in Path(__file__).with_name("delta_properties.txt").read_text().split()}
@@ -19,7 +19,7 @@ def test_every_property_of_delta_has_a_type_and_a_meaning():
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_a_default_is_a_value_that_delta_takes(name):
     default = PROPERTIES[name].default
-    if default is not None and TYPES[name].kind is not Kind.KEPT and name != "delta.columnMapping.mode":
+    if default is not None and TYPES[name].kind is not ValueKind.KEPT and name != "delta.columnMapping.mode":
         assert check(name, default) is None
 
 

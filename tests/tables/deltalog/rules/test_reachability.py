@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from tables.deltalog.rules.reachability import Files, Reach, Vacuum, VersionFacts, reachability
+from tables.deltalog.rules.reachability import FileKnowledge, VacuumRun, VersionFacts, VersionReach, reachability
 
 NOW = datetime(2026, 6, 30, tzinfo=UTC)
 WEEK = timedelta(weeks=1)
@@ -12,7 +12,7 @@ def fact(
     return VersionFacts(version, NOW - timedelta(days=days_ago), in_log, removes, feed)
 
 
-def reach(*facts: VersionFacts, rebuildable=None, vacuums=(), head: int | None = None) -> list[Reach]:
+def reach(*facts: VersionFacts, rebuildable=None, vacuums=(), head: int | None = None) -> list[VersionReach]:
     last = facts[-1].version
     return reachability(
         facts,
@@ -26,7 +26,7 @@ def reach(*facts: VersionFacts, rebuildable=None, vacuums=(), head: int | None =
 
 def test_a_young_version_can_be_read_restored_and_followed():
     old, _ = reach(fact(0, 3), fact(1, 1))
-    assert (old.readable, old.restorable, old.change_feed, old.files) == (True, True, True, Files.THERE)
+    assert (old.readable, old.restorable, old.change_feed, old.files) == (True, True, True, FileKnowledge.THERE)
     assert old.until == NOW + timedelta(days=4)
     assert old.why is None
 
@@ -34,7 +34,7 @@ def test_a_young_version_can_be_read_restored_and_followed():
 def test_a_version_beyond_the_retention_is_refused_even_without_a_vacuum():
     old, _ = reach(fact(0, 8), fact(1, 1))
     assert (old.readable, old.restorable, old.change_feed) == (False, False, False)
-    assert old.files is Files.THERE
+    assert old.files is FileKnowledge.THERE
     assert "deletedFileRetentionDuration" in (old.why or "")
 
 
@@ -57,21 +57,21 @@ def test_a_version_that_the_log_can_not_rebuild_is_out_of_reach():
 
 
 def test_a_vacuum_takes_the_files_of_versions_before_a_removal():
-    vacuum = Vacuum(3, NOW - timedelta(hours=1), timedelta(days=2))
+    vacuum = VacuumRun(3, NOW - timedelta(hours=1), timedelta(days=2))
     before, removal, after, _ = reach(
         fact(0, 5), fact(1, 4, removes=True), fact(2, 1, removes=True), fact(3, 0), vacuums=[vacuum]
     )
-    assert before.files is Files.PERHAPS_GONE
+    assert before.files is FileKnowledge.PERHAPS_GONE
     assert not before.readable
     assert "vacuum" in (before.why or "")
-    assert removal.files is Files.THERE  # what version 2 removed was younger than the vacuum's retention
-    assert after.files is Files.THERE
+    assert removal.files is FileKnowledge.THERE  # what version 2 removed was younger than the vacuum's retention
+    assert after.files is FileKnowledge.THERE
 
 
 def test_a_vacuum_before_the_removal_takes_nothing():
-    vacuum = Vacuum(1, NOW - timedelta(days=3), timedelta())
+    vacuum = VacuumRun(1, NOW - timedelta(days=3), timedelta())
     old, *_ = reach(fact(0, 4), fact(1, 3), fact(2, 1, removes=True), vacuums=[vacuum])
-    assert old.files is Files.THERE
+    assert old.files is FileKnowledge.THERE
 
 
 def test_the_change_feed_needs_to_have_been_on():

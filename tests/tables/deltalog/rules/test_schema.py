@@ -14,7 +14,7 @@ from tables.deltalog.rules.schema import (
     type_text,
     walk,
 )
-from tables.deltalog.rules.schema_changes import Change, compare_schemas
+from tables.deltalog.rules.schema_changes import SchemaChangeKind, compare_schemas
 
 
 def column(name: str, kind="long", nullable: bool = True, **metadata: Any):
@@ -34,7 +34,7 @@ def schema(*columns) -> Struct:
     return parse_schema(json.dumps(struct(*columns)))
 
 
-def changes(before: Struct, after: Struct) -> list[tuple[Change, str, str | None, str | None]]:
+def changes(before: Struct, after: Struct) -> list[tuple[SchemaChangeKind, str, str | None, str | None]]:
     return [(c.kind, c.column, c.before, c.after) for c in compare_schemas(before, after)]
 
 
@@ -138,13 +138,13 @@ def test_the_same_schema_has_no_changes():
 
 def test_columns_come_and_go():
     found = changes(schema(column("a"), column("b")), schema(column("a"), column("c", "string")))
-    assert found == [(Change.ADDED, "c", None, "string"), (Change.REMOVED, "b", "bigint", None)]
+    assert found == [(SchemaChangeKind.ADDED, "c", None, "string"), (SchemaChangeKind.REMOVED, "b", "bigint", None)]
 
 
 def test_a_whole_struct_is_said_once():
     inner = struct(column("x"), column("y"))
     assert changes(schema(column("a")), schema(column("a"), column("s", inner))) == [
-        (Change.ADDED, "s", None, "struct<x:bigint,y:bigint>")
+        (SchemaChangeKind.ADDED, "s", None, "struct<x:bigint,y:bigint>")
     ]
 
 
@@ -152,10 +152,10 @@ def test_type_nullability_comment_and_metadata_are_told_apart():
     before = schema(column("a", "integer", nullable=False, comment="old", mine=1))
     after = schema(column("a", "long", nullable=True, comment="new"))
     assert changes(before, after) == [
-        (Change.TYPE, "a", "int", "bigint"),
-        (Change.NULLABLE, "a", "not null", "nullable"),
-        (Change.COMMENT, "a", "old", "new"),
-        (Change.METADATA, "a", "mine = 1", None),
+        (SchemaChangeKind.TYPE, "a", "int", "bigint"),
+        (SchemaChangeKind.NULLABLE, "a", "not null", "nullable"),
+        (SchemaChangeKind.COMMENT, "a", "old", "new"),
+        (SchemaChangeKind.METADATA, "a", "mine = 1", None),
     ]
 
 
@@ -163,22 +163,25 @@ def test_a_change_deep_inside_is_said_at_its_place():
     def nested(kind: str) -> Struct:
         return schema(column("l", {"type": "array", "elementType": struct(column("x", kind)), "containsNull": True}))
 
-    assert changes(nested("integer"), nested("long")) == [(Change.TYPE, "l.element.x", "int", "bigint")]
+    assert changes(nested("integer"), nested("long")) == [(SchemaChangeKind.TYPE, "l.element.x", "int", "bigint")]
 
 
 def test_a_rename_is_seen_by_the_mapping_id():
     before = schema(column("a", delta__columnMapping__id=1), column("b", delta__columnMapping__id=2))
     after = schema(column("z", delta__columnMapping__id=1), column("b", delta__columnMapping__id=2))
-    assert changes(before, after) == [(Change.RENAMED, "z", "a", "z")]
+    assert changes(before, after) == [(SchemaChangeKind.RENAMED, "z", "a", "z")]
 
 
 def test_a_column_that_took_anothers_name_is_another():
     before = schema(column("a", delta__columnMapping__id=1))
     after = schema(column("a", "string", delta__columnMapping__id=2))
-    assert changes(before, after) == [(Change.ADDED, "a", None, "string"), (Change.REMOVED, "a", "bigint", None)]
+    assert changes(before, after) == [
+        (SchemaChangeKind.ADDED, "a", None, "string"),
+        (SchemaChangeKind.REMOVED, "a", "bigint", None),
+    ]
 
 
 def test_a_new_order_is_said():
     assert changes(schema(column("a"), column("b")), schema(column("b"), column("a"))) == [
-        (Change.ORDER, "", "a, b", "b, a")
+        (SchemaChangeKind.ORDER, "", "a, b", "b, a")
     ]

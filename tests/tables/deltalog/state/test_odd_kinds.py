@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.log import DeltaLog
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.state.snapshot import Snapshot, load
@@ -24,7 +24,7 @@ def cases(table: dict[tuple[str, str], list[Any]]) -> list[Any]:
 
 
 def stopping(snapshot: Snapshot) -> list[str]:
-    return [problem.file for problem in snapshot.problems if problem.code is Code.STOPS_SPARK]
+    return [problem.file for problem in snapshot.problems if problem.code is ProblemCode.STOPS_SPARK]
 
 
 @pytest.mark.parametrize(("odd", "value"), cases(STOPPING))

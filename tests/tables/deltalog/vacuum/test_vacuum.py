@@ -10,7 +10,7 @@ import pytest
 from tables.deltalog.replay.log import open_log
 from tables.deltalog.vacuum.hidden import has_iceberg, is_hidden
 from tables.deltalog.vacuum.keys import KEY, below, key, keys_of, with_parents
-from tables.deltalog.vacuum.removals import Changes, read_changes, vector_of
+from tables.deltalog.vacuum.removals import FileChanges, read_changes, vector_of
 from tables.deltalog.vacuum.versions import dying, joined, within
 from tables.storage.store import StorageError
 
@@ -81,10 +81,10 @@ def test_a_vectors_file_lies_beside_the_data():
 # Versions
 
 
-def history(seed: int) -> tuple[list[set[str]], Changes, set[str]]:
+def history(seed: int) -> tuple[list[set[str]], FileChanges, set[str]]:
     """A table's versions as sets of files, the changes after version 0, and some files that the newest version doesn't need."""
     chance = random.Random(seed)
-    live, versions, changes = {"a", "b"}, [], Changes(-1)
+    live, versions, changes = {"a", "b"}, [], FileChanges(-1)
     versions.append(set(live))
     for version in range(1, chance.randint(2, 9)):
         for name in "abcdef":
@@ -132,7 +132,7 @@ def written(path: Path, commits: list[list[dict]]) -> Path:
     return path
 
 
-def read(path: Path, **more) -> Changes:
+def read(path: Path, **more) -> FileChanges:
     log = open_log(str(path))
     listing = log.listing()
     return read_changes(log.storage, listing, str(path), until=listing.head or 0, additions_after=more.get("after"))

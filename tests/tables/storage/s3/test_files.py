@@ -10,7 +10,7 @@ import pytest
 from obstore.exceptions import GenericError
 from obstore.store import MemoryStore
 
-from tables.deltalog.read.problems import Code
+from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.read.readahead import LARGEST, reading_ahead
 from tables.deltalog.replay.log import DeltaLog, NoTable, open_log
 from tables.deltalog.state.snapshot import load
@@ -191,7 +191,7 @@ def test_a_key_that_went_after_the_listing_is_said(writer, store, target):
     obstore.delete(store, f"{KEY}/_delta_log/{writer.file(1).name}")
     assert paths(run.snapshot()) == ["a"]
     assert [(problem.file, problem.code) for problem in run.snapshot().problems] == [
-        (writer.file(1).name, Code.MISSING)
+        (writer.file(1).name, ProblemCode.MISSING)
     ]
 
 
@@ -221,7 +221,7 @@ def test_a_store_that_fails_in_the_middle_of_a_checkpoint_leads_to_the_commits(w
     monkeypatch.setattr(obstore, "open_reader", Failing)
     snapshot = DeltaLog(ObjectStorage.of(store, KEY)).sync(target).snapshot()
     assert snapshot.num_files == 201
-    assert [problem.code for problem in snapshot.problems] == [Code.UNREADABLE]
+    assert [problem.code for problem in snapshot.problems] == [ProblemCode.UNREADABLE]
 
 
 def test_commits_are_fetched_ahead_and_come_in_order(writer, store, target):

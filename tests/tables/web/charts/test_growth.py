@@ -42,7 +42,7 @@ def test_a_size_holds_until_the_next_commit_and_destructive_commits_are_marked()
 
 
 def test_size_over_versions_leaves_out_what_the_log_doesnt_tell() -> None:
-    points = [growth.Point(0, 1, None, 5), growth.Point(5, 5, 1024, 9), growth.Point(9, 4, 4096, 9)]
+    points = [growth.GrowthPoint(0, 1, None, 5), growth.GrowthPoint(5, 5, 1024, 9), growth.GrowthPoint(9, 4, 4096, 9)]
     sizes, rows = sizes_over_versions(points), rows_over_versions(points)
     assert sizes is not None
     assert rows is not None

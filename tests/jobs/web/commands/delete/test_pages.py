@@ -16,7 +16,7 @@ from jobs.predicates.reading import parse
 from jobs.predicates.table_schema import schema_of
 from jobs.requests.asking import REASON_LENGTH
 from jobs.web.commands.delete import estimate
-from jobs.web.commands.delete.condition_builder import Row, Unfilled, choices, rows_of, text_of, tree_of
+from jobs.web.commands.delete.condition_builder import ConditionRow, Unfilled, choices, rows_of, text_of, tree_of
 from tables.deltalog.rules.schema import parse_schema
 from tables.sync import table as syncing
 from tests import factories
@@ -135,15 +135,15 @@ def test_what_rows_would_say_otherwise_stays_text(text):
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (Row("n", "=", ""), "Rule 1: write a value."),
-        (Row("n", "=", "5 OR 1 = 1"), "Rule 1: '5 OR 1 = 1' isn’t a number"),
-        (Row("n", "=", "\u0665"), "isn’t a number"),
-        (Row("born", "=", "yesterday"), "is no date"),
-        (Row("ok", "=", "1"), "neither true nor false"),
-        (Row("n", "like", "5"), "doesn’t support this comparison"),
-        (Row("n = 1 OR n", "=", "5"), "no column"),
-        (Row("born", "between", "2020-01-01"), "write a value"),
-        (Row("n", "one of", "1,,2"), "write a value"),
+        (ConditionRow("n", "=", ""), "Rule 1: write a value."),
+        (ConditionRow("n", "=", "5 OR 1 = 1"), "Rule 1: '5 OR 1 = 1' isn’t a number"),
+        (ConditionRow("n", "=", "\u0665"), "isn’t a number"),
+        (ConditionRow("born", "=", "yesterday"), "is no date"),
+        (ConditionRow("ok", "=", "1"), "neither true nor false"),
+        (ConditionRow("n", "like", "5"), "doesn’t support this comparison"),
+        (ConditionRow("n = 1 OR n", "=", "5"), "no column"),
+        (ConditionRow("born", "between", "2020-01-01"), "write a value"),
+        (ConditionRow("n", "one of", "1,,2"), "write a value"),
     ],
 )
 def test_a_row_that_is_no_condition_yet_says_why(row, reason):
@@ -152,7 +152,7 @@ def test_a_row_that_is_no_condition_yet_says_why(row, reason):
 
 
 def test_a_quote_in_a_value_stays_in_the_value():
-    tree = tree_of([Row("name", "=", "x' OR 'a' = 'a")], COLUMN_CHOICES)
+    tree = tree_of([ConditionRow("name", "=", "x' OR 'a' = 'a")], COLUMN_CHOICES)
     assert tree is not None
     assert text_of(tree) == "name = 'x\\' OR \\'a\\' = \\'a'"
     assert parse(text_of(tree), SCHEMA) == tree
