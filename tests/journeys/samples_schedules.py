@@ -45,7 +45,8 @@ def page(review: Review, **more: Any) -> tuple[str, dict[str, Any]]:
         "schedule": SCHEDULE | more, "title": f"Optimize {LONG}", "look": lines.LOOKS[state],
         "values": [("Predicate", "day > '2026-10-01'")],
         "bounds": "at most 20.0 GiB and 60 minutes a run", "upcoming": UPCOMING, "runs": RUNS,
-        "actions": ScheduleButtons(resume=True, edit=True), "review": review, "decision_form": DecisionForm(auto_id="decide-%s"), "confirm_url": None,
+        "actions": ScheduleButtons(resume=True, edit=True), "review": review,
+        "decision_form": DecisionForm(auto_id="decide-%s"), "confirm_url": None,
     }  # fmt: skip
     return "jobs/schedules/schedule.html", context
 

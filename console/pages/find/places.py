@@ -88,7 +88,7 @@ PLACES = (
     PagePlace("Workers", "jobs:workers", "administration spark engine", "w", shelf=_ADMINISTRATION),
     PagePlace("People", "accounts:people", "administration users roles grants", "e", shelf=_ADMINISTRATION, holds=("accounts:person",)),
     PagePlace("Roots", "roots:list", "administration storage directories", "r", shelf=_ADMINISTRATION, holds=("roots:",)),
-    PagePlace("Policies", "policies:list", "administration rules policy approvals", "o", shelf=_ADMINISTRATION, holds=("policies:",)),
+    PagePlace("Policies", "policies:list", "administration rules approvals needed", "o", shelf=_ADMINISTRATION, holds=("policies:",)),
     PagePlace("Add tables", "tables:add", "scan path new"),
     PagePlace("Convert a directory", "jobs:convert", "parquet delta", needs=Permission.JOB_REQUEST),
     PagePlace("New stream", "jobs:stream_new", "ingestion"),
