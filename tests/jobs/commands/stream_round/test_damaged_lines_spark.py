@@ -94,7 +94,7 @@ def test_each_batch_counts_its_damaged_lines_and_writes_what_spark_itself_keeps(
     assert same(form) == DAMAGED[form]
 
 
-@pytest.mark.parametrize("text", ["id > 2", "id IS NULL OR name = 'a'", "name IS NULL", "id = 8 OR id <> 8"])
+@pytest.mark.parametrize("text", ["id > 2", "id IS NULL OR name = 'a'", "name IS NULL"])
 def test_a_filter_of_csv_is_not_applied_before_the_lines_are_counted(stream, same, text):
     put(stream, "csv")
     assert same("csv", Steps(filter=filtered(text))) == DAMAGED["csv"]
