@@ -60,8 +60,6 @@ ALLOWED = {
     "frontend/templates/jobs/reads/_change.html": "the same",
     "tables/rules/destruction.py": "Delta's operations, whoever committed them",
     "tables/history/destructive_effects.py": "Delta's operations, whoever committed them",
-    "tables/deltalog/rules/reachability.py": "Delta's vacuums, whoever ran them",
-    "tables/history/reachability.py": "Delta's vacuums, whoever ran them",
     "jobs/targets/version_readers.py": "a vacuum and the clones of what it takes hold each other back",
     "console/base/setting_values.py": "the first parts of Levee's addresses, which a path in front of them can't have",
     "console/pages/home/bar.py": "the guided first story, which takes one of each",

@@ -101,7 +101,7 @@ HANDLING = """
 """
 SERIALIZERS = """
     from rest_framework import serializers
-    from console.base.rest import Body, Text, Whole
+    from console.base.rest import Body, LiteralText, Whole
     from jobs.commands.squash.rules import Squash
     from jobs.web.parts import Shape
 
@@ -109,7 +109,7 @@ SERIALIZERS = """
         command = serializers.ChoiceField(["squash"])
         table = serializers.UUIDField()
         target = Whole(min_value=1)
-        reason = Text(max_length=2000)
+        reason = LiteralText(max_length=2000)
 
     class SquashPreview(serializers.Serializer):
         files = serializers.IntegerField()
