@@ -662,12 +662,13 @@ def test_the_review_of_a_stream_that_replaces_rows_says_so(operator, actor, coun
 def test_the_job_of_a_round_lists_its_batches(operator, clicks):
     told = {"batch_id": 4, "version": 9, "input_rows": 1_234, "rows_out": None, "files_added": 2, "files_removed": 0,
             "bytes_added": 10, "skipped": False}  # fmt: skip
-    result = {"version": 9, "operation": "STREAMING UPDATE", "details": {"text": "1 batch.", "batches": [told]}}
+    details: dict[str, Any] = {"text": "1 batch.", "batches": [told]}
+    result = {"version": 9, "operation": "STREAMING UPDATE", "details": details}
     current = opened(clicks, "succeeded", booked=True, finished_at=timezone.now(), version=9, result=result)
     text = text_of(operator.get(f"/jobs/{current.job_id}/"))
     assert "4 1,234 unknown 2 0 10 B 9" in text
     assert "Damaged lines" not in text.partition("Micro-batches")[2]  # a round from before doesn’t tell
-    result["details"]["batches"] = [{**told, "damaged_lines": 34}, {**told, "batch_id": 5, "damaged_lines": None}]
+    details["batches"] = [{**told, "damaged_lines": 34}, {**told, "batch_id": 5, "damaged_lines": None}]
     Job.objects.filter(pk=current.job_id).update(result=result)
     text = text_of(operator.get(f"/jobs/{current.job_id}/"))
     assert "4 1,234 34 unknown 2 0 10 B 9" in text
@@ -963,7 +964,7 @@ def test_where_they_are_not_counted_the_page_says_why(viewer, steps, options, wh
 def test_a_round_says_how_many_lines_its_batches_left_out(viewer):
     stream = dropping()
     result = {"version": 9, "operation": "STREAMING UPDATE", "details": {}}
-    ended = {"booked": True, "finished_at": timezone.now(), "version": 9, "result": result}
+    ended: dict[str, Any] = {"booked": True, "finished_at": timezone.now(), "version": 9, "result": result}
     first, second, third = (opened(stream, "succeeded", number=number, **ended) for number in (1, 2, 3))
     batch(stream, 1, damaged_lines=2, job=first.job)
     batch(stream, 2, damaged_lines=3, job=first.job)
