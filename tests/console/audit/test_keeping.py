@@ -88,4 +88,4 @@ def test_the_command_ends_with_1_and_the_sequence(intruder, capsys):
     with pytest.raises(SystemExit) as ended:
         call_command("audit", "verify")
     assert ended.value.code == 1
-    assert "1 differences, from #3 on" in capsys.readouterr().out
+    assert "1 difference, from #3 on" in capsys.readouterr().out

@@ -53,7 +53,7 @@ def test_a_database_with_other_tables_stays_as_it_is(empty):
     with connected(empty) as connection:
         connection.execute("create table clients (id int)")
         try:
-            with pytest.raises(MetastoreRefused, match=r"already has 1 other tables \(clients\)"):
+            with pytest.raises(MetastoreRefused, match=r"already has 1 other table \(clients\)"):
                 create(empty)
             with pytest.raises(MetastoreRefused, match="is no metastore: it lacks DBS"):
                 state_of(empty)

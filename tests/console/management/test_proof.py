@@ -98,7 +98,7 @@ def test_a_changed_event_is_found_by_the_chain_and_a_rewritten_chain_by_its_head
     event = Event.objects.get(seal__sequence=2)
     intruder.execute("update audit.event set reason = 'another' where id = %s", [event.pk])
     assert kinds(manifest(), heads.lines_until(3)) == {"event_changed"}
-    with pytest.raises(NotRestored, match=r"1 differences, and nothing was restored\. event_changed"):
+    with pytest.raises(NotRestored, match=r"1 difference, and nothing was restored\. event_changed"):
         proof.refuse(proof.differences(manifest(), ()))
     intruder.execute("update audit.event set hash = audit.row_hash(event) where id = %s", [event.pk])
     intruder.execute(

@@ -97,6 +97,7 @@ def test_people_are_found_by_those_who_manage_people_alone():
                 "Optimize…",
                 "Purge…",
                 "Vacuum…",
+                "Repair…",
                 "Clone…",
                 "Properties…",
                 "Drop a feature…",

@@ -50,7 +50,7 @@ def test_open_jobs_and_rules_stand_against_it_by_number(ines: Any, root: Root, o
     assert answer.status_code == 409
     body = answer.json()
     assert (body["code"], body["jobs"], body["streams"], body["rules"]) == ("in_use", 2, 0, 1)
-    assert "2 open jobs and 1 approval rule stand against" in body["detail"]
+    assert "2 open jobs and 1 approval rule still use it" in body["detail"]
     assert Root.objects.get().removed_at is None
     Job.objects.filter(pk__in=[job.pk for job in jobs]).update(state="cancelled", finished_at=timezone.now())
     body = ines.delete(f"/roots/{root.pk}").json()
