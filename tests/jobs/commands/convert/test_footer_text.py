@@ -109,7 +109,7 @@ def test_a_person_is_asked_for_each_kind_of_files_and_may_accept_them() -> None:
     refusals = footer_refusals(kinds)
     assert [refusal.code for refusal in refusals] == ["footer_schema"] * (NAMED_KINDS + 1)
     for words in (
-        "1.parquet (and of 1 other files)",
+        "1.parquet (and of 1 other file)",
         "leaves out added",
         "names gone",
         "id long where the file holds double",
