@@ -41,4 +41,4 @@ def test_it_is_told_with_the_state_of_the_parts(client: Client, db, redis_server
 )
 def test_each_page_of_administration_says_it(place, db, redis_server):
     ada = browser(factories.person_with(Role.ADMIN))
-    assert f"Levee {VERSION}</p>" in ada.get(place.url).content.decode()
+    assert f"Levee {VERSION}</li>" in ada.get(place.url).content.decode()

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from console.audit.actor import Actor
 from jobs.commands.repair.rules import Repair
+from jobs.domain.states import State
 from jobs.models import Job
 from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview
@@ -104,6 +105,21 @@ def test_the_review_shows_names_rows_and_partitions(olga, sales):
     assert "<dt>Rows lost</dt> <dd> 5 </dd>" in text
     assert '<td class="n">1</td><td class="n">5</td>' in text
     assert "A restore doesn’t bring them back" in text
+
+
+def test_the_result_shows_what_was_taken_out_and_no_word_more(client, sales):
+    details = {
+        "text": "Took 1 missing file out of the table.",
+        "files": 1,
+        "bytes": 9,
+        "rows": 5,
+        "named": ["a.parquet"],
+    }
+    result = {"version": sales.version, "operation": "FSCK", "details": details, "num_affected_rows": 5}
+    job = factories.job(State.SUCCEEDED, table=sales, command="repair", version=sales.version, result=result)
+    text = shown(client.get(f"/jobs/{job.pk}/"))
+    assert "<dt>Files taken out</dt><dd>1</dd></div>" in text
+    assert not re.search(r">\s*None\s*<", text)
 
 
 def test_a_viewer_may_not(sales):
