@@ -13,7 +13,7 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.domain.commands import Command
 from jobs.domain.engine import UNCHECKED, Checked
-from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, Refusal
 from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.models import Job
@@ -198,7 +198,7 @@ def rewrite_drift(job: Job, subject: Subject) -> Drift:
     """The drift of a command that writes files again and changes no row: newer commits don't make it stale, another table or shape does."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if subject.shape_sha256 != preview.get("shape_sha256"):
         return Drift(DriftVerdict.MOVED, head, MOVED_SHAPE)
     if head == job.base_version:
@@ -221,7 +221,7 @@ def definition_drift(job: Job, subject: Subject) -> Drift:
     """The drift of a command that changes a table's definition: new data doesn't make it stale, another definition does."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if definition_sha256(subject) != preview.get("definition_sha256"):
         return Drift(
             DriftVerdict.MOVED, head, "The table’s properties, schema or protocol have changed since the preview."

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+ANOTHER_TABLE = "The table at this path isn’t the one that was previewed."
+
 
 @dataclass(frozen=True, slots=True)
 class EngineFailure:

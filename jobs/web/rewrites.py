@@ -30,7 +30,21 @@ from tables.models import Table
 
 
 class RewriteForm(forms.Form):
-    """What every rewrite is asked by: partitions and a reason. A form of one's own says what it wants."""
+    """What every rewrite is asked by: a reason. A form of one's own says what it wants."""
+
+    reason = forms.CharField(label="Reason", required=False, widget=forms.Textarea(attrs={"rows": 3}))
+    rehearse = forms.BooleanField(label="Rehearse it first", required=False)
+
+    def __init__(self, given: Mapping[str, Any], subject: Subject) -> None:
+        super().__init__(given)
+
+    def wanted(self, table: Table) -> Command:
+        """The command that a valid form asks for."""
+        raise NotImplementedError
+
+
+class PartitionsForm(RewriteForm):
+    """The form of a rewrite that may take some partitions alone."""
 
     predicate = forms.CharField(
         label="Partitions",
@@ -38,17 +52,12 @@ class RewriteForm(forms.Form):
         max_length=MAX_LENGTH,
         help_text="A condition on partition columns; empty is the whole table.",
     )
-    reason = forms.CharField(label="Reason", required=False, widget=forms.Textarea(attrs={"rows": 3}))
-    rehearse = forms.BooleanField(label="Rehearse it first", required=False)
+    field_order = ("predicate",)
 
     def __init__(self, given: Mapping[str, Any], subject: Subject) -> None:
-        super().__init__(given)
+        super().__init__(given, subject)
         if "clustering" in subject.snapshot.features or not subject.metadata.partition_columns:
             del self.fields["predicate"]
-
-    def wanted(self, table: Table) -> Command:
-        """The command that a valid form asks for."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

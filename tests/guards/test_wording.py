@@ -68,7 +68,7 @@ def test_a_number_and_its_noun_agree_by_one_rule():
         f"{path.relative_to(PROJECT)}: {match.group()}"
         for path in sources()
         for match in re.finditer(BY_HAND.get(path.suffix, "(?!)"), path.read_text())
-        if path.name != "heading.py"
+        if path != PROJECT / "console/pages/home/heading.py"  # its numbers are words
     ]
     assert found == [], "write it by console.base.text.counted, on a page by the filter `counted`"
 

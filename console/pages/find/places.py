@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, ResolverMatch, get_script_prefix, resolve, reverse
+from django.urls import ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from console.accounts.models import Person
@@ -49,7 +49,7 @@ class PagePlace:
         return reverse(self.address)
 
     def is_for(self, person: Person) -> bool:
-        """Whether the page is there, and its view lets the person in."""
+        """Whether the page's view lets the person in."""
         asked = _asked_for(self.address)
         return asked is not None and (self.needs is None or person.may(self.needs)) and lets_in(person, asked)
 
@@ -64,12 +64,8 @@ class PagePlace:
 
 @cache
 def _asked_for(address: str) -> tuple[Asked, ...] | None:
-    """What the view of an address declares; None if there is no such address."""
-    try:
-        path = reverse(address)
-    except NoReverseMatch:
-        return None
-    asked = asked_by(resolve(f"/{path.removeprefix(get_script_prefix())}").func)
+    """What the view of an address declares; None if it declares nothing."""
+    asked = asked_by(resolve(f"/{reverse(address).removeprefix(get_script_prefix())}").func)
     if isinstance(asked, Mapping):  # an address of the API that is a page as well
         looking = asked["GET"]
         return looking if isinstance(looking, tuple) else (looking,)

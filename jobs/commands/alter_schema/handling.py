@@ -14,7 +14,7 @@ from jobs.commands.alter_schema.wording import table_state
 from jobs.commands.base import Drift, DriftVerdict, Found, Handling, Measured, Prepared, stored
 from jobs.domain.consequences import Consequence
 from jobs.domain.engine import Checked
-from jobs.domain.errors import CommandRefused, EngineFailure
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, EngineFailure
 from jobs.domain.measures import Violating
 from jobs.domain.results import Result
 from jobs.models import Job, Stream
@@ -140,7 +140,7 @@ def _violating(measured: Measured, version: int) -> Violating:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if fingerprint(subject) != preview.get("metadata_sha256"):
         return Drift(DriftVerdict.MOVED, head, MOVED)
     if head == job.base_version:

@@ -24,7 +24,7 @@ from jobs.commands.base import (
 from jobs.commands.delete.log import LogPreview, from_log, further_question, uncounted, with_count, with_passed_over
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
 from jobs.domain.engine import Checked
-from jobs.domain.errors import CommandRefused
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
 from jobs.domain.measures import Matched
 from jobs.domain.policy import TableClass
 from jobs.domain.predicates.printing import to_text
@@ -166,7 +166,7 @@ def _by_log(job: Job, subject: Subject) -> Drift | None:
     """The drift as far as the log alone decides; None where other files may match, so that Spark must compare rows."""
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if subject.shape_sha256 != preview.get("shape_sha256"):
         return Drift(DriftVerdict.MOVED, head, "The table’s schema or partitioning has changed since the preview.")
     same_files = _files_now(job, subject).values["files_sha256"] == preview.get("files_sha256")

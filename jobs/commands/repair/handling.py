@@ -18,17 +18,15 @@ from jobs.commands.repair.log import (
     taken_out,
     with_look,
 )
-from jobs.commands.repair.rules import NAMED, Repair
+from jobs.commands.repair.rules import AGAIN, Repair, back_again, details_of
 from jobs.domain.engine import Checked
-from jobs.domain.errors import CommandRefused
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_rewrite
 from jobs.targets.subject import Subject, subject_of
 from jobs.targets.writable import subject_to_change
-
-AGAIN = "Request it again: what is missing by then is reviewed anew."
 
 
 class RepairHandling(Handling[Repair]):
@@ -62,7 +60,7 @@ class RepairHandling(Handling[Repair]):
         subject = subject_to_change(job.table_id)
         drift = _by_log(job, subject)
         back = [] if drift.moved else back_in_storage(subject, _named(job))
-        return Drift(DriftVerdict.MOVED, subject.version, _back(back)) if back else drift
+        return Drift(DriftVerdict.MOVED, subject.version, f"{back_again(back)} {AGAIN}") if back else drift
 
     def look(self, job: Job) -> Drift | None:
         try:
@@ -77,12 +75,8 @@ class RepairHandling(Handling[Repair]):
         removed = taken_out(subject_of(job.table_id), result.version)
         if removed is None:
             return result
-        details = {**result.details, **_details(removed.paths, removed.bytes, removed.rows)}
+        details = {**result.details, **details_of(removed.paths, removed.bytes, removed.rows)}
         return replace(result, details=details, num_affected_rows=removed.rows)
-
-
-def _details(paths: tuple[str, ...], size: int | None, rows: int | None) -> dict[str, Any]:
-    return {"files": len(paths), "bytes": size, "rows": rows, "named": list(paths[:NAMED])}
 
 
 def _named(job: Job) -> list[str]:
@@ -92,7 +86,7 @@ def _named(job: Job) -> list[str]:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if gone := no_longer_live(subject, _named(job)):
         more = "" if len(gone) == 1 else f" and {len(gone) - 1:,} more of the missing files"
         return Drift(DriftVerdict.MOVED, head, f"The table no longer has {gone[0]}{more}. {AGAIN}")
@@ -105,8 +99,3 @@ def _by_log(job: Job, subject: Subject) -> Drift:
         " nothing if others are missing by then."
     )
     return Drift(DriftVerdict.SAME_FILES, head, text, Checked(head))
-
-
-def _back(paths: list[str]) -> str:
-    more = "" if len(paths) == 1 else f" and {len(paths) - 1:,} more"
-    return f"Storage holds {paths[0]}{more} again. {AGAIN}"

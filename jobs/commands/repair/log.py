@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from console.base.timeouts import timing
-from jobs.commands.repair.rules import LOOK_SECONDS, MOST_MISSING, NAMED, LostFiles, consequences_of
+from jobs.commands.repair.rules import LOOK_SECONDS, MOST_MISSING, NAMED, LostFiles, consequences_of, untold
 from jobs.domain.delta.readers import unseen_by
 from jobs.domain.errors import CommandRefused, Refusal
 from jobs.pruning.partitions import PartitionColumn
@@ -29,7 +29,6 @@ NOTHING = (
 MOST_PARTITIONS = 20
 LONGEST = 200  # characters of a partition's value
 SHARE = 0.8  # of a preview's time limit
-REMEDY = "Find out why storage doesn’t answer, then request it again. Nothing was committed."
 TOO_LONG = "Storage answered for {asked:,} of the table’s {of:,} files in {seconds:,.0f} seconds, which is as long as Levee asks."
 DELETE = "Delete the rows of the lost files by a condition on partition columns alone: Delta opens no file for that."
 TOO_MANY = "{count:,} files are missing, and one repair takes out {most:,} at most."
@@ -70,7 +69,7 @@ def asked(subject: Subject) -> Absent:
         text = TOO_LONG.format(asked=error.asked, of=error.of, seconds=seconds)
         raise CommandRefused(Refusal("too_many_files", text, remedy=DELETE)) from None
     except (StorageError, OSError) as error:
-        raise _untold(error) from None
+        raise untold(error) from None
 
 
 def back_in_storage(subject: Subject, paths: Sequence[str]) -> list[str]:
@@ -78,7 +77,7 @@ def back_in_storage(subject: Subject, paths: Sequence[str]) -> list[str]:
     try:
         gone = set(lacking(subject.table.path, paths, LOOK_SECONDS))
     except (StorageError, OSError, LookTooLong) as error:
-        raise _untold(error) from None
+        raise untold(error) from None
     return [path for path in paths if path not in gone]
 
 
@@ -94,11 +93,6 @@ def taken_out(subject: Subject, version: int) -> Removed | None:
         return removed_by(subject.table.path, version)
     except (StorageError, OSError):
         return None
-
-
-def _untold(error: Exception) -> CommandRefused:
-    text = f"Storage doesn’t tell which files are missing: {str(error).rstrip('.')}."
-    return CommandRefused(Refusal("unreadable", text, remedy=REMEDY))
 
 
 def _read_by(subject: Subject, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,17 +6,20 @@ name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from jobs.domain.consequences import Consequence, said
 from jobs.domain.delta.feature_support import Cells, Refused
+from jobs.domain.errors import CommandRefused, Refusal
 
 OPERATION = "FSCK"
 NAMED = 100  # missing files by name; the digest covers all
 MOST_MISSING = 100_000  # files that one repair takes out
 LOOK_SECONDS = 400.0  # that asking storage may take for a preview, less than a preview's own limit
 
+AGAIN = "Request it again: what is missing by then is reviewed anew."
 
 REFUSED: Cells = {
     "appendOnly": (Refused("DELTA_CANNOT_MODIFY_APPEND_ONLY", "while `delta.appendOnly` is true"),),
@@ -49,6 +52,24 @@ class LostFiles:
     rows: int | None
     vectors: int = 0
     outside: int = 0
+
+
+def untold(why: object) -> CommandRefused:
+    """Storage doesn't tell what is missing, so nothing is taken out."""
+    text = f"Storage doesn’t tell which files are missing: {str(why).rstrip('.')}."
+    remedy = "Find out why storage doesn’t answer, then request it again. Nothing was committed."
+    return CommandRefused(Refusal("unreadable", text, remedy=remedy))
+
+
+def back_again(paths: Sequence[str]) -> str:
+    """That storage holds files which the approved repair takes out."""
+    more = "" if len(paths) == 1 else f" and {len(paths) - 1:,} more"
+    return f"Storage holds {paths[0]}{more} again, which the approved repair takes out."
+
+
+def details_of(paths: Sequence[str], size: int | None, rows: int | None) -> dict[str, Any]:
+    """What a result says of the files that its commit took out; None is unknown."""
+    return {"files": len(paths), "bytes": size, "rows": rows, "named": list(paths[:NAMED])}
 
 
 def consequences_of(loss: LostFiles, *, change_feed: bool) -> list[Consequence]:

@@ -13,9 +13,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.commands.repair.rules import LOOK_SECONDS, NAMED, OPERATION, Repair
+from console.base.text.counted import counted
+from jobs.commands.repair.rules import AGAIN, LOOK_SECONDS, OPERATION, Repair, back_again, details_of, untold
 from jobs.domain.engine import Checked, Report
-from jobs.domain.errors import CommandRefused, Refusal
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, Refusal
 from jobs.domain.results import Result
 from jobs.engine.commits.history import HistoryCommit, commits_after, commits_before, is_own, recorded
 from jobs.engine.directory import Directory, changing, judged, keeping
@@ -33,10 +34,7 @@ from tables.storage.store import StorageError
 DELTA = "org.apache.spark.sql.delta"
 AT_ONCE = 5_000  # paths that one filter holds
 RUN_SECONDS = 2 * LOOK_SECONDS  # for what a preview could ask for in one
-AGAIN = "Request it again: what is missing now is reviewed anew."
 OTHER = "Other files are missing now than those that were approved: {now:,} by this look, {then:,} in the preview."
-BACK = "Storage holds {path}{more} again, which the approved repair takes out."
-ANOTHER = "The table at this path isn’t the one that was previewed."
 
 
 def run_repair(
@@ -77,7 +75,7 @@ def _begun(session: SparkSession, directory: Directory, preview: Mapping[str, An
     directory.check()
     transaction = log.startTransaction()
     if transaction.snapshot().metadata().id() != preview["table_id"]:
-        raise CommandRefused(Refusal("stale", ANOTHER, remedy=AGAIN))
+        raise CommandRefused(Refusal("stale", ANOTHER_TABLE, remedy=AGAIN))
     return transaction
 
 
@@ -124,13 +122,12 @@ def _looked(path: str, files: Sequence[Named], report: Report) -> Absent:
             Refusal("too_many_files", text, remedy="Request it again when storage is quicker.")
         ) from None
     except StorageError as error:
-        raise _untold(error) from None
+        raise untold(error) from None
 
 
 def _why(back: Sequence[str], found: Absent, preview: Mapping[str, Any]) -> str:
     if back:
-        more = "" if len(back) == 1 else f" and {len(back) - 1:,} more"
-        return BACK.format(path=back[0], more=more)
+        return back_again(back)
     return OTHER.format(now=len(found.missing), then=preview["files"])
 
 
@@ -143,19 +140,10 @@ def _refuse_back(path: str, missing: Sequence[str]) -> None:
     try:
         still = set(lacking(path, missing, RUN_SECONDS))
     except (StorageError, LookTooLong) as error:
-        raise _untold(error) from None
+        raise untold(error) from None
     back = [name for name in missing if name not in still]
     if back:
-        more = "" if len(back) == 1 else f" and {len(back) - 1:,} more"
-        text = BACK.format(path=back[0], more=more)
-        raise CommandRefused(Refusal("stale", text, place=_place(path, back), remedy=AGAIN))
-
-
-def _untold(error: Exception) -> CommandRefused:
-    text = f"Storage doesn’t tell which files are missing: {str(error).rstrip('.')}."
-    return CommandRefused(
-        Refusal("unreadable", text, remedy="Find out why storage doesn’t answer, then request it again.")
-    )
+        raise CommandRefused(Refusal("stale", back_again(back), place=_place(path, back), remedy=AGAIN))
 
 
 def _removals(session: SparkSession, snapshot: Any, missing: Sequence[str]) -> list[Any]:
@@ -196,14 +184,8 @@ def _result(path: str, commit: HistoryCommit) -> Result:
         removed = None
     if removed is None:
         return recorded(commit, {"text": "The commit’s own actions couldn’t be read."})
-    count = len(removed.paths)
-    details = {
-        "text": f"Took {count:,} missing {'file' if count == 1 else 'files'} out of the table.",
-        "files": count,
-        "bytes": removed.bytes,
-        "rows": removed.rows,
-        "named": list(removed.paths[:NAMED]),
-    }
+    details = details_of(removed.paths, removed.bytes, removed.rows)
+    details["text"] = f"Took {counted(len(removed.paths), 'missing file')} out of the table."
     return recorded(commit, details, removed.rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.base.text.counted import counted
 from jobs.domain.comparison import Unit
 from jobs.domain.results import Result
 from jobs.domain.wording import Figure, Parameters, Preview
@@ -15,7 +16,7 @@ def title(table: str, parameters: Parameters, preview: Preview) -> str:
     files = preview.get("files")
     if files is None:
         return f"Repair {table}: take missing files out"
-    return f"Repair {table}: take {files:,} missing {'file' if files == 1 else 'files'} out"
+    return f"Repair {table}: take {counted(files, 'missing file')} out"
 
 
 def figures(preview: Preview) -> list[Figure]:

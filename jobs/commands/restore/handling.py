@@ -13,7 +13,7 @@ from jobs.commands.base import REWRITTEN, Drift, DriftVerdict, Found, Handling, 
 from jobs.commands.restore.log import files_hash, from_log, gone, refuse_by_catalog, with_measure
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked
-from jobs.domain.errors import CommandRefused
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
@@ -104,7 +104,7 @@ def _check_version(table: Table, version: int) -> None:
 def _by_log(job: Job, subject: Subject) -> Drift:
     head, preview = subject.version, job.preview or {}
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if head != job.base_version:
         text = (
             f"The table was previewed at version {job.base_version:,} and is now at version {head:,}: a restore would also undo"

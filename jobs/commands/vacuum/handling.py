@@ -17,7 +17,7 @@ from jobs.commands.vacuum.log.removals import MILLISECOND
 from jobs.commands.vacuum.log.streams import streams_meanwhile
 from jobs.commands.vacuum.rules import MOST_HOURS, NEGATIVE, Vacuum, parameters_of, spans_in_words
 from jobs.domain.engine import Checked
-from jobs.domain.errors import CommandRefused, EngineFailure, Refusal
+from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, EngineFailure, Refusal
 from jobs.domain.measures import Deletable
 from jobs.domain.results import Result
 from jobs.models import Job
@@ -150,7 +150,7 @@ def _nested(measure: Deletable) -> Refusal:
 def _by_log(job: Job, subject: Subject) -> Drift:
     preview, head = job.preview or {}, subject.version
     if subject.metadata.id != preview.get("table_id"):
-        return Drift(DriftVerdict.MOVED, head, "The table at this path isn’t the one that was previewed.")
+        return Drift(DriftVerdict.MOVED, head, ANOTHER_TABLE)
     if own_retention(subject) // MILLISECOND != preview.get("own_retention_ms"):
         return Drift(
             DriftVerdict.MOVED, head, "The table’s delta.deletedFileRetentionDuration has changed since the preview."

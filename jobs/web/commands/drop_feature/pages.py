@@ -27,7 +27,6 @@ from tables.ports import Offer
 class DropFeatureForm(RewriteForm):
     """Which feature, and whether history is cut."""
 
-    predicate = None  # type: ignore[assignment]
     feature = forms.ChoiceField(label="Feature", required=False)
     truncate_history = forms.BooleanField(
         label="Cut the history (TRUNCATE HISTORY)",
@@ -36,7 +35,7 @@ class DropFeatureForm(RewriteForm):
     )
 
     def __init__(self, given: Mapping[str, Any], subject: Subject) -> None:
-        forms.Form.__init__(self, given)
+        super().__init__(given, subject)
         choices = [("", "Choose"), *((name, name) for name in droppable(subject))]
         self.fields["feature"] = forms.ChoiceField(label="Feature", required=False, choices=choices)
 

@@ -20,12 +20,12 @@ from jobs.targets.past_runs import with_past
 from jobs.targets.subject import Subject
 from jobs.web.parts import Parts, on_table
 from jobs.web.prefilled import Values, again_at
-from jobs.web.rewrites import RewriteForm, RewritePage
+from jobs.web.rewrites import PartitionsForm, RewritePage
 from tables.models import Table
 from tables.ports import Offer
 
 
-class ReorgForm(RewriteForm):
+class ReorgForm(PartitionsForm):
     """Which partitions to purge."""
 
     def wanted(self, table: Table) -> Reorg:

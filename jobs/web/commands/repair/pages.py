@@ -27,10 +27,6 @@ from tables.ports import Offer
 class RepairForm(RewriteForm):
     """A reason: which files are missing, storage says."""
 
-    def __init__(self, given: Mapping[str, Any], subject: Subject) -> None:
-        super().__init__(given, subject)
-        self.fields.pop("predicate", None)
-
     def wanted(self, table: Table) -> Repair:
         return Repair(str(table.pk))
 

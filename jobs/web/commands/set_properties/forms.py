@@ -42,7 +42,6 @@ class EditedProperty:
 class PropertiesForm(RewriteForm):
     """Every property's value. Emptied, it is unset; `added` are new ones, `name = value` a line."""
 
-    predicate = None  # type: ignore[assignment]
     filter = forms.CharField(label="Filter", required=False, max_length=100, help_text="A part of a name or meaning.")
     feature = forms.ChoiceField(label="Feature to support", required=False)
     added = forms.CharField(
@@ -57,7 +56,7 @@ class PropertiesForm(RewriteForm):
         self.subject = subject
         self.current = {name: str(value) for name, value in subject.configuration.items()}
         self.shown = masked_properties(dict(self.current))
-        forms.Form.__init__(self, _filled(given, self._values(given)))
+        super().__init__(_filled(given, self._values(given)), subject)
         self._add_features()
         for name in self._names():
             self.fields[FIELD + name] = self._field(name)

@@ -43,10 +43,6 @@ class VacuumForm(RewriteForm):
     )
     field_order = ("retention_hours", "lite", "reason")
 
-    def __init__(self, given: Mapping[str, Any], subject: Subject) -> None:
-        super().__init__(given, subject)
-        self.fields.pop("predicate", None)
-
     def wanted(self, table: Table) -> Vacuum:
         return Vacuum(str(table.pk), self.cleaned_data["retention_hours"], self.cleaned_data["lite"])
 
