@@ -10,6 +10,7 @@ from jobs.targets.definition import protocol_of
 from jobs.targets.subject import Subject, subject_of
 from tables.deltalog.checkpoints.newest import LACKS
 from tables.deltalog.read.filenames import commit_version
+from tables.deltalog.read.parsing import MISMATCH
 from tables.deltalog.read.problems import LogProblem
 from tables.deltalog.replay.obstacles import obstacles
 from tables.rules.health import advice_on
@@ -46,7 +47,10 @@ def refuse_unopenable(subject: Subject) -> None:
 
 
 def _failure_at(problem: LogProblem) -> EngineFailure:
-    """How Delta 4.4 fails there: over a commit that can't be parsed, a state that the log doesn't give, or a file that can't be read."""
+    """How Delta 4.4 fails there: over a protocol that can't be, a commit that can't be parsed, a state that the log doesn't give, or a
+    file that can't be read."""
+    if problem.reason.startswith(MISMATCH):
+        return EngineFailure("EXPRESSION_DECODING_FAILED", "42846", f"{problem.file}: {problem.reason}")
     if commit_version(problem.file) is not None:
         return EngineFailure("CANNOT_PARSE_JSON_FIELD", "2203G", f"{problem.file}: {problem.reason}")
     if problem.file.endswith(".crc") or problem.reason == LACKS:

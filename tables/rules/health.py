@@ -358,8 +358,8 @@ def advice_on(file: str) -> str:
         return f"Move {file} out of _delta_log: Delta does without it and reads the log itself. Check which writer made it."
     if commit_version(file) is not None:
         return (
-            "Have the engine that wrote this commit write a checkpoint (deltalake: create_checkpoint): Spark then begins there. Have its"
-            " commits carry no field of a name that is Delta’s own. Don’t edit the log."
+            "Have the engine that wrote this commit write a checkpoint, in the version that wrote it (deltalake: create_checkpoint): Spark"
+            " then begins there. Then have it write what Delta’s protocol allows; newer versions of deltalake do. Don’t edit the log."
         )
     return (
         f"Move {file} out of _delta_log, with all files of its checkpoint: Delta then begins with the checkpoint before it, or with"

@@ -53,14 +53,15 @@ def check_newest(storage: Storage, listing: Listing, version: int, problems: Pro
     newest = newest_used(listing, version)
     if newest is None or len(newest.files) > MOST_PARTS or newest.files[0].name.endswith(".json"):
         return
-    state = TableState()
+    state, read = TableState(), Problems()
     try:
-        for action in CheckpointReader(storage, newest, Problems()).opening_actions():
+        for action in CheckpointReader(storage, newest, read).opening_actions():
             state.take(action)
     except CheckpointError as error:
         if error.damaged:
             problems.add(newest.files[0].name, f"the checkpoint is damaged: {error}", ProblemCode.STOPS_SPARK)
         return
+    problems.extend(problem for problem in read.found() if problem.code is ProblemCode.STOPS_SPARK)
     if not state.whole and _stay_lacking(storage, listing, range(newest.version + 1, version + 1), state):
         problems.add(newest.files[0].name, LACKS, ProblemCode.STOPS_SPARK)
 

@@ -112,6 +112,9 @@ def _vector(fields: Fields) -> DeletionVector | None:
 
 # What tells files apart, and the values by which they are chosen; all else is for history, statistics and display.
 _NEEDED_OF_FILES = frozenset(("path", "partitionValues", "deletionVector"))
+_LISTS_OF_READERS, _LISTS_OF_WRITERS = 3, 7  # the versions of the protocol that list features
+MISMATCH = "the protocol"
+"""How the reason begins of a protocol that Delta in Spark can't decode."""
 _NEEDED_OF_PROTOCOL = frozenset(("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"))
 _USUAL_REMOVE = frozenset(
     ("path", "deletionTimestamp", "dataChange", "partitionValues", "size", "stats", "deletionVector")
@@ -234,12 +237,28 @@ def _without_nulls(mapping: Mapping[str, str | None]) -> dict[str, str]:
 
 def _protocol(value: dict[str, Any], file: str, problems: Problems) -> Protocol:
     fields = Fields(value, "protocol", file, problems, _NEEDED_OF_PROTOCOL)
-    return Protocol(
+    found = Protocol(
         fields.count("minReaderVersion") or 1,
         fields.count("minWriterVersion") or 1,
         _sorted(fields.texts("readerFeatures")),
         _sorted(fields.texts("writerFeatures")),
     )
+    for fault in _mismatches(found):
+        problems.add(file, fault, ProblemCode.STOPS_SPARK)
+    return found
+
+
+def _mismatches(protocol: Protocol) -> Iterator[str]:
+    """What Delta requires of a protocol as it reads it (4.4.0, `Protocol`): the lists are there from the version on that has lists, and
+    not before. delta-rs up to 0.25 writes empty ones beside older versions."""
+    pairs = (
+        ("reader", protocol.min_reader_version, protocol.reader_features, _LISTS_OF_READERS),
+        ("writer", protocol.min_writer_version, protocol.writer_features, _LISTS_OF_WRITERS),
+    )
+    for who, version, names, listed in pairs:
+        if (names is not None) != (version >= listed):
+            has = "has no" if names is None else "has a"
+            yield f"{MISMATCH} {has} list of {who} features beside {who} version {version}"
 
 
 def _sorted(names: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
 
 from jobs.models import Job
 from tables.models import Table
@@ -67,12 +66,23 @@ def odd_commit(table: Table) -> str:
     return path.name
 
 
+def odd_protocol(table: Table) -> str:
+    """Another engine's protocol with lists of features that its versions don't have."""
+    path = log_of(table) / f"{small_delta.head(Path(table.path)) + 1:020d}.json"
+    lists: dict[str, list[str]] = {"readerFeatures": [], "writerFeatures": []}
+    path.write_text(json.dumps({"protocol": actions_of(table)["protocol"] | lists}))
+    return path.name
+
+
 HARMS = [
     pytest.param(other_checksum, "DELTA_STATE_RECOVER_ERROR", "schema differs", id="a checksum with another schema"),
     pytest.param(damaged_checkpoint, "FAILED_READ_FILE", "is damaged", id="a damaged checkpoint"),
     pytest.param(lacking_checkpoint, "DELTA_STATE_RECOVER_ERROR", "lacks protocol", id="a checkpoint without metadata"),
     pytest.param(
         odd_commit, "CANNOT_PARSE_JSON_FIELD", "commitInfo.job is not an object", id="a commit of other kinds"
+    ),
+    pytest.param(
+        odd_protocol, "EXPRESSION_DECODING_FAILED", "has a list of writer features", id="a protocol that can't be"
     ),
 ]
 
@@ -87,15 +97,20 @@ def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: An
     assert answer.json()["engine"]["condition"] == condition
     assert name in answer.json()["detail"]
     assert said in answer.json()["detail"]
-    remedy = "write a checkpoint" if harm is odd_commit else f"Move {name} out of _delta_log"
+    remedy = "write a checkpoint" if harm in (odd_commit, odd_protocol) else f"Move {name} out of _delta_log"
     assert remedy in answer.json()["detail"]
     assert not Job.objects.exists()
 
 
 def mended(table: Table, name: str) -> None:
-    """As the finding says: another engine writes a checkpoint after a commit; any other file goes."""
+    """As the finding says: the engine that wrote a commit writes a checkpoint after it; any other file goes."""
     if name.endswith(".json"):
-        DeltaTable(table.path).create_checkpoint()
+        lines = [line for path in sorted(log_of(table).glob("*.json")) for line in path.read_text().splitlines()]
+        adds = [action for action in map(json.loads, lines) if "add" in action]
+        actions = actions_of(table)
+        versions = {name: actions["protocol"][name] for name in ("minReaderVersion", "minWriterVersion")}
+        path = log_of(table) / name.replace(".json", ".checkpoint.parquet")
+        write_parquet(path, [{"protocol": versions}, {"metaData": actions["metaData"]}, *adds])
     else:
         (log_of(table) / name).unlink()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tables.deltalog.checkpoints import newest
+from tables.deltalog.read.parsing import MISMATCH
 from tables.deltalog.read.problems import ProblemCode
 from tables.deltalog.replay.obstacles import obstacles
 from tables.deltalog.state.snapshot import load
@@ -111,3 +112,42 @@ def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, 
     monkeypatch.setattr(newest, "MOST_PARTS", 1)
     snapshot = log.sync(target).snapshot()
     assert [(problem.code, problem.file) for problem in snapshot.problems] == [(ProblemCode.UNREADABLE, parts[0].name)]
+
+
+EMPTY = {"readerFeatures": [], "writerFeatures": []}
+
+
+@pytest.mark.parametrize(
+    ("versions", "lists", "said"),
+    [
+        ((1, 2), EMPTY, ["has a list of reader", "has a list of writer"]),
+        ((1, 7), EMPTY, ["has a list of reader"]),
+        ((1, 7), {}, ["has no list of writer"]),
+        ((3, 7), {"writerFeatures": []}, ["has no list of reader"]),
+        ((3, 7), EMPTY, []),
+        ((1, 2), {"readerFeatures": None, "writerFeatures": None}, []),
+    ],
+)
+def test_lists_of_features_beside_other_versions_stop_spark_until_a_checkpoint_takes_their_place(
+    writer, log, target, versions, lists, said
+):
+    protocol = {"minReaderVersion": versions[0], "minWriterVersion": versions[1], **lists}
+    writer.create(add("a"))
+    commit = writer.commit(1, info(), {"protocol": protocol})
+    writer.commit(2, info(), PROTOCOL)
+    snapshot = log.sync(target).snapshot()
+    assert stopping(snapshot) == [(commit.name, ProblemCode.STOPS_SPARK)] * len(said)
+    found = sorted(problem.reason for problem in obstacles(str(writer.table), snapshot, None))
+    assert all(reason.startswith(f"{MISMATCH} {start}") for reason, start in zip(found, said, strict=True))
+    writer.checkpoint(2, *STATE, add("a"))
+    assert obstacles(str(writer.table), snapshot, 2) == ()
+    writer.commit(3, info())
+    assert stopping(log.sync(target, load(target)).snapshot()) == []
+
+
+def test_a_checkpoint_with_lists_of_features_beside_other_versions_stops_spark(writer, log, target):
+    writer.create(add("a"))
+    point = writer.checkpoint(0, {"protocol": PROTOCOL["protocol"] | EMPTY}, metadata(), add("a"))
+    snapshot = log.sync(target).snapshot()
+    assert set(stopping(snapshot)) == {(point.name, ProblemCode.STOPS_SPARK)}
+    assert {problem.file for problem in obstacles(str(writer.table), snapshot, 0)} == {point.name}
