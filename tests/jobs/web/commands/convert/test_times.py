@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobs.domain.results import Inspection, TimeReading, TimeSample
+from jobs.domain.results import Inspection, Note, TimeReading, TimeSample
 from tests import factories
 from tests.clients import browser, caller
 
@@ -60,6 +60,17 @@ def test_without_such_columns_the_page_says_nothing_of_them(place: str) -> None:
     olga = factories.person_with("operator")
     answered(olga, place)
     assert "Dates and times" not in page(olga, place)
+
+
+def test_who_approves_sees_them_and_what_else_was_noticed(place: str) -> None:
+    noticed = factories.inspection(place, times=TIMES, notes=(Note("old_calendar", "day: dates before 1582-10-15."),))
+    policy = {"required_approvals": 1, "role": "approver", "reasons": ["asks for one"]}
+    job = factories.job("awaiting_approval", preview=noticed, policy=policy)
+    anna = browser(factories.person_with("approver"))
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", anna.get(f"/jobs/{job.pk}/").content.decode()))
+    assert "This directory becomes a Delta table" in shown
+    assert "1500-03-01 in the file, a reader sees 1500-02-20" in shown
+    assert "day: dates before 1582-10-15." in shown
 
 
 def test_the_api_has_them(place: str) -> None:
