@@ -21,6 +21,7 @@ class Timing:
     housekeeping: float = 60  # the dispatcher's round over expired requests and reads
     cancel_grace: float = 60  # a worker that doesn't react to a cancel within this time is killed
     unproven: float = 90  # a job whose worker's death can't be proven (on another host) is stale after this long
+    fenced: float = 30  # such a job is tried again after this long where Delta lets only one attempt commit
     unreadable: float = 24 * 3600  # a lost job whose worker is dead waits this long for a log that can't be read
     no_executors: float = 20  # the job reports missing executors after this long
     run_limit: float = 6 * 3600  # of one run of a command

@@ -14,6 +14,7 @@ from console.base.errors import Problem
 from jobs.domain.commands import Command
 from jobs.domain.engine import UNCHECKED, Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, Refusal
+from jobs.domain.fences import Fence
 from jobs.domain.measures import Measure
 from jobs.domain.results import Result
 from jobs.models import Job
@@ -116,6 +117,9 @@ class Handling(ABC, Generic[C]):
 
     editable: bool = False
     not_undone: str = ""  # why a restore can't undo its commit; empty if it can
+    fence: Fence = (
+        Fence.NONE
+    )  # what lets only one attempt commit; only with one is a job tried again whose worker may be alive elsewhere
     several_commits: bool = False  # whether one run makes commits one after the other, all with the job's mark
 
     def check(self, command: C) -> None:
@@ -176,6 +180,13 @@ class Handling(ABC, Generic[C]):
         raise Problem(
             409, "wrong_state", f"You can’t edit {with_article(job.command)}: withdraw it and request it again."
         )
+
+    def fence_of(self, job: Job) -> Fence:
+        """What keeps an attempt of this job that nobody could end from committing beside a later one.
+
+        None for a run of several commits, of which each attempt could make some.
+        """
+        return self.fence
 
     def clean_up(self, job: Job) -> None:
         """Removes what a run left behind when it died without a commit. Its JVM is dead; the caller still holds the lease."""

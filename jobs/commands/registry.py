@@ -68,6 +68,7 @@ from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command, command_to_json
 from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
 from jobs.domain.delta.feature_support import Cells
+from jobs.domain.fences import Fence
 from jobs.domain.results import Result, affected_rows
 from jobs.domain.wording import Figure, Wording
 from jobs.models import Job
@@ -381,6 +382,12 @@ def commits_several(job: Job) -> bool:
     """Whether a run of the job's command makes several commits, one after the other."""
     row = ROWS.get(job.command)
     return row is not None and row.handling.several_commits
+
+
+def fence_of(job: Job) -> Fence:
+    """What lets only one attempt of the job commit; none for a command of a later release."""
+    row = ROWS.get(job.command)
+    return row.handling.fence_of(job) if row is not None else Fence.NONE
 
 
 def several_kinds() -> list[str]:

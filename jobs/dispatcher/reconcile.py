@@ -18,11 +18,12 @@ from console.audit.services import record
 from console.base.errors import Problem
 from console.base.logs import log
 from console.base.timeouts import timing
-from jobs.commands.registry import clean_up, commits_several, queue_of, reread, shortfall
+from jobs.commands.registry import clean_up, commits_several, fence_of, queue_of, reread, shortfall
 from jobs.dispatcher import unread_logs
 from jobs.dispatcher.fencing import proven_dead
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import RoundTurns
+from jobs.domain.fences import Fence
 from jobs.domain.results import Result
 from jobs.domain.states import MAX_ATTEMPTS, Cause, State
 from jobs.lifecycle import endings, wakeups
@@ -31,6 +32,7 @@ from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job, JobEvent, Worker
 from jobs.schedules.refusals import run_limit
 from jobs.worker.claims import LOST_PREVIEW
+from tables.storage.remote import takes_versions_once
 from tables.sync import log_access
 
 WHO = "dispatcher"
@@ -112,7 +114,7 @@ def _decide(pk: uuid.UUID) -> bool:
     unread_logs.tell_end(job, WHO)
     if result is not None:
         return not _may_go_on(job, result, dead) and _succeed(job, result)
-    return _without_commit(job, attempt) if dead else _stale_after(timing().unproven, job, endings.UNPROVEN)
+    return _without_commit(job, attempt) if dead else _without_proof(job, attempt)
 
 
 def _last_run(job: Job) -> Attempt | None:
@@ -167,7 +169,26 @@ def _without_commit(job: Job, attempt: Attempt) -> bool:
     elif job.attempt >= MAX_ATTEMPTS:
         _end(job, State.FAILED, "lost", error=endings.ATTEMPTS_EXHAUSTED)
     else:
-        _try_again(job)
+        _try_again(job, "The worker was lost before it committed anything. Levee tries again.", "lost")
+    return True
+
+
+def _without_proof(job: Job, attempt: Attempt) -> bool:
+    """Tries again where Delta lets only one attempt commit, however late the other wakes up; elsewhere the job is stale after a while.
+
+    The wait leaves it to a dispatcher on the worker's own host, if there is one, to end it first.
+    """
+    fence = fence_of(job) if takes_versions_once(job.location) else Fence.NONE
+    has_ended = job.state == State.CANCELLING or job.cancel_requested_at or attempt.outcome == "limit"
+    if not fence or has_ended or job.attempt >= MAX_ATTEMPTS:
+        return _stale_after(timing().unproven, job, endings.UNPROVEN)
+    if not _has_waited(timing().fenced, job):
+        return False
+    text = (
+        "The worker was lost on another host, where Levee can’t prove its end, and Levee found no commit of it. Levee tries again:"
+        f" {fence.value}, so Delta refuses the commit of the one that comes later."
+    )
+    _try_again(job, text, Attempt.UNPROVEN)
     return True
 
 
@@ -178,11 +199,10 @@ def _end(job: Job, target: State, attempt_outcome: str, **changes: object) -> No
     )  # fmt: skip
 
 
-def _try_again(job: Job) -> None:
-    text = "The worker was lost before it committed anything. Levee tries again."
+def _try_again(job: Job, text: str, attempt_outcome: str) -> None:
     with transaction.atomic():
         record(Actor.system(WHO), Action.JOB_RETRY, ObjectKind.JOB, job.pk, str(job), reason=text, job=job.pk)
-        _end(job, State.QUEUED, "lost", text=text, release=True)
+        _end(job, State.QUEUED, attempt_outcome, text=text, release=True)
     wakeups.wake(queue_of(job.command))
 
 
@@ -201,7 +221,7 @@ def _stale_after(seconds: float, job: Job, error: dict[str, object]) -> bool:
     """Ends a job without proof (a process on another host, an unreadable log) as stale, after so long by the database's clock."""
     if not _has_waited(seconds, job):
         return False
-    _end(job, State.STALE, "lost, unproven", error=error)
+    _end(job, State.STALE, Attempt.UNPROVEN, error=error)
     return True
 
 

@@ -17,6 +17,9 @@ class Attempt(models.Model):
         PREVIEW = "preview"
         RUN = "run"
 
+    UNPROVEN = "lost, unproven"  # outcome: its worker was on another host, where nobody can prove its end
+    CAME_BACK = "came back, fenced"  # outcome: it went on after it was given up, and ended nothing
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="attempts")
     kind = models.CharField(max_length=7, choices=Kind.choices)

@@ -47,6 +47,10 @@ class ClaimedJob(ABC):
         """Does what was claimed and records its true outcome, whatever happens. Raises EngineLost, Fenced."""
 
     @abstractmethod
+    def fenced(self) -> None:
+        """Says how an attempt ended whose claim is another's by now, where that matters."""
+
+    @abstractmethod
     def broken(self, error: Exception) -> None:
         """Ends the job after an unexpected error in Levee, with the error and the table's state."""
 

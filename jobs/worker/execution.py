@@ -36,6 +36,7 @@ def work(execution: Execution) -> None:
         _work(execution)
     except Fenced as fenced:
         log.warning("fenced", job=str(execution.job.pk), text=str(fenced))
+        execution.claimed.fenced()
 
 
 def _work(execution: Execution) -> None:

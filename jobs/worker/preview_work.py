@@ -51,6 +51,9 @@ class PreviewWork(ClaimedJob):
             else:
                 self._previewed(outcome)
 
+    def fenced(self) -> None:
+        pass  # a preview changes nothing
+
     def broken(self, error: Exception) -> None:
         self._end(State.FAILED, error=endings.broken(self.job, self.who, error))
 

@@ -27,13 +27,14 @@ from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.cancelling import digest_of
 from jobs.lifecycle.fault_points import FaultPoint, reached
-from jobs.lifecycle.transitions import Fenced, move, release
-from jobs.models import Job
+from jobs.lifecycle.transitions import Fenced, move, note, release
+from jobs.models import Attempt, Job
 from jobs.schedules import refusals
 from jobs.targets import places
 from jobs.worker.claimed_job import ClaimedJob
 from jobs.worker.claims import Claim
 from jobs.worker.supervision import Watch
+from tables.rules.locations import LocationError
 
 
 class DriftDetected(LeveeError):
@@ -50,6 +51,7 @@ class RunWork(ClaimedJob):
     def __init__(self, claim: Claim, engine: Engine, stop: threading.Event, end_hard: Callable[[], None]) -> None:
         super().__init__(claim, engine, stop, end_hard)
         self.checked = UNCHECKED
+        self.failure: EngineFailure | None = None
         self.run_limit = refusals.run_limit(self.job, timing().run_limit)
 
     def work(self) -> None:
@@ -63,10 +65,11 @@ class RunWork(ClaimedJob):
             try:
                 result = self._engine_run(watch)
             except DriftDetected as moved:
-                self._end(State.STALE, error=endings.moved(moved.drift.why))
+                self._unless_committed_before(partial(self._end, State.STALE, error=endings.moved(moved.drift.why)))
             except CommandRefused as refused:
-                self._tell_gone(refused)
-                self._end(_refused_state(refused), error=endings.refused(refused.refusals))
+                refuse = partial(self._refused, refused)
+                # What lies below no root any more isn't read either.
+                refuse() if refused.refusals[0].code == LocationError.code else self._unless_committed_before(refuse)
             except DirectorySwapped as swapped:
                 self._end(State.STALE, error=endings.swapped(self.job, swapped))
             except EngineLost as lost:
@@ -74,10 +77,14 @@ class RunWork(ClaimedJob):
             except EngineCancelled:
                 self._by_history(partial(self._stopped, watch))
             except EngineFailed as failed:
+                self.failure = failed.failure
                 self._by_history(partial(self._failed, watch, failed), failed.failure)
             else:
                 reached(FaultPoint.COMMIT_VISIBLE)
-                self._succeeded(result)
+                if result.version is None:
+                    self._unless_committed_before(partial(self._succeeded, result))
+                else:
+                    self._succeeded(result)
 
     def _engine_run(self, watch: Watch) -> Result:
         # Roots and links may have changed since the request: the path must still be inside a root when the run starts.
@@ -108,6 +115,13 @@ class RunWork(ClaimedJob):
         if drift.moved:
             raise DriftDetected(drift)
         return drift.checked
+
+    def fenced(self) -> None:
+        """Says how an attempt ended that was given up: its claim is another's by now, so that it ends nothing else."""
+        why = f" Spark ended it with {self.failure.condition}." if self.failure and self.failure.condition else ""
+        text = f"{self.who} came back after Levee had given this attempt up.{why} The job no longer follows it."
+        Attempt.objects.filter(pk=self.claim.attempt_id).update(outcome=Attempt.CAME_BACK)
+        note(self.job, self.who, "note", text)
 
     def broken(self, error: Exception) -> None:
         try:
@@ -142,6 +156,17 @@ class RunWork(ClaimedJob):
             without_commit()
         else:
             self._succeeded(with_warnings(result, failed_afterwards(failure.message)) if failure else result)
+
+    def _unless_committed_before(self, otherwise: Callable[[], None]) -> None:
+        """An earlier attempt that nobody could end may have come back and committed in the meantime: then its commit is the outcome."""
+        if Attempt.objects.filter(job=self.job, outcome__in=[Attempt.UNPROVEN, Attempt.CAME_BACK]).exists():
+            self._by_history(otherwise)
+        else:
+            otherwise()
+
+    def _refused(self, refused: CommandRefused) -> None:
+        self._tell_gone(refused)
+        self._end(_refused_state(refused), error=endings.refused(refused.refusals))
 
     def _succeeded(self, result: Result) -> None:
         self.report.committed = result.version is not None
@@ -207,6 +232,7 @@ class RunWork(ClaimedJob):
             self._recorded(write)
         except Fenced as fenced:
             log.warning("fenced", job=str(self.job.pk), text=str(fenced))
+            self.fenced()
 
 
 def _refused_state(refused: CommandRefused) -> State:

@@ -43,11 +43,15 @@ def register() -> None:
     from jobs.commands.convert import wording  # these need Django, which engines of tests do without
     from jobs.commands.convert.handling import ConvertHandling
     from jobs.commands.registry import ROWS, Row
+    from jobs.domain.fences import Fence
+
+    class Handling(ConvertHandling):
+        fence = Fence.NONE  # nothing of the fake engine refuses a second append
 
     ROWS[Append.kind] = Row(
         Append,
         wording,
-        ConvertHandling(),
+        Handling(),
         web="",
         is_always_reviewed=False,
     )

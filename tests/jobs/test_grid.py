@@ -339,4 +339,4 @@ def test_a_frozen_worker_on_another_host_makes_its_job_stale_and_its_late_commit
     assert time.monotonic() - frozen_at > instance.timing["unproven"]
     os.kill(child, signal.SIGCONT)  # it wakes up after its job is over, and commits
     wait_for(lambda: instance.job(job)["version"] == 0, "the late commit is known", told=lambda: instance.story(job))
-    assert [s[1] for s in instance.story(job)][-1] == "late_commit"
+    assert "late_commit" in [s[1] for s in instance.story(job)]

@@ -17,6 +17,7 @@ from jobs.commands.convert import cleanup
 from jobs.commands.convert.rules import Convert, check_convert
 from jobs.domain.commands import command_to_json
 from jobs.domain.errors import Refusal
+from jobs.domain.fences import Fence
 from jobs.domain.partitions import CODE
 from jobs.domain.results import Inspection
 from jobs.lifecycle import endings
@@ -36,6 +37,7 @@ class ConvertHandling(Handling[Convert]):
     """The preview is the inspection; the result names files added or removed after it."""
 
     not_undone = "A convert is a table’s first version: there is no earlier one to restore."
+    fence = Fence.VERSION
 
     def check(self, command: Convert) -> None:
         refusals = check_convert(command)

@@ -25,6 +25,7 @@ from jobs.commands.delete.log import LogPreview, from_log, further_question, unc
 from jobs.commands.delete.rules import PASSED_OVER, ROWS_LEFT, Delete
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
+from jobs.domain.fences import Fence
 from jobs.domain.measures import Matched
 from jobs.domain.policy import TableClass
 from jobs.domain.predicates.printing import to_text
@@ -48,6 +49,7 @@ class DeleteHandling(Handling[Delete]):
     """Rule 4 of approvals: what runs is what people approved, with no drift in between."""
 
     editable = True
+    fence = Fence.TRANSACTION
 
     def asked(self, command: Delete) -> Mapping[str, Any]:
         return {"table": command.table, "predicate": command.predicate}

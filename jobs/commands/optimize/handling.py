@@ -13,6 +13,7 @@ from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewri
 from jobs.commands.optimize.log import NOTHING, files_rewritten, from_log, sorted_by
 from jobs.commands.optimize.rules import Optimize, written_name
 from jobs.domain.errors import CommandRefused
+from jobs.domain.fences import Fence
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json, to_json
 from jobs.domain.predicates.tree import Node
@@ -31,6 +32,7 @@ class OptimizeHandling(Handling[Optimize]):
     """Rows stay what they are, so it may run on whatever version the table has by then."""
 
     not_undone = "An optimize changes no row: there is nothing to undo."
+    fence = Fence.FILES
 
     def check(self, command: Optimize) -> None:
         """Raises Problem 400 for columns that are given twice, empty or too many."""

@@ -12,6 +12,7 @@ from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, rewri
 from jobs.commands.reorg.log import NOTHING, files_rewritten, from_log
 from jobs.commands.reorg.rules import Reorg
 from jobs.domain.errors import CommandRefused
+from jobs.domain.fences import Fence
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json, to_json
 from jobs.domain.predicates.tree import Node
@@ -28,6 +29,7 @@ class ReorgHandling(Handling[Reorg]):
     """Rows stay what they are, so it may run on whatever version the table has by then."""
 
     not_undone = "A reorg changes no row: there is nothing to undo."
+    fence = Fence.FILES
 
     def asked(self, command: Reorg) -> Mapping[str, Any]:
         return {"table": command.table, "predicate": command.predicate}

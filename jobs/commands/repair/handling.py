@@ -21,6 +21,7 @@ from jobs.commands.repair.log import (
 from jobs.commands.repair.rules import AGAIN, Repair, back_again, details_of
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
+from jobs.domain.fences import Fence
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
@@ -35,6 +36,7 @@ class RepairHandling(Handling[Repair]):
     not_undone = (
         "A restore can’t undo a repair: storage lacks the files. Put them back, then restore the version before it."
     )
+    fence = Fence.FILES
 
     def asked(self, command: Repair) -> Mapping[str, Any]:
         return {"table": command.table}

@@ -9,6 +9,7 @@ from console.audit.actor import Actor
 from console.base.errors import Problem
 from jobs.commands.base import Found, Handling, Measured, Prepared
 from jobs.commands.stream_round.rules import StreamRound
+from jobs.domain.fences import Fence
 from jobs.models import Job
 from jobs.targets.subject import Subject
 
@@ -21,6 +22,7 @@ class StreamRoundHandling(Handling[StreamRound]):
     not_undone = (
         "A round is a part of its stream: a restore would leave the checkpoint beyond the rows that it removes."
     )
+    fence = Fence.BATCH
 
     def asked(self, command: StreamRound) -> Mapping[str, Any]:
         return {"stream": command.stream, "number": command.number}

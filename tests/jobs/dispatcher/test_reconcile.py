@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,16 +21,19 @@ from console.base.errors import Problem
 from console.base.processes import boot_id, start_ticks
 from jobs.commands import registry
 from jobs.commands.convert.rules import Convert
+from jobs.commands.set_properties.rules import SetProperties
 from jobs.dispatcher import reconcile as rounds
 from jobs.dispatcher.fencing import proven_dead
 from jobs.dispatcher.late_commits import find_late_commits
 from jobs.dispatcher.reconcile import reconcile
 from jobs.dispatcher.stores import Stores
+from jobs.domain.fences import Fence
 from jobs.domain.states import Cause, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import Fenced, move, renew
 from jobs.models import Attempt, Job, JobEvent, TableLease
 from jobs.worker.claims import ClaimHolder, claim_run
+from tables.storage.remote import takes_versions_once
 from tests import factories
 from tests.jobs import fake_table
 from tests.patience import limit
@@ -196,6 +200,99 @@ def test_another_hosts_worker_is_stale_after_its_time_by_the_databases_clock(ord
     row = Job.objects.get()
     assert row.state == State.STALE
     assert "another host" in (row.error or {})["message"]
+
+
+def converting(orders, olga):
+    """A job of which Delta lets only one attempt commit."""
+    (Path(orders.path)).mkdir(exist_ok=True)
+    return factories.job_on(orders, olga, Convert(orders.path, None, "parquet", None))
+
+
+def unproven_for(job, seconds, host="elsewhere"):
+    """Another host's worker is lost, and the dispatcher has known it for so long."""
+    claim = lost(job, factories.holder(host=host))
+    assert reconcile() == 1
+    JobEvent.objects.filter(job=job).update(at=F("at") - timedelta(seconds=seconds))
+    return claim
+
+
+@pytest.mark.django_db
+def test_another_hosts_run_is_tried_again_where_delta_lets_one_attempt_commit(orders, olga, timing, no_wakes):
+    timing(fenced=30, unproven=90)
+    job = converting(orders, olga)
+    first = unproven_for(job, 29)
+    assert reconcile() == 0
+    assert TableLease.objects.filter(job=job).exists()
+    log = Path(orders.path) / "_delta_log"
+    log.mkdir()
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=2))
+    assert reconcile() == 1
+    row = Job.objects.get(pk=job.pk)
+    assert (row.state, row.attempt) == (State.QUEUED, 1)
+    assert not TableLease.objects.exists()
+    assert log.exists(), "whoever may be alive may be writing there"
+    assert Attempt.objects.get(pk=first.attempt_id).outcome == Attempt.UNPROVEN
+    assert Event.objects.filter(job=job.pk, action="job.retry").count() == 1
+    assert Fence.VERSION.value in JobEvent.objects.filter(job=job).latest("id").text
+    assert no_wakes == ["spark"]
+    unproven_for(job, 89)
+    assert reconcile() == 0
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=2))
+    assert reconcile() == 1
+    assert Job.objects.get(pk=job.pk).state == State.STALE, "a third attempt isn't made"
+
+
+@pytest.mark.django_db
+def test_it_is_stale_where_storage_takes_a_version_twice(orders, olga, timing, monkeypatch):
+    monkeypatch.setattr(rounds, "takes_versions_once", lambda path: False)
+    timing(fenced=1, unproven=60)
+    job = converting(orders, olga)
+    unproven_for(job, 59)
+    assert reconcile() == 0
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=2))
+    assert reconcile() == 1
+    assert Job.objects.get(pk=job.pk).state == State.STALE
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("outcome", ["limit", "stopping"])
+def test_one_past_its_limit_is_not_tried_again(orders, olga, timing, outcome):
+    timing(fenced=1, unproven=60)
+    job = converting(orders, olga)
+    first = unproven_for(job, 61)
+    Attempt.objects.filter(pk=first.attempt_id).update(outcome=outcome)
+    reconcile()
+    assert Job.objects.get(pk=job.pk).state == (State.STALE if outcome == "limit" else State.QUEUED)
+
+
+@pytest.mark.django_db
+def test_one_that_somebody_cancels_is_not_tried_again(orders, olga, timing):
+    timing(fenced=1, unproven=60)
+    job = converting(orders, olga)
+    unproven_for(job, 2)
+    Job.objects.filter(pk=job.pk).update(cancel_requested_at=Now())
+    assert reconcile() == 0
+    assert Job.objects.get(pk=job.pk).state == State.RECONCILING
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=60))
+    assert reconcile() == 1
+    assert Job.objects.get(pk=job.pk).state == State.STALE
+
+
+def test_an_object_store_alone_takes_a_version_twice():
+    assert takes_versions_once("/lake/orders")
+    assert takes_versions_once("hdfs://name:9000/lake/orders")
+    assert not takes_versions_once("s3://lake/orders")
+
+
+@pytest.mark.django_db
+def test_a_run_of_several_commits_has_no_fence(orders, olga):
+    kinds = {kind: row.handling.fence for kind, row in registry.ROWS.items()}
+    assert {kind for kind in registry.several_kinds() if kinds[kind]} == set()
+    several = SetProperties(str(orders.pk), {"a": "1"}, ["b"])
+    one = replace(several, unset=[])
+    jobs = [factories.job_on(orders, olga, command) for command in (several, one)]
+    assert [registry.fence_of(job) for job in jobs] == [Fence.NONE, Fence.DEFINITION]
+    assert registry.fence_of(Job(command="of a later release")) is Fence.NONE
 
 
 @pytest.mark.django_db

@@ -2,10 +2,12 @@
 
 import html
 import itertools
+import json
 import re
 import threading
 from dataclasses import asdict, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import DataError, OperationalError
@@ -13,6 +15,8 @@ from django.db.models.functions import Now
 
 from console.audit.models import Event
 from console.base.errors import Problem
+from jobs.commands import registry
+from jobs.commands.base import Drift, DriftVerdict
 from jobs.domain.errors import CommandRefused, DirectorySwapped, EngineCancelled, EngineLost, Refusal
 from jobs.domain.results import Result
 from jobs.domain.states import Cause, State
@@ -222,7 +226,10 @@ def test_a_failure_after_the_commit_is_a_success(orders, olga, engine, quick):
     job = run(engine)
     assert (job.state, job.version) == (State.SUCCEEDED, 0)
     [warning] = job.result["details"]["warnings"]
-    assert warning == "The commit stands. Then a step that Delta takes after its commits failed: the checkpoint failed"
+    assert (
+        warning
+        == "The commit stands. Delta failed all the same, in a step after it or at another attempt’s commit: the checkpoint failed"
+    )
     assert_ended(job)
     assert "the checkpoint failed" in page_of(job)
 
@@ -472,7 +479,7 @@ def test_a_cancel_ends_a_run_that_waits_for_executors(orders, olga, engine, quic
     assert run(engine).state == State.CANCELLED
 
 
-def test_a_fenced_worker_writes_nothing_and_stops_its_run(orders, olga, engine, quick):
+def test_a_fenced_worker_changes_nothing_says_so_and_stops_its_run(orders, olga, engine, quick):
     job = factories.job_on(orders, olga)
 
     def loses_its_claim(report):
@@ -482,7 +489,8 @@ def test_a_fenced_worker_writes_nothing_and_stops_its_run(orders, olga, engine, 
     engine.before = loses_its_claim
     row = run(engine)
     assert (row.state, row.token) == (State.RUNNING, 999_999)
-    assert JobEvent.objects.filter(job=job).exclude(kind="running").count() == 0
+    (said,) = JobEvent.objects.filter(job=job).exclude(kind="running")
+    assert (said.kind, said.target) == ("note", "")
 
 
 def test_an_end_is_retried_while_the_database_is_away(orders, olga, engine, quick, monkeypatch):
@@ -645,3 +653,58 @@ def test_progress_names_the_stages(orders, olga, engine, quick):
     run(engine)
     assert seen[0]["stage"] == "writing files"
     assert (seen[0]["done"], seen[0]["total"]) == (1, 2)
+
+
+def came_back(job, outcome=Attempt.UNPROVEN):
+    """The first attempt was lost on another host; what it does now counts by the log alone."""
+    factories.attempt(job, number=1, outcome=outcome, ended_at=Now())
+    Job.objects.filter(pk=job.pk).update(attempt=1)
+
+
+def commit_of(job):
+    mark = json.dumps({"job": str(job.pk), "attempt": 1, "digest": job.digest})
+    Path(job.location).mkdir(exist_ok=True)
+    return fake_table.commit(job.location, "WRITE", mark, {fake_table.write_data(job.location, 1): 1})
+
+
+@pytest.mark.parametrize("how", ["moved", "refused", "nothing left"])
+@pytest.mark.parametrize("outcome", [Attempt.UNPROVEN, Attempt.CAME_BACK, "lost"])
+def test_the_commit_of_an_attempt_that_came_back_is_the_outcome(orders, olga, engine, quick, monkeypatch, how, outcome):
+    job = factories.job_on(orders, olga)
+    came_back(job, outcome)
+    version = commit_of(job)
+    handling = registry.handling_of(job.command)
+    if how == "moved":
+        moved = Drift(DriftVerdict.MOVED, 1, "The table has moved.")
+        monkeypatch.setattr(type(handling), "drift", lambda *_: moved)
+    elif how == "refused":
+        monkeypatch.setattr(engine, "run", refusing)
+    else:
+        monkeypatch.setattr(engine, "run", lambda *_: Result(None, "WRITE", no_op=True, details={"text": "Nothing."}))
+    ended = run(engine)
+    if outcome == "lost":  # proven dead, and the dispatcher found no commit: this one must be somebody else's
+        assert ended.version is None
+    else:
+        assert (ended.state, ended.version, ended.attempt) == (State.SUCCEEDED, version, 2)
+        assert_ended(ended)
+
+
+def refusing(*_):
+    raise CommandRefused(Refusal("not_delta", "This is no Delta table."))
+
+
+def test_an_attempt_that_comes_back_says_so_and_ends_nothing(orders, olga, engine, quick):
+    job = factories.job_on(orders, olga)
+
+    def given_up(report):
+        Job.objects.filter(pk=job.pk).update(token=job.token + 1_000_000 if job.token else 1_000_000)
+        raise scripted.failure("another attempt was faster")
+
+    engine.before = given_up
+    run(engine)
+    attempt = Attempt.objects.get(job=job)
+    assert attempt.outcome == Attempt.CAME_BACK
+    assert Job.objects.get(pk=job.pk).state == State.RUNNING
+    note = JobEvent.objects.get(job=job, kind="note")
+    assert "came back after Levee had given this attempt up" in note.text
+    assert "DELTA_TEST" in note.text

@@ -114,7 +114,7 @@ def test_what_levee_alone_cannot_read_is_not_said_of_spark(writer, log, target, 
     assert [(problem.code, problem.file) for problem in snapshot.problems] == [(ProblemCode.UNREADABLE, parts[0].name)]
 
 
-EMPTY = {"readerFeatures": [], "writerFeatures": []}
+EMPTY: dict[str, list[str]] = {"readerFeatures": [], "writerFeatures": []}
 
 
 @pytest.mark.parametrize(
