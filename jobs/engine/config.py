@@ -93,17 +93,26 @@ def spark_conf(
     archive: Path | None,
     cores: int,
     memory_bytes: int,
+    memory_limit: int | None = None,
     scratch: Path,
     cluster: Cluster | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The settings of one JVM as `spark.*` keys.
 
-    `cores` and `memory_bytes` are the machine's; `scratch` is a directory for this JVM alone; `archive` is the class data sharing
-    file (the JVM ignores a missing one). `overrides` win. Raises SettingRefused if they change a safety setting.
+    `cores` and `memory_bytes` are the machine's; `memory_limit` is what this process may have of it, if less; `scratch` is a directory
+    for this JVM alone; `archive` is the class data sharing file (the JVM ignores a missing one). `overrides` win. Raises
+    SettingRefused if they change a safety setting.
     """
     settings = table(
-        kind, jars=jars, archive=archive, cores=cores, memory_bytes=memory_bytes, scratch=scratch, cluster=cluster
+        kind,
+        jars=jars,
+        archive=archive,
+        cores=cores,
+        memory_bytes=memory_bytes,
+        memory_limit=memory_limit,
+        scratch=scratch,
+        cluster=cluster,
     )
     known = {setting.key: setting.value for setting in settings}
     fixed = {setting.key: setting for setting in settings if setting.safety}
@@ -133,6 +142,7 @@ def table(
     archive: Path | None,
     cores: int,
     memory_bytes: int,
+    memory_limit: int | None = None,
     scratch: Path,
     cluster: Cluster | None = None,
 ) -> tuple[SparkSetting, ...]:
@@ -142,7 +152,7 @@ def table(
     return (
         *_identity(kind, cores, master),
         *(_on_cluster(cluster) if cluster and away else ()),
-        *_process(jars, archive, driver_memory(memory_bytes), scratch),
+        *_process(jars, archive, driver_memory(memory_bytes, memory_limit), scratch),
         *_meaning(),
         *_safety(scratch),
         *_reached_as(host or LOOPBACK),
@@ -181,9 +191,12 @@ _REAPER = (
 )
 
 
-def driver_memory(memory_bytes: int) -> int:
-    """The heap of one JVM, bytes: an eighth of the machine, 1 to 8 GiB (several JVMs share the machine)."""
-    return min(max(memory_bytes // 8, GIB), 8 * GIB)
+def driver_memory(machine: int, limit: int | None = None) -> int:
+    """The heap of one JVM, bytes, 1 to 8 GiB: an eighth of the machine, which several JVMs share, or half of the worker's own limit.
+
+    The other half is for what a JVM has beside its heap, and for Python.
+    """
+    return min(max(machine // 8 if limit is None else limit // 2, GIB), 8 * GIB)
 
 
 def cached_logs(heap: int) -> int:

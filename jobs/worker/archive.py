@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from console.base.memory import limit_bytes, machine_bytes
 from console.base.processes import give_way
 from jobs.engine.config import spark_conf
 from jobs.engine.processes import ProcessIdentity
@@ -32,7 +33,8 @@ def write_archive(out: Path, jars: list[Path]) -> None:
             jars=jars,
             archive=None,
             cores=os.cpu_count() or 1,
-            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            memory_bytes=machine_bytes(),
+            memory_limit=limit_bytes(),
             scratch=scratch,
         )
         conf["spark.driver.extraJavaOptions"] += f" -XX:ArchiveClassesAtExit={out}"

@@ -15,6 +15,7 @@ from typing import get_args
 
 from console.base.env import BASE_DIR, Env, SettingError
 from console.base.logs import log
+from console.base.memory import limit_bytes, machine_bytes
 from console.base.processes import ProcessId, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineFailure
@@ -140,7 +141,8 @@ class SparkHost:
             jars=jars,
             archive=TOOLS / "levee.jsa",
             cores=os.cpu_count() or 1,
-            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            memory_bytes=machine_bytes(),
+            memory_limit=limit_bytes(),
             scratch=self._scratch(),
             cluster=cluster_of(self.env),
             overrides=overrides_of(self.env),

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from console.base.memory import machine_bytes
 from jobs.engine.config import Cluster, spark_conf
 from jobs.engine.runtime import Runtime
 from jobs.worker.spark_engine import SparkEngine
@@ -26,7 +27,7 @@ def measured_engine(on: Cluster | None = None) -> Iterator[tuple[SparkEngine, Pa
             jars=sorted((TOOLS / "jars").glob("*.jar")),
             archive=TOOLS / "levee.jsa",
             cores=os.cpu_count() or 1,
-            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            memory_bytes=machine_bytes(),
             scratch=top / "spark",
             cluster=on,
         )

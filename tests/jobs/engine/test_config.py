@@ -31,6 +31,10 @@ def test_sizes_follow_the_machine():
     assert driver_memory(2 * GIB) == GIB
     assert driver_memory(24 * GIB) == 3 * GIB
     assert driver_memory(512 * GIB) == 8 * GIB
+    assert driver_memory(64 * GIB, 4 * GIB) == 2 * GIB, "in a container"
+    assert driver_memory(64 * GIB, GIB) == GIB
+    assert driver_memory(64 * GIB, 32 * GIB) == 8 * GIB
+    assert conf(memory=64 * GIB, memory_limit=6 * GIB)["spark.driver.memory"] == f"{3 << 10}m"
     assert conf(cores=2)["spark.master"] == "local[2]"
     assert conf(cores=16)["spark.databricks.delta.snapshotPartitions"] == "8"
 
