@@ -9,8 +9,9 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,13 @@ def serve(
         raise StartRefused(f"--name: {name!r} is no name of a second worker; one of the part spark is spark-2")
     command = command_line(part, bind or f"127.0.0.1:{env.port}", sample, name)
     if part == WEB:
-        check_free(command[command.index("--bind") + 1])
+        check_free(_address_of(command))
     environment = _environment(part, env.home)
     # `manage.py cluster` runs its PostgreSQL in this home, as another user when we are root: that one must still pass through.
     make_directories(env.home, server_account() if (env.home / "home.json").is_file() else None)
     _wait(part, env, migrated)
+    if part != PREPARE:
+        start_watchdog(part, _port_of(command) if part == WEB else None, name)
     os.chdir(tools.PROJECT)
     os.execve(command[0], command, environment)  # nosec B606  # noqa: S606 (a list of ours, no shell)
 
@@ -63,7 +66,24 @@ def serve_daemon(part: str, env: Env, bind: str | None, **options: Any) -> None:
     given.setdefault("page", spark_daemons.MASTER_PAGE if part == spark_daemons.MASTER else spark_daemons.WORKER_PAGE)
     given.setdefault("directory", env.home / "spark" / part)
     daemon = spark_daemons.Daemon(part, match["host"], int(match["port"]), master=env.spark_master, **given)
-    spark_daemons.become(daemon, env.spark_secret)
+    spark_daemons.become(daemon, env.spark_secret, lambda: start_watchdog(part, daemon.page))
+
+
+def start_watchdog(part: str, port: int | None = None, name: str | None = None) -> None:
+    """Has this process, which is about to become the part, followed by one that ends it when it hangs (`watchdog.py`)."""
+    named = ("--name", name) if name else ()
+    at = ("--port", str(port)) if port else ()
+    command = [sys.executable, "-m", "console.supervisor.watchdog", part, str(os.getpid()), *at, *named]
+    # Its first process ends at once: the part has no child then that it doesn't know.
+    subprocess.run(command, check=True, cwd=tools.PROJECT)
+
+
+def _address_of(command: Sequence[str]) -> str:
+    return command[command.index("--bind") + 1]
+
+
+def _port_of(command: Sequence[str]) -> int:
+    return int(_address_of(command).rpartition(":")[2])
 
 
 def command_line(part: str, bind: str, sample: bool, name: str | None = None) -> list[str]:

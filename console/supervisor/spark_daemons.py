@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,12 +85,13 @@ def page_answers(page: int, patience: float = 2) -> bool:
     return programs.page_answers(page, patience, "/json/")
 
 
-def become(daemon: Daemon, secret: str | None) -> None:
+def become(daemon: Daemon, secret: str | None, start_watchdog: Callable[[], None] = lambda: None) -> None:
     """Doesn't return: this process becomes the daemon. Raises StartRefused, with nothing started."""
     if secret is None:
         raise StartRefused("LEVEE_SPARK_SECRET: is missing; without it any program could run code on the cluster")
     tools.check_jars()  # of the executors: their class path is the drivers'
     words, found = command(daemon), environment(daemon, tools.java_home(), secret)
     daemon.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    start_watchdog()
     os.chdir(daemon.directory)
     os.execve(words[0], words, found)  # nosec B606  # noqa: S606 (a list of ours, no shell)

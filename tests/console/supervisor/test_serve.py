@@ -43,6 +43,7 @@ def became(monkeypatch) -> list[str]:
         raise Became
 
     monkeypatch.setattr(os, "execve", execve)
+    monkeypatch.setattr(serve, "start_watchdog", lambda part, port=None, name=None: words.append(f"watched {part}"))
     monkeypatch.setattr(os, "chdir", lambda _: None)
     return words
 
@@ -75,7 +76,8 @@ def test_each_part_becomes_what_up_starts(levee_home):
 def test_it_becomes_the_part_once_the_servers_answer(env, became, part):
     with pytest.raises(Became):
         serve.serve(part, env, migrated=lambda: None, sample=True)
-    assert became == [*serve.command_line(part, "", sample=True), str(env.home)]
+    followed = [] if part == "prepare" else [f"watched {part}"]
+    assert became == [*followed, *serve.command_line(part, "", sample=True), str(env.home)]
     assert (env.home / "logs").is_dir()
 
 
@@ -173,6 +175,7 @@ def test_it_refuses_an_address_that_is_taken():
 def test_the_web_part_listens_where_it_is_told():
     command = serve.command_line("web", "0.0.0.0:8000", sample=True)
     assert command[command.index("--bind") + 1] == "0.0.0.0:8000"
+    assert serve._port_of(command) == 8000
     assert command_lines.WITH_A_JVM == ("interactive", "spark", "streams")
 
 
