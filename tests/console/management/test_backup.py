@@ -114,7 +114,7 @@ def test_a_backup_comes_back_elsewhere_and_says_what_it_can_not_know(levee_home,
     assert "2 open jobs were cancelled" in done.stdout
     assert "revoke anew what was revoked" in done.stdout
     assert f"stream {stream.name}: its table is ahead of its checkpoint" in done.stdout
-    assert f"table {table.name}: 1 commits after version {table.version}" in done.stdout
+    assert f"table {table.name}: 1 commit after version {table.version}" in done.stdout
 
     home = elsewhere[0]
     assert not (home / "restoring").exists()
