@@ -25,7 +25,7 @@ from jobs.domain.states import WAITS, Cause, State
 from jobs.lifecycle import wakeups
 from jobs.lifecycle.cancelling import require_person
 from jobs.lifecycle.transitions import Fenced, move, note
-from jobs.models import Decision, Edit, Job, Worker
+from jobs.models import Attempt, Decision, Edit, Job, Worker
 from jobs.policy import protection
 from jobs.policy.approvers import doubt_of, has_shaped
 from jobs.policy.evaluate import approvals, required
@@ -36,6 +36,11 @@ from tables.sync import log_access
 
 COMMENT_LENGTH = 4000
 DECIDABLE = frozenset({State.AWAITING_APPROVAL})
+
+MAY_HAVE_COMMITTED = (
+    "A worker of this job was lost on another host and may have committed what was approved. Withdraw the job, and request the change"
+    " anew."
+)
 
 
 def approve(actor: Actor, job: Job, digest: str, comment: str = "") -> None:
@@ -110,6 +115,8 @@ def edit(actor: Actor, job: Job, change: Mapping[str, Any], reason: str) -> None
     if job.requested_by_id != require_person(actor).pk:
         problem = Problem(403, "forbidden", "Only the requester can edit a request.")
         refuse(actor, Action.JOB_EDIT, ObjectKind.JOB, job.pk, str(job), problem)
+    if Attempt.may_have_committed(job):
+        raise Problem(409, "wrong_state", MAY_HAVE_COMMITTED)
     wanted = edited(job, change)
     try:
         with transaction.atomic():

@@ -182,10 +182,7 @@ class Handling(ABC, Generic[C]):
         )
 
     def fence_of(self, job: Job) -> Fence:
-        """What keeps an attempt of this job that nobody could end from committing beside a later one.
-
-        None for a run of several commits, of which each attempt could make some.
-        """
+        """What keeps an attempt of this job that nobody could end from committing beside a later one, whenever it goes on."""
         return self.fence
 
     def clean_up(self, job: Job) -> None:

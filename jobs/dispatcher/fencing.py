@@ -10,8 +10,24 @@ import time
 from console.base.logs import log
 from console.base.processes import boot_id, group_members, is_same_boot, start_ticks
 from jobs.models import Attempt, Worker
+from tables.rules import mounts
+from tables.storage.hdfs import name_nodes
 
 KILL_WAIT = 10.0
+# File systems of one kernel, which looks up a name as it is. A share may answer from what it knew a moment ago, FUSE as its program likes.
+OF_ONE_KERNEL = frozenset(("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"))
+
+
+def takes_versions_once(location: str) -> bool:
+    """Whether of two writers of one version of a log at a canonical place the storage tells one that it lost.
+
+    HDFS renames in one step. Hadoop's local file system looks for the file, then renames over it: on a disk of this machine, which
+    containers share, some microseconds lie between; of another kind of file system nobody knows. In an object store Delta's
+    `S3SingleDriverLogStore` looks, then writes.
+    """
+    if name_nodes.is_hdfs(location):
+        return True
+    return location.startswith("/") and mounts.kind_at(location, mounts.of_process()) in OF_ONE_KERNEL
 
 
 def proven_dead(attempt: Attempt) -> bool | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -22,10 +22,10 @@ from jobs.dispatcher.reconcile import WHO
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import RoundTurns
 from jobs.domain.results import Result
-from jobs.domain.states import State
+from jobs.domain.states import ENDED, State
 from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import note
-from jobs.models import Job
+from jobs.models import Attempt, Job
 from tables.sync import log_access
 
 AT_ONCE = 1_000  # jobs of a store in a round
@@ -104,9 +104,11 @@ find_late_commits = LateCommits()
 
 
 def _lost() -> QuerySet[Job]:
-    """Jobs that ran and ended recently without a commit. Once Levee finds its commit, a job has a version."""
+    """Jobs that ran and ended recently without a commit, however they ended if an attempt may be alive. Once Levee finds its commit, a
+    job has a version."""
+    given_up = Exists(Attempt.objects.filter(job=OuterRef("pk"), outcome=Attempt.UNPROVEN))
     return Job.objects.filter(
-        state__in=[State.STALE, State.FAILED, State.CANCELLED],
+        Q(state__in=[State.STALE, State.FAILED, State.CANCELLED]) | Q(given_up, state__in=ENDED),
         version=None,
         finished_at__gt=Now() - timedelta(seconds=timing().late_commit),
         claimed_at__isnull=False,

@@ -20,7 +20,7 @@ from console.base.logs import log
 from console.base.timeouts import timing
 from jobs.commands.registry import clean_up, commits_several, fence_of, queue_of, reread, shortfall
 from jobs.dispatcher import unread_logs
-from jobs.dispatcher.fencing import proven_dead
+from jobs.dispatcher.fencing import proven_dead, takes_versions_once
 from jobs.dispatcher.stores import Stores
 from jobs.dispatcher.turns import RoundTurns
 from jobs.domain.fences import Fence
@@ -32,7 +32,6 @@ from jobs.lifecycle.transitions import Fenced, move, note, release
 from jobs.models import Attempt, Job, JobEvent, Worker
 from jobs.schedules.refusals import run_limit
 from jobs.worker.claims import LOST_PREVIEW
-from tables.storage.remote import takes_versions_once
 from tables.sync import log_access
 
 WHO = "dispatcher"
@@ -157,6 +156,9 @@ def _now(job: Job) -> frozenset[State]:
 
 
 def _without_commit(job: Job, attempt: Attempt) -> bool:
+    if attempt.outcome != "stopping" and Attempt.may_have_committed(job):
+        # An earlier attempt may be alive all the same, and at work in the table's directory.
+        return _stale_after(timing().unproven, job, endings.UNPROVEN)
     clean_up(job)
     if job.state == State.CANCELLING or job.cancel_requested_at:
         _end(job, State.CANCELLED, "lost", text="Levee ended the worker. Nothing was committed.")
@@ -186,7 +188,7 @@ def _without_proof(job: Job, attempt: Attempt) -> bool:
         return False
     text = (
         "The worker was lost on another host, where Levee can’t prove its end, and Levee found no commit of it. Levee tries again:"
-        f" {fence.value}, so Delta refuses the commit of the one that comes later."
+        f" {fence.value}, so that only one of them can commit."
     )
     _try_again(job, text, Attempt.UNPROVEN)
     return True
@@ -202,7 +204,8 @@ def _end(job: Job, target: State, attempt_outcome: str, **changes: object) -> No
 def _try_again(job: Job, text: str, attempt_outcome: str) -> None:
     with transaction.atomic():
         record(Actor.system(WHO), Action.JOB_RETRY, ObjectKind.JOB, job.pk, str(job), reason=text, job=job.pk)
-        _end(job, State.QUEUED, attempt_outcome, text=text, release=True)
+        progress = {"unproven": True} if attempt_outcome == Attempt.UNPROVEN else {}
+        _end(job, State.QUEUED, attempt_outcome, text=text, release=True, progress=progress)
     wakeups.wake(queue_of(job.command))
 
 

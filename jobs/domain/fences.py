@@ -11,14 +11,14 @@ from enum import StrEnum
 class Fence(StrEnum):
     """Why a second attempt's commit is refused, as a clause; empty where nothing refuses it.
 
-    TRANSACTION: `DeltaCommand.hasBeenExecuted` and `createSetTransaction`. VERSION: `OptimisticTransaction.commitLarge`, which tries the
-    one version. DEFINITION, FILES: `ConflictChecker`, a metadata update against any other, and the removal of one file twice. BATCH:
-    `DeltaSink.addBatch`, by the query's id.
+    It holds whenever the sleeper wakes up, before or after it has begun Delta's transaction. TRANSACTION:
+    `DeltaCommand.hasBeenExecuted` and `createSetTransaction`. VERSION: `commitLarge` takes version 0 alone, and a table that is there
+    is converted no more. FILES: `ConflictChecker`, for the removal of one file twice; who begins afterwards finds nothing left to do.
+    BATCH: `DeltaSink.addBatch`, by the query's id, from one checkpoint.
     """
 
     NONE = ""
     TRANSACTION = "all attempts carry one transaction"
-    VERSION = "it must be the version after the one that it read"
-    DEFINITION = "a table’s definition can’t be changed twice at once"
+    VERSION = "a table begins once"
     FILES = "the same files can’t be removed twice"
     BATCH = "a query’s batch is taken once"

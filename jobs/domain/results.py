@@ -217,10 +217,9 @@ def with_warnings(result: Result, *texts: str) -> Result:
 
 
 def failed_afterwards(message: str) -> str:
-    """The warning for a commit that stands though Delta failed: after it, in a hook (`DELTA_POST_COMMIT_HOOK_FAILED`), or because
-    another attempt of the job, given up by then, has made it."""
+    """The warning for a commit that stands though Delta failed after it, in a hook (`DELTA_POST_COMMIT_HOOK_FAILED`)."""
     first = (message.splitlines() or ["It gave no reason."])[0][:1000]
-    return f"The commit stands. Delta failed all the same, in a step after it or at another attempt’s commit: {first}"
+    return f"The commit stands. Then a step that Delta takes after its commits failed: {first}"
 
 
 def versions_in(result: Mapping[str, Any]) -> set[int]:

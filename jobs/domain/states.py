@@ -157,15 +157,18 @@ NOT_KNOWN = "No commit is known yet: readers see the table as it was until the l
 COMMITTED = "Committed: readers see the new version; Levee is checking and recording it."
 
 
-def table_state(state: State, version: int | None, *, no_op: bool = False, committed: bool = False) -> str:
-    """What a job's state means for its table, in words. `committed`: the run has reported its commit."""
+def table_state(
+    state: State, version: int | None, *, no_op: bool = False, committed: bool = False, unproven: bool = False
+) -> str:
+    """What a job's state means for its table, in words. `committed`: the run has reported its commit. `unproven`: it waits, or ended while
+    it waited, after an attempt whose end nobody could prove."""
     if version is not None:
         return f"Committed as version {version:,}."
     if state is S.SUCCEEDED and no_op:
         return "Nothing was committed: there was nothing to do."
     if state is S.RECONCILING:
         return "Unknown: Levee is looking for a commit of this job."
-    if state is S.STALE:
+    if state is S.STALE or (unproven and state not in {S.RUNNING, S.CANCELLING, S.SUCCEEDED}):
         return "Levee found no commit of this job; a late one would appear here."
     if state in {S.RUNNING, S.CANCELLING}:
         return COMMITTED if committed else NOT_KNOWN

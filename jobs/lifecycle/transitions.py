@@ -57,8 +57,14 @@ def move(
             raise Fenced(f"job {job.pk} can't become {target} now")
         Job.objects.filter(pk=job.pk).update(**changes)
         number = attempt if attempt is not None else locked[1]
-        committed = bool(locked[2].get("committed"))
-        meaning = table_state(target, changes.get("version"), no_op=bool(changes.get("no_op")), committed=committed)
+        progress = changes.get("progress", locked[2])
+        meaning = table_state(
+            target,
+            changes.get("version"),
+            no_op=bool(changes.get("no_op")),
+            committed=bool(progress.get("committed")),
+            unproven=bool(progress.get("unproven")),
+        )
         _event(job, who, State(locked[0]), target, text, meaning, number, kind or target.value)
         if ended or release:
             TableLease.objects.filter(job=job).delete()

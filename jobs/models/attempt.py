@@ -46,6 +46,11 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.number} of {self.job_id}"
 
+    @classmethod
+    def may_have_committed(cls, job: Job) -> bool:
+        """Whether an attempt of the job was given up without proof of its end: it may have committed since, or may yet."""
+        return cls.objects.filter(job=job, outcome__in=[cls.UNPROVEN, cls.CAME_BACK]).exists()
+
 
 class JobEvent(models.Model):
     """What happened to a job: who, when, from which state to which, why, in which attempt."""

@@ -285,6 +285,7 @@ def end_waiting(actor: Actor, stream: Stream, text: str) -> None:
         move(opened.job, State.CANCELLED, Cause.CANCELLER, actor.name, text=text)
     except Fenced:
         return  # a worker has just claimed it
-    StreamRound.objects.filter(pk=opened.pk).update(booked_at=Now())  # it did nothing that could be booked
+    if not opened.job.attempt:
+        StreamRound.objects.filter(pk=opened.pk).update(booked_at=Now())  # it did nothing that could be booked
     if stream.state == Stream.State.RUNNING:
         Stream.objects.filter(pk=stream.pk).update(next_round_at=Now())

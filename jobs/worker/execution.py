@@ -36,7 +36,8 @@ def work(execution: Execution) -> None:
         _work(execution)
     except Fenced as fenced:
         log.warning("fenced", job=str(execution.job.pk), text=str(fenced))
-        execution.claimed.fenced()
+        with border("fenced_untold", {"job": str(execution.job.pk)}, lambda _: None):
+            execution.claimed.fenced()
 
 
 def _work(execution: Execution) -> None:

@@ -62,29 +62,32 @@ class RunWork(ClaimedJob):
             if digest_of(self.job) != self.job.digest:
                 self._end(State.STALE, error=endings.DIGEST_CHANGED)
                 return
-            try:
-                result = self._engine_run(watch)
-            except DriftDetected as moved:
-                self._unless_committed_before(partial(self._end, State.STALE, error=endings.moved(moved.drift.why)))
-            except CommandRefused as refused:
-                refuse = partial(self._refused, refused)
-                # What lies below no root any more isn't read either.
-                refuse() if refused.refusals[0].code == LocationError.code else self._unless_committed_before(refuse)
-            except DirectorySwapped as swapped:
-                self._end(State.STALE, error=endings.swapped(self.job, swapped))
-            except EngineLost as lost:
-                self._unknown(f"The JVM was lost ({_first_line(lost)}).")
-            except EngineCancelled:
-                self._by_history(partial(self._stopped, watch))
-            except EngineFailed as failed:
-                self.failure = failed.failure
-                self._by_history(partial(self._failed, watch, failed), failed.failure)
+            self._unless_committed_before(partial(self._run, watch))
+
+    def _run(self, watch: Watch) -> None:
+        try:
+            result = self._engine_run(watch)
+        except DriftDetected as moved:
+            self._unless_committed_before(partial(self._end, State.STALE, error=endings.moved(moved.drift.why)))
+        except CommandRefused as refused:
+            refuse = partial(self._refused, refused)
+            # What lies below no root any more isn't read either.
+            refuse() if refused.refusals[0].code == LocationError.code else self._unless_committed_before(refuse)
+        except DirectorySwapped as swapped:
+            self._end(State.STALE, error=endings.swapped(self.job, swapped))
+        except EngineLost as lost:
+            self._unknown(f"The JVM was lost ({_first_line(lost)}).")
+        except EngineCancelled:
+            self._by_history(partial(self._stopped, watch))
+        except EngineFailed as failed:
+            self.failure = failed.failure
+            self._by_history(partial(self._failed, watch, failed), failed.failure)
+        else:
+            reached(FaultPoint.COMMIT_VISIBLE)
+            if result.version is None:
+                self._unless_committed_before(partial(self._succeeded, result))
             else:
-                reached(FaultPoint.COMMIT_VISIBLE)
-                if result.version is None:
-                    self._unless_committed_before(partial(self._succeeded, result))
-                else:
-                    self._succeeded(result)
+                self._succeeded(result)
 
     def _engine_run(self, watch: Watch) -> Result:
         # Roots and links may have changed since the request: the path must still be inside a root when the run starts.
@@ -117,10 +120,12 @@ class RunWork(ClaimedJob):
         return drift.checked
 
     def fenced(self) -> None:
-        """Says how an attempt ended that was given up: its claim is another's by now, so that it ends nothing else."""
+        """Says how an attempt ended that was given up without proof: its claim is another's by now, so that it ends nothing else."""
+        mine = Attempt.objects.filter(pk=self.claim.attempt_id, outcome=Attempt.UNPROVEN)
+        if not mine.update(outcome=Attempt.CAME_BACK):
+            return
         why = f" Spark ended it with {self.failure.condition}." if self.failure and self.failure.condition else ""
         text = f"{self.who} came back after Levee had given this attempt up.{why} The job no longer follows it."
-        Attempt.objects.filter(pk=self.claim.attempt_id).update(outcome=Attempt.CAME_BACK)
         note(self.job, self.who, "note", text)
 
     def broken(self, error: Exception) -> None:
@@ -155,11 +160,14 @@ class RunWork(ClaimedJob):
         if result is None:
             without_commit()
         else:
-            self._succeeded(with_warnings(result, failed_afterwards(failure.message)) if failure else result)
+            is_other = failure is None or Attempt.may_have_committed(self.job)  # which its failure then says nothing of
+            self._succeeded(
+                result if is_other or failure is None else with_warnings(result, failed_afterwards(failure.message))
+            )
 
     def _unless_committed_before(self, otherwise: Callable[[], None]) -> None:
         """An earlier attempt that nobody could end may have come back and committed in the meantime: then its commit is the outcome."""
-        if Attempt.objects.filter(job=self.job, outcome__in=[Attempt.UNPROVEN, Attempt.CAME_BACK]).exists():
+        if Attempt.may_have_committed(self.job):
             self._by_history(otherwise)
         else:
             otherwise()

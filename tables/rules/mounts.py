@@ -8,25 +8,48 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tables.rules.locations import is_at_or_below
 
+MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """The directory `inner` of a file system, mounted at `point`."""
+    """The directory `inner` of a file system of a kind (`ext4`, `nfs4`), mounted at `point`."""
 
     device: str
     inner: str
     point: str
+    kind: str = ""
+
+
+def of_process() -> list[Mount]:
+    """Those of this process; none where the system doesn't say."""
+    try:
+        return listed(MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError:
+        return []
 
 
 def listed(text: str) -> list[Mount]:
     """Those of a table as Linux shows it (proc_pid_mountinfo(5)), in its order, in which they were made."""
     fields = [line.split(" ") for line in text.splitlines()]
-    return [Mount(row[2], _plain(row[3]), _plain(row[4])) for row in fields if len(row) > 4]
+    return [Mount(row[2], _plain(row[3]), _plain(row[4]), _kind(row)) for row in fields if len(row) > 4]
+
+
+def _kind(row: Sequence[str]) -> str:
+    """What stands after the fields that a line may have any number of, and a hyphen."""
+    after = row[row.index("-", 5) + 1 :] if "-" in row[5:] else ()
+    return after[0] if after else ""
+
+
+def kind_at(path: str, known: Iterable[Mount]) -> str:
+    """The kind of the file system that a directory lies on; empty if the table doesn't say."""
+    around = [mount for mount in known if is_at_or_below(path, mount.point)]
+    return max(enumerate(around), key=lambda each: (len(each[1].point), each[0]))[1].kind if around else ""
 
 
 def _plain(text: str) -> str:

@@ -11,15 +11,6 @@ def is_remote(path: str) -> bool:
     return object_stores.is_object_store(path) or name_nodes.is_hdfs(path)
 
 
-def takes_versions_once(path: str) -> bool:
-    """Whether of two writers of one version of a log the storage tells one that it lost.
-
-    Not an object store: Delta's `S3SingleDriverLogStore` looks whether the file is there, then writes it. HDFS renames in one step, a
-    disk between the look and the rename of Hadoop's local file system, some microseconds.
-    """
-    return not object_stores.is_object_store(path)
-
-
 def is_there(uri: str) -> bool:
     """Whether a key lies below a prefix, or a directory is at a place on HDFS. Raises StorageError."""
     return name_nodes.holds_directory(uri) if name_nodes.is_hdfs(uri) else object_stores.holds_key(uri)

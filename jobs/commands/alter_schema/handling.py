@@ -15,7 +15,6 @@ from jobs.commands.base import Drift, DriftVerdict, Found, Handling, Measured, P
 from jobs.domain.consequences import Consequence
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused, EngineFailure
-from jobs.domain.fences import Fence
 from jobs.domain.measures import Violating
 from jobs.domain.results import Result
 from jobs.models import Job, Stream
@@ -92,9 +91,6 @@ class AlterSchemaHandling(Handling[AlterSchema]):
         texts = (each["predicate"] for each in preview.get("constraints", ()) if each["rows"] and each["predicate"])
         text = next(texts, None)
         return None if text is None else {"predicate": text, "version": preview["measured_at_version"]}
-
-    def fence_of(self, job: Job) -> Fence:
-        return Fence.DEFINITION if len(job.parameters["changes"]) == 1 else Fence.NONE
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         """The error of a run that failed, or died, between two of its changes."""

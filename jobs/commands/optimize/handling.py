@@ -69,6 +69,11 @@ class OptimizeHandling(Handling[Optimize]):
     def drift(self, job: Job, measured: Measured) -> Drift | None:
         return rewrite_drift(job, subject_to_change(job.table_id))
 
+    def fence_of(self, job: Job) -> Fence:
+        """A Z-order, or one of everything, finds its own files to do again."""
+        command = stored(Optimize, job)
+        return Fence.NONE if command.zorder_by or command.full else self.fence
+
     def files_read(self, job: Job) -> FilesRead | None:
         command, subject = stored(Optimize, job), subject_to_change(job.table_id)
         return FilesRead(subject.table.path, files_rewritten(subject, command, reread(subject, tree_of(command))))

@@ -14,7 +14,6 @@ from jobs.commands.restore.log import files_hash, from_log, gone, refuse_by_cata
 from jobs.commands.restore.rules import Restore
 from jobs.domain.engine import Checked
 from jobs.domain.errors import ANOTHER_TABLE, CommandRefused
-from jobs.domain.fences import Fence
 from jobs.domain.measures import Restorable
 from jobs.models import Job
 from jobs.targets.access import table_to_change
@@ -33,8 +32,6 @@ NEWEST = "The table is already at this version: nothing changed."
 
 class RestoreHandling(Handling[Restore]):
     """Always strict: it may only run at the previewed version."""
-
-    fence = Fence.VERSION
 
     def asked(self, command: Restore) -> Mapping[str, Any]:
         undone = {"undoes": command.undoes} if command.undoes else {}

@@ -12,7 +12,6 @@ from jobs.commands.base import Drift, Found, Handling, Measured, Prepared, defin
 from jobs.commands.set_properties.log.preview import NOTHING, preview_of, written_for
 from jobs.commands.set_properties.rules import SetProperties, faults_of, missing_commits, operations_in
 from jobs.domain.errors import CommandRefused
-from jobs.domain.fences import Fence
 from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
@@ -60,10 +59,6 @@ class SetPropertiesHandling(Handling[SetProperties]):
 
     def look(self, job: Job) -> Drift | None:
         return definition_look(job)
-
-    def fence_of(self, job: Job) -> Fence:
-        command = stored(SetProperties, job)
-        return Fence.NONE if command.set and command.unset else Fence.DEFINITION
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         if result.no_op:

@@ -135,7 +135,11 @@ def row(job: Job) -> dict[str, Any]:
         "reason": job.reason,
         "state": job.state,
         "table_state_text": table_state(
-            State(job.state), job.version, no_op=job.no_op, committed="committed" in (job.progress or {})
+            State(job.state),
+            job.version,
+            no_op=job.no_op,
+            committed="committed" in (job.progress or {}),
+            unproven="unproven" in (job.progress or {}),
         ),
         "requested_by": job.requested_by.name,
         "requested_at": job.requested_at,

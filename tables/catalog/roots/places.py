@@ -27,7 +27,6 @@ from tables.rules import hdfs_places, mounts, sample_lake
 from tables.rules.locations import InvalidRoot, OutsideRoots, canonical, refuse_home, refuse_system, root_uri
 from tables.storage.hdfs import name_nodes
 
-MOUNTS = Path("/proc/self/mountinfo")
 LOOKED_AT = 1_000  # names that the check of listing reads at most
 
 
@@ -58,18 +57,10 @@ def checked_uri(text: str, given: Description | None = None) -> str:
 def _refuse_second_name(real: str) -> None:
     """By a second name, a directory would be two places for rules, leases and grants. Raises InvalidRoot."""
     uris = Root.objects.filter(uri__startswith="/").order_by("uri").values_list("uri", flat=True)
-    if other := mounts.second_name(real, uris, _mounts()):
+    if other := mounts.second_name(real, uris, mounts.of_process()):
         raise InvalidRoot(
             f"{real} and {other}, which is a root, are mounts of the same directory, or of one in the other: name it as it lies there."
         )
-
-
-def _mounts() -> list[mounts.Mount]:
-    """Of this process; none where the system doesn't say."""
-    try:
-        return mounts.listed(MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError:
-        return []
 
 
 def _prefix(uri: str, given: Description | None) -> Prefix:

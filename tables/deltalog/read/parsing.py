@@ -250,7 +250,7 @@ def _protocol(value: dict[str, Any], file: str, problems: Problems) -> Protocol:
 
 def _mismatches(protocol: Protocol) -> Iterator[str]:
     """What Delta requires of a protocol as it reads it (4.4.0, `Protocol`): the lists are there from the version on that has lists, and
-    not before. delta-rs up to 0.25 writes empty ones beside older versions."""
+    not before, and what lists for readers lists for writers. delta-rs up to 0.25 writes empty ones beside older versions."""
     pairs = (
         ("reader", protocol.min_reader_version, protocol.reader_features, _LISTS_OF_READERS),
         ("writer", protocol.min_writer_version, protocol.writer_features, _LISTS_OF_WRITERS),
@@ -259,6 +259,8 @@ def _mismatches(protocol: Protocol) -> Iterator[str]:
         if (names is not None) != (version >= listed):
             has = "has no" if names is None else "has a"
             yield f"{MISMATCH} {has} list of {who} features beside {who} version {version}"
+    if protocol.min_reader_version >= _LISTS_OF_READERS and protocol.min_writer_version < _LISTS_OF_WRITERS:
+        yield f"{MISMATCH} has reader version {protocol.min_reader_version} beside writer version {protocol.min_writer_version}"
 
 
 def _sorted(names: tuple[str, ...] | None) -> tuple[str, ...] | None:

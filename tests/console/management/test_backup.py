@@ -137,7 +137,7 @@ def test_a_backup_comes_back_elsewhere_and_says_what_it_can_not_know(levee_home,
             hosts = connection.execute("select host from jobs_attempt where job_id = %s", [running_job.pk]).fetchall()
             assert hosts == [("before the restore",)]
             ((notice,),) = connection.execute("select text from accounts_notice").fetchall()
-            assert "1 tables have newer commits" in notice
+            assert "1 table has newer commits" in notice
         verified = manage(elsewhere, "audit", "verify", "--json")
         assert [text.split(" at ")[0] for text in json.loads(verified.stdout)["restores"]] == [f"taken back to #{end}"]
         problems = [each["text"] for each in json.loads(verified.stdout)["problems"]]

@@ -1,6 +1,6 @@
-"""What `Handling.fence` promises, on real Delta: an attempt that wakes up after another of its job has committed is refused.
+"""What `Handling.fence` promises, on real Delta: an attempt that wakes up after another of its job has committed commits nothing.
 
-The sleeper is held by Delta's own observer of transactions, right before it writes its commit.
+The sleeper is held by Delta's own observer of transactions: before it begins one, or right before it writes its commit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from deltalake import DeltaTable as Witness
 from pyspark.java_gateway import ensure_callback_server_started
 
 from jobs.commands import registry
-from jobs.commands.alter_schema.log import preview as schema_preview
-from jobs.commands.alter_schema.rules import AlterSchema
+from jobs.commands.base import Handling
 from jobs.commands.convert.rules import Convert
 from jobs.commands.optimize.handling import written_for as optimize_written
 from jobs.commands.optimize.log import from_log as optimize_preview
@@ -31,8 +30,6 @@ from jobs.commands.reorg.log import from_log as reorg_preview
 from jobs.commands.reorg.rules import Reorg
 from jobs.commands.repair import log as repairs
 from jobs.commands.repair.rules import Repair
-from jobs.commands.set_properties.log import preview as property_preview
-from jobs.commands.set_properties.rules import SetProperties
 from jobs.commands.stream_round.rules import StreamRound
 from jobs.domain.engine import UNCHECKED, Checked, Marks
 from jobs.domain.errors import CommandRefused, EngineFailed
@@ -41,33 +38,41 @@ from jobs.domain.results import Result
 from tests.factories import lakes
 from tests.jobs.commands.optimize.test_spark import subject_at
 from tests.jobs.commands.stream_round.landing import Stream
-from tests.jobs.engine.deltas import VECTORS, deletion, make, restoration
+from tests.jobs.engine.deltas import VECTORS, deletion, make
 from tests.jobs.engine.lake import Recorder, actions
 from tests.patience import limit
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("engine")]
 
 DELTA = "org.apache.spark.sql.delta"
+TRANSACTION, COMMIT = "transaction", "commit"
 
 
 class Sleeper:
-    """Delta's `TransactionExecutionObserver`: lets everything pass, but sleeps before the first commit."""
+    """Delta's `TransactionExecutionObserver`: lets everything pass, but sleeps once, before a transaction or before its commit."""
 
     class Java:
         implements: ClassVar = [f"{DELTA}.TransactionExecutionObserver"]
 
     def __init__(self) -> None:
         self.asleep, self.awake = threading.Event(), threading.Event()
+        self.before = COMMIT
+
+    def _sleep(self) -> None:
+        self.asleep.set()
+        assert self.awake.wait(limit(120)), "nobody woke it"
 
     def startingTransaction(self, begin: Any) -> Any:
+        if self.before == TRANSACTION:
+            self._sleep()
         return begin.apply()
 
     def preparingCommit(self, prepare: Any) -> Any:
         return prepare.apply()
 
     def beginDoCommit(self) -> None:
-        self.asleep.set()
-        assert self.awake.wait(limit(120)), "nobody woke it"
+        if self.before == COMMIT:
+            self._sleep()
 
     def createChild(self) -> Any:
         return self
@@ -120,12 +125,6 @@ def deleted_by_vectors(session: Any, top: Path) -> Asked:
     return Asked(deletion(path, "id < 10"), path, list(range(10, 40)))
 
 
-def restored(session: Any, top: Path) -> Asked:
-    path = make(session, top / "t")
-    session.sql(f"DELETE FROM delta.`{path}` WHERE id < 10")
-    return Asked(restoration(path, 0), path, list(range(40)), "measured", Checked(1, strict=True))
-
-
 def converted(session: Any, top: Path) -> Asked:
     lakes.parquet(top / "t" / "a.parquet", {"id": [1, 2, 3]})
     return Asked(Convert(str(top / "t"), None, "parquet", None), top / "t", [1, 2, 3], "measured")
@@ -153,39 +152,20 @@ def repaired(session: Any, top: Path) -> Asked:
     return Asked(Repair("t", str(path)), path, list(range(1, 40, 2)), preview, Checked(0))
 
 
-def with_properties(session: Any, top: Path) -> Asked:
-    path = make(session, top / "t")
-    subject = subject_at(path)
-    command = property_preview.written_for(subject, SetProperties("t", {"team": "finance"}, []))
-    return Asked(command, path, list(range(40)), property_preview.from_log(subject, command), Checked(0))
-
-
-def altered(session: Any, top: Path) -> Asked:
-    path = make(session, top / "t")
-    change = {"add": {"path": "note", "type": "string"}}
-    written, preview = schema_preview.from_log(subject_at(path), AlterSchema("t", (change,)))
-    return Asked(written, path, list(range(40)), preview, Checked(0))
-
-
 CASES: dict[str, tuple[Made, str]] = {
     "delete": (deleted, "DELTA_CONCURRENT_TRANSACTION"),
     "delete, deletion vectors": (deleted_by_vectors, "DELTA_CONCURRENT_TRANSACTION"),
-    "restore": (restored, "ConcurrentWriteException"),
     "convert": (converted, "ConcurrentWriteException"),
     "optimize": (optimized, "DELTA_CONCURRENT_"),
     "reorg": (reorganized, "DELTA_CONCURRENT_"),
     "repair": (repaired, "DELTA_CONCURRENT_"),
-    "set_properties": (with_properties, "MetadataChangedException"),
-    "alter_schema": (altered, "MetadataChangedException"),
 }
 
 
 @pytest.fixture(autouse=True)
 def no_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No stream reads these tables, and no catalog has their history."""
+    """No stream reads these tables."""
     monkeypatch.setattr(repairs, "_read_by", lambda subject, values: dict(values))
-    monkeypatch.setattr(property_preview, "losses_of", lambda *_: [])
-    monkeypatch.setattr(property_preview, "shorter_times", lambda *_: [])
 
 
 @pytest.fixture
@@ -203,15 +183,13 @@ def attempt(engine: Any, marks: Marks) -> Callable[..., Result]:
 
 
 def measured(engine: Any, asked: Asked, marks: Marks) -> dict[str, Any]:
-    found = engine.preview(asked.command, None, marks, Recorder())
-    return (
-        found.as_json() if asked.command.kind == "convert" else {"rows_to": found.rows, "rows_hash_to": found.rows_hash}
-    )
+    found: dict[str, Any] = engine.preview(asked.command, None, marks, Recorder()).as_json()
+    return found
 
 
 @pytest.fixture
-def asleep(runtime: Any) -> Iterator[Callable[[Callable[[], Result]], tuple[Sleeper, Any]]]:
-    """Starts an attempt in a thread of its own, and answers once it sleeps before its commit."""
+def asleep(runtime: Any) -> Iterator[Callable[..., tuple[Sleeper, Any]]]:
+    """Starts an attempt in a thread of its own, and answers once it sleeps."""
     session = runtime.new_session()
     ensure_callback_server_started(session.sparkContext._gateway)
     observers = getattr(getattr(session._jvm, f"{DELTA}.TransactionExecutionObserver$"), "MODULE$")
@@ -224,7 +202,8 @@ def asleep(runtime: Any) -> Iterator[Callable[[Callable[[], Result]], tuple[Slee
 
     with ThreadPoolExecutor(1) as pool:
 
-        def start(act: Callable[[], Result]) -> tuple[Sleeper, Any]:
+        def start(act: Callable[[], Result], before: str = COMMIT) -> tuple[Sleeper, Any]:
+            sleeper.before = before
             replace(session._jvm.java.lang.ThreadLocal.withInitial(Always(sleeper)))
             observers.setObserver(nothing)
             run = pool.submit(act)
@@ -248,10 +227,8 @@ def ids_of(session: Any, path: Path) -> list[int]:
 
 
 def refusal_of(run: Any) -> str:
-    """How the sleeper ended: Delta's condition and words. One that finds its job's commit afterwards has them as a warning."""
+    """How the sleeper ended: Delta's condition and words."""
     failed = run.exception(limit(60))
-    if failed is None:
-        return "\n".join(run.result().details["warnings"])
     assert isinstance(failed, EngineFailed), failed
     return f"{failed.failure.condition} {failed}"
 
@@ -268,6 +245,19 @@ def test_a_sleeper_that_wakes_up_after_the_next_attempt_commits_nothing(
     assert condition in refusal_of(run)
     assert [json.loads(info["userMetadata"])["attempt"] for info in marked(asked.path, marks.job)] == [2]
     assert result.version is not None
+    assert ids_of(runtime.new_session(), asked.path) == asked.ids
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_sleeper_that_has_not_begun_commits_nothing_either(
+    runtime: Any, tmp_path: Path, attempt: Any, asleep: Any, marks: Marks, case: str
+) -> None:
+    asked = CASES[case][0](runtime.new_session(), tmp_path)
+    sleeper, run = asleep(lambda: attempt(asked, 1), TRANSACTION)
+    attempt(asked, 2)
+    sleeper.awake.set()
+    run.exception(limit(60))  # whether it fails or finds that nothing is left to do
+    assert [json.loads(info["userMetadata"])["attempt"] for info in marked(asked.path, marks.job)] == [2]
     assert ids_of(runtime.new_session(), asked.path) == asked.ids
 
 
@@ -310,6 +300,11 @@ def test_a_batch_that_another_attempt_has_committed_is_refused_to_a_sleeper(
 
 
 def test_every_command_with_a_fence_is_tried_here() -> None:
-    fenced = {kind for kind, row in registry.ROWS.items() if row.handling.fence is not Fence.NONE}
-    several = {kind for kind in ("set_properties", "alter_schema") if kind in registry.ROWS}
-    assert fenced | several == {case.partition(",")[0] for case in CASES} | {"stream_round"}
+    fenced = {kind for kind, row in registry.ROWS.items() if may_have_one(row.handling)}
+    assert fenced == {case.partition(",")[0] for case in CASES} | {"stream_round"}
+
+
+def may_have_one(handling: Any) -> bool:
+    return handling.fence is not Fence.NONE or (
+        type(handling).fence_of is not Handling.fence_of and handling.several_commits
+    )

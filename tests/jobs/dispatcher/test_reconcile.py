@@ -21,19 +21,20 @@ from console.base.errors import Problem
 from console.base.processes import boot_id, start_ticks
 from jobs.commands import registry
 from jobs.commands.convert.rules import Convert
-from jobs.commands.set_properties.rules import SetProperties
+from jobs.commands.optimize.rules import Optimize
+from jobs.commands.stream_round.rules import StreamRound
 from jobs.dispatcher import reconcile as rounds
-from jobs.dispatcher.fencing import proven_dead
+from jobs.dispatcher.fencing import proven_dead, takes_versions_once
 from jobs.dispatcher.late_commits import find_late_commits
 from jobs.dispatcher.reconcile import reconcile
 from jobs.dispatcher.stores import Stores
 from jobs.domain.fences import Fence
-from jobs.domain.states import Cause, State
+from jobs.domain.states import Cause, State, table_state
 from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import Fenced, move, renew
 from jobs.models import Attempt, Job, JobEvent, TableLease
 from jobs.worker.claims import ClaimHolder, claim_run
-from tables.storage.remote import takes_versions_once
+from tables.rules import mounts
 from tests import factories
 from tests.jobs import fake_table
 from tests.patience import limit
@@ -278,21 +279,77 @@ def test_one_that_somebody_cancels_is_not_tried_again(orders, olga, timing):
     assert Job.objects.get(pk=job.pk).state == State.STALE
 
 
-def test_an_object_store_alone_takes_a_version_twice():
-    assert takes_versions_once("/lake/orders")
-    assert takes_versions_once("hdfs://name:9000/lake/orders")
-    assert not takes_versions_once("s3://lake/orders")
+MOUNTED = """\
+1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw
+2 1 0:40 / /lake rw,noatime - nfs4 server:/lake rw
+3 2 8:2 / /lake/here rw - xfs /dev/sdb rw
+4 1 0:41 / /bucket rw shared:2 master:3 - fuse.s3fs s3fs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("location", "once"),
+    [
+        ("/data/orders", True),
+        ("/lake/orders", False),
+        ("/lake/here/orders", True),
+        ("/bucket/orders", False),
+        ("hdfs://name:9000/lake/orders", True),
+        ("s3://lake/orders", False),
+    ],
+)
+def test_disks_of_this_kernel_and_hdfs_take_a_version_once(monkeypatch, tmp_path, location, once):
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
+    assert not takes_versions_once("/data/orders"), "nobody says what it lies on"
+    (tmp_path / "mountinfo").write_text(MOUNTED)
+    assert takes_versions_once(location) is once
 
 
 @pytest.mark.django_db
-def test_a_run_of_several_commits_has_no_fence(orders, olga):
-    kinds = {kind: row.handling.fence for kind, row in registry.ROWS.items()}
-    assert {kind for kind in registry.several_kinds() if kinds[kind]} == set()
-    several = SetProperties(str(orders.pk), {"a": "1"}, ["b"])
-    one = replace(several, unset=[])
-    jobs = [factories.job_on(orders, olga, command) for command in (several, one)]
-    assert [registry.fence_of(job) for job in jobs] == [Fence.NONE, Fence.DEFINITION]
+def test_what_a_later_attempt_would_do_again_has_no_fence(orders, olga):
+    assert {kind for kind in registry.several_kinds() if registry.handling_of(kind).fence} == set()
+    plain = Optimize(str(orders.pk))
+    unfenced = [replace(plain, zorder_by=["id"]), replace(plain, full=True), StreamRound("s", "n", {}, reset=True)]
+    fenced = [plain, StreamRound("s", "n", {})]
+    assert {registry.fence_of(factories.job_on(orders, olga, command)) for command in unfenced} == {Fence.NONE}
+    assert all(registry.fence_of(factories.job_on(orders, olga, command)) for command in fenced)
     assert registry.fence_of(Job(command="of a later release")) is Fence.NONE
+
+
+@pytest.mark.django_db
+def test_a_second_attempt_that_is_dead_proves_nothing_of_the_first(orders, olga, timing):
+    """Nothing is cleared away, and nobody says that nothing was committed, while the first may be alive."""
+    timing(fenced=1, unproven=60)
+    job = converting(orders, olga)
+    unproven_for(job, 2)
+    assert reconcile() == 1
+    queued = Job.objects.get(pk=job.pk)
+    assert table_state(State.QUEUED, None, unproven=queued.progress["unproven"]).startswith("Levee found no commit")
+    assert JobEvent.objects.filter(job=job).latest("id").table_text.startswith("Levee found no commit")
+    log = Path(orders.path) / "_delta_log"
+    log.mkdir()
+    lost(queued)
+    assert reconcile() == 1
+    assert reconcile() == 0
+    JobEvent.objects.update(at=F("at") - timedelta(seconds=61))
+    lapse(job, 61)
+    assert reconcile() == 1
+    assert Job.objects.get(pk=job.pk).state == State.STALE
+    assert log.exists()
+
+
+@pytest.mark.django_db
+def test_a_commit_that_comes_after_it_was_withdrawn_is_told(orders, olga, timing):
+    timing(fenced=1, unproven=60)
+    job = converting(orders, olga)
+    unproven_for(job, 2)
+    reconcile()
+    move(Job.objects.get(pk=job.pk), State.WITHDRAWN, Cause.REQUESTER, "olga")
+    assert JobEvent.objects.filter(job=job).latest("id").table_text.startswith("Levee found no commit")
+    assert find_late_commits() == 0
+    version = commit_for(job)
+    assert find_late_commits() == 1
+    assert Job.objects.get(pk=job.pk).version == version
 
 
 @pytest.mark.django_db

@@ -226,6 +226,19 @@ def test_a_stop_ends_a_round_that_no_worker_has(actor, stream):
     runs.stop(actor, fresh(stream))
     job.refresh_from_db()
     assert (job.state, fresh(stream).state) == ("cancelled", "stopped")
+    assert StreamRound.objects.get(job=job).booked_at is not None
+
+
+def test_a_stop_ends_a_round_whose_worker_was_lost_and_leaves_its_booking(actor, stream):
+    """Its first attempt may have committed batches."""
+    job: Any = runs.start(actor, stream)
+    Job.objects.filter(pk=job.pk).update(attempt=1)
+    runs.stop(actor, fresh(stream))
+    job.refresh_from_db()
+    assert (job.state, fresh(stream).state) == ("cancelled", "stopped")
+    assert StreamRound.objects.get(job=job).booked_at is None
+    assert booking.book(StreamRound.objects.get(job=job).pk)
+    assert fresh(stream).state == "stopped"
 
 
 def test_a_stop_between_two_rounds_takes_effect_at_once(actor, stream):

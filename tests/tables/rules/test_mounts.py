@@ -47,7 +47,7 @@ def test_of_two_mounts_at_one_point_the_later_one_counts():
 
 def test_the_systems_table_is_read_with_its_escapes():
     text = "36 35 98:0 /a\\040b /mnt/c\\134d rw,noatime master:1 - ext3 /dev/root rw\nodd\n"
-    assert listed(text) == [Mount("98:0", "/a b", "/mnt/c\\d")]
+    assert listed(text) == [Mount("98:0", "/a b", "/mnt/c\\d", "ext3")]
 
 
 def test_without_a_table_there_is_no_second_name():

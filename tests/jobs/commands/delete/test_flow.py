@@ -20,7 +20,7 @@ from jobs.commands import registry
 from jobs.dispatcher import lost_quorum
 from jobs.domain.errors import EngineCancelled, EngineFailed, EngineFailure
 from jobs.domain.states import State
-from jobs.models import Decision, Job, PolicyRule
+from jobs.models import Attempt, Decision, Job, PolicyRule
 from jobs.targets.subject import subject_of
 from jobs.web.jobs.queries import destructive_lately
 from jobs.worker import claims
@@ -386,6 +386,16 @@ def test_an_edit_voids_approvals_and_previews_again(engine, olga, anna, sales):
     assert job.decisions.get().voided_at is not None
     assert code_of(lambda: decisions.approve(actor(anna), job, old)) == "stale"
     decisions.approve(actor(anna), job, job.digest)
+
+
+@pytest.mark.parametrize("outcome", [Attempt.UNPROVEN, Attempt.CAME_BACK])
+def test_what_a_lost_worker_may_have_committed_is_not_edited(engine, olga, anna, sales, outcome):
+    """Both would carry the job's transaction: Delta would skip the new one, and its rows would be the old one's."""
+    job = approved(engine, olga, anna, sales)
+    factories.attempt(job, number=1, token=7_000_000, outcome=outcome, ended_at=Now())
+    assert code_of(lambda: decisions.edit(actor(olga), job, {"predicate": "id < 3"}, "fewer")) == "wrong_state"
+    job.refresh_from_db()
+    assert (job.state, job.revision) == ("queued", 1)
 
 
 def test_an_edit_back_gives_no_old_approval_back(engine, olga, anna, sales):

@@ -124,6 +124,7 @@ EMPTY: dict[str, list[str]] = {"readerFeatures": [], "writerFeatures": []}
         ((1, 7), EMPTY, ["has a list of reader"]),
         ((1, 7), {}, ["has no list of writer"]),
         ((3, 7), {"writerFeatures": []}, ["has no list of reader"]),
+        ((3, 5), {"readerFeatures": []}, ["has reader version 3"]),
         ((3, 7), EMPTY, []),
         ((1, 2), {"readerFeatures": None, "writerFeatures": None}, []),
     ],
