@@ -12,11 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from console.base.memory import limit_bytes, machine_bytes
 from console.base.processes import give_way
 from jobs.engine.config import spark_conf
 from jobs.engine.processes import ProcessIdentity
 from jobs.engine.runtime import Runtime
+from jobs.worker.memory import limit_bytes, machine_bytes
 from jobs.worker.spark_engine import SparkEngine
 
 JARS = Path(".tools") / "jars"

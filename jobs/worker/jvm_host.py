@@ -15,7 +15,6 @@ from typing import get_args
 
 from console.base.env import BASE_DIR, Env, SettingError
 from console.base.logs import log
-from console.base.memory import limit_bytes, machine_bytes
 from console.base.processes import ProcessId, start_ticks
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineFailed, EngineFailure
@@ -26,6 +25,7 @@ from jobs.engine.runtime import Runtime
 from jobs.lifecycle.fault_points import FaultPoint, reached
 from jobs.models import Worker
 from jobs.worker.executors import silence_of
+from jobs.worker.memory import limit_bytes, machine_bytes
 from jobs.worker.precedence import GivingWay, is_awaited
 from jobs.worker.spark_engine import SparkEngine
 

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from console.base.memory import machine_bytes
 from jobs.engine.config import Cluster, spark_conf
 from jobs.engine.runtime import Runtime
+from jobs.worker.memory import machine_bytes
 from jobs.worker.spark_engine import SparkEngine
 
 TOOLS = Path(__file__).parents[2] / ".tools"
