@@ -142,8 +142,8 @@ class TestOnSpark:
                 with job_session(runtime, Marks("oom", 1, None)) as session:
                     session.range(1).count()
                     array = session.sparkContext._gateway.new_array
-                    byte = session._jvm.byte
-                    kept = [array(byte, 200_000_000) for _ in range(40)]
+                    long = session._jvm.long  # of bytes Python would get the content, and the JVM forget it
+                    kept = [array(long, 25_000_000) for _ in range(40)]
             except EngineLost:
                 outcome = "lost"
             runtime.wait(60)
