@@ -12,6 +12,7 @@ from console.base.processes import boot_id, group_members, is_same_boot, start_t
 from jobs.models import Attempt, Worker
 from tables.rules import mounts
 from tables.storage.hdfs import name_nodes
+from tables.storage.local import mounted
 
 KILL_WAIT = 10.0
 # File systems of one kernel, which looks up a name as it is. A share may answer from what it knew a moment ago, FUSE as its program likes.
@@ -27,7 +28,7 @@ def takes_versions_once(location: str) -> bool:
     """
     if name_nodes.is_hdfs(location):
         return True
-    return location.startswith("/") and mounts.kind_at(location, mounts.of_process()) in OF_ONE_KERNEL
+    return location.startswith("/") and mounts.kind_at(location, mounts.listed(mounted.mount_table())) in OF_ONE_KERNEL
 
 
 def proven_dead(attempt: Attempt) -> bool | None:

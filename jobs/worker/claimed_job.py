@@ -19,7 +19,7 @@ from jobs.domain.engine import Engine, Marks
 from jobs.domain.measures import Measure, Restorable
 from jobs.domain.states import Cause, State
 from jobs.lifecycle.fault_points import FaultPoint, reached
-from jobs.lifecycle.transitions import move
+from jobs.lifecycle.transitions import Fenced, move
 from jobs.models import Attempt
 from jobs.targets.stored_files import refuse_unlike
 from jobs.worker.border import border
@@ -46,9 +46,15 @@ class ClaimedJob(ABC):
     def work(self) -> None:
         """Does what was claimed and records its true outcome, whatever happens. Raises EngineLost, Fenced."""
 
+    def given_up(self, fenced: Fenced) -> None:
+        """The claim is another's by now. Whatever goes wrong in saying so, this process goes on to its end."""
+        log.warning("fenced", job=str(self.job.pk), text=str(fenced))
+        with border("lost_claim_untold", {"job": str(self.job.pk)}, lambda _: None):
+            self.tell_lost_claim()
+
     @abstractmethod
-    def fenced(self) -> None:
-        """Says how an attempt ended whose claim is another's by now, where that matters."""
+    def tell_lost_claim(self) -> None:
+        """Says how an attempt ended whose claim was lost, where that matters."""
 
     @abstractmethod
     def broken(self, error: Exception) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from django.db import InterfaceError, OperationalError
 
 from console.base.errors import Problem
-from console.base.logs import log
 from jobs.domain.engine import Engine
 from jobs.domain.errors import EngineLost
 from jobs.lifecycle.transitions import Fenced
@@ -35,9 +34,7 @@ def work(execution: Execution) -> None:
     try:
         _work(execution)
     except Fenced as fenced:
-        log.warning("fenced", job=str(execution.job.pk), text=str(fenced))
-        with border("fenced_untold", {"job": str(execution.job.pk)}, lambda _: None):
-            execution.claimed.fenced()
+        execution.claimed.given_up(fenced)
 
 
 def _work(execution: Execution) -> None:

@@ -51,7 +51,7 @@ class PreviewWork(ClaimedJob):
             else:
                 self._previewed(outcome)
 
-    def fenced(self) -> None:
+    def tell_lost_claim(self) -> None:
         pass  # a preview changes nothing
 
     def broken(self, error: Exception) -> None:

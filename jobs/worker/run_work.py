@@ -8,7 +8,6 @@ from functools import partial
 
 from django.db.models.functions import Now
 
-from console.base.logs import log
 from console.base.timeouts import timing
 from jobs.commands.base import Drift
 from jobs.commands.registry import reread, shortfall
@@ -62,36 +61,32 @@ class RunWork(ClaimedJob):
             if digest_of(self.job) != self.job.digest:
                 self._end(State.STALE, error=endings.DIGEST_CHANGED)
                 return
-            self._unless_committed_before(partial(self._run, watch))
-
-    def _run(self, watch: Watch) -> None:
-        try:
-            result = self._engine_run(watch)
-        except DriftDetected as moved:
-            self._unless_committed_before(partial(self._end, State.STALE, error=endings.moved(moved.drift.why)))
-        except CommandRefused as refused:
-            refuse = partial(self._refused, refused)
-            # What lies below no root any more isn't read either.
-            refuse() if refused.refusals[0].code == LocationError.code else self._unless_committed_before(refuse)
-        except DirectorySwapped as swapped:
-            self._end(State.STALE, error=endings.swapped(self.job, swapped))
-        except EngineLost as lost:
-            self._unknown(f"The JVM was lost ({_first_line(lost)}).")
-        except EngineCancelled:
-            self._by_history(partial(self._stopped, watch))
-        except EngineFailed as failed:
-            self.failure = failed.failure
-            self._by_history(partial(self._failed, watch, failed), failed.failure)
-        else:
-            reached(FaultPoint.COMMIT_VISIBLE)
-            if result.version is None:
-                self._unless_committed_before(partial(self._succeeded, result))
+            try:
+                result = self._engine_run(watch)
+            except DriftDetected as moved:
+                self._unless_committed_before(partial(self._end, State.STALE, error=endings.moved(moved.drift.why)))
+            except CommandRefused as refused:
+                self._refused(refused)
+            except DirectorySwapped as swapped:
+                self._end(State.STALE, error=endings.swapped(self.job, swapped))
+            except endings.LogUnreadable as error:
+                self._unknown(str(error))
+            except EngineLost as lost:
+                self._unknown(f"The JVM was lost ({_first_line(lost)}).")
+            except EngineCancelled:
+                self._by_history(partial(self._stopped, watch))
+            except EngineFailed as failed:
+                self.failure = failed.failure
+                self._by_history(partial(self._failed, watch, failed), failed.failure)
             else:
-                self._succeeded(result)
+                reached(FaultPoint.COMMIT_VISIBLE)
+                self._ran(result)
 
     def _engine_run(self, watch: Watch) -> Result:
         # Roots and links may have changed since the request: the path must still be inside a root when the run starts.
         places.check_claimed(self.job.location)
+        if Attempt.may_have_committed(self.job) and (before := self._found()) is not None:
+            return before
         with watch.engine_runs():
             checked = self._checked()
             self._look_at_files()
@@ -119,7 +114,7 @@ class RunWork(ClaimedJob):
             raise DriftDetected(drift)
         return drift.checked
 
-    def fenced(self) -> None:
+    def tell_lost_claim(self) -> None:
         """Says how an attempt ended that was given up without proof: its claim is another's by now, so that it ends nothing else."""
         mine = Attempt.objects.filter(pk=self.claim.attempt_id, outcome=Attempt.UNPROVEN)
         if not mine.update(outcome=Attempt.CAME_BACK):
@@ -160,10 +155,9 @@ class RunWork(ClaimedJob):
         if result is None:
             without_commit()
         else:
-            is_other = failure is None or Attempt.may_have_committed(self.job)  # which its failure then says nothing of
-            self._succeeded(
-                result if is_other or failure is None else with_warnings(result, failed_afterwards(failure.message))
-            )
+            if failure is not None and not Attempt.may_have_committed(self.job):  # of another's commit it says nothing
+                result = with_warnings(result, failed_afterwards(failure.message))
+            self._succeeded(result)
 
     def _unless_committed_before(self, otherwise: Callable[[], None]) -> None:
         """An earlier attempt that nobody could end may have come back and committed in the meantime: then its commit is the outcome."""
@@ -172,9 +166,22 @@ class RunWork(ClaimedJob):
         else:
             otherwise()
 
+    def _ran(self, result: Result) -> None:
+        """The engine's own result, which may be that there was nothing left to do."""
+        if result.version is None:
+            self._unless_committed_before(partial(self._succeeded, result))
+        else:
+            self._succeeded(result)
+
     def _refused(self, refused: CommandRefused) -> None:
-        self._tell_gone(refused)
-        self._end(_refused_state(refused), error=endings.refused(refused.refusals))
+        def end() -> None:
+            self._tell_gone(refused)
+            self._end(_refused_state(refused), error=endings.refused(refused.refusals))
+
+        if refused.refusals[0].code == LocationError.code:  # what lies below no root any more isn't read either
+            end()
+        else:
+            self._unless_committed_before(end)
 
     def _succeeded(self, result: Result) -> None:
         self.report.committed = result.version is not None
@@ -239,8 +246,7 @@ class RunWork(ClaimedJob):
         try:
             self._recorded(write)
         except Fenced as fenced:
-            log.warning("fenced", job=str(self.job.pk), text=str(fenced))
-            self.fenced()
+            self.given_up(fenced)
 
 
 def _refused_state(refused: CommandRefused) -> State:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tables.rules.locations import is_at_or_below
 
-MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -24,14 +22,6 @@ class Mount:
     inner: str
     point: str
     kind: str = ""
-
-
-def of_process() -> list[Mount]:
-    """Those of this process; none where the system doesn't say."""
-    try:
-        return listed(MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError:
-        return []
 
 
 def listed(text: str) -> list[Mount]:

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from jobs.commands.registry import drift_by_log
 from jobs.domain.policy import APPROVER
-from jobs.domain.states import WAITS, State, table_state
+from jobs.domain.states import WAITS
 from jobs.models import Attempt, Decision, Job
-from jobs.web.jobs.queries import state_sentence
+from jobs.web.jobs.queries import state_sentence, table_state_sentence
 from jobs.web.jobs.serializers import JobSerializer
 from jobs.web.parts import shapes
 
@@ -67,7 +67,6 @@ def _shown_preview(command: str, preview: Any) -> Any:
 
 
 def _values(job: Job, preview: Any) -> dict[str, Any]:
-    state = State(job.state)
     return {
         "id": job.pk,
         "command": job.command,
@@ -75,13 +74,7 @@ def _values(job: Job, preview: Any) -> dict[str, Any]:
         "table": {"id": job.table_id, "name": job.table.name, "path": job.table.path},
         "state": job.state,
         "state_text": state_sentence(job),
-        "table_state_text": table_state(
-            state,
-            job.version,
-            no_op=job.no_op,
-            committed="committed" in job.progress,
-            unproven="unproven" in job.progress,
-        ),
+        "table_state_text": table_state_sentence(job),
         "requested_by": job.requested_by.name,
         "requested_at": job.requested_at,
         "reason": job.reason,

@@ -126,6 +126,18 @@ def titled(jobs: QuerySet[Job]) -> QuerySet[Job]:
     )
 
 
+def table_state_sentence(job: Job) -> str:
+    """What the job's state means for its table."""
+    progress = job.progress or {}
+    return table_state(
+        State(job.state),
+        job.version,
+        no_op=job.no_op,
+        committed="committed" in progress,
+        unproven="unproven" in progress,
+    )
+
+
 def row(job: Job) -> dict[str, Any]:
     """A job as lists show it."""
     return {
@@ -134,13 +146,7 @@ def row(job: Job) -> dict[str, Any]:
         "title": title_of(job),
         "reason": job.reason,
         "state": job.state,
-        "table_state_text": table_state(
-            State(job.state),
-            job.version,
-            no_op=job.no_op,
-            committed="committed" in (job.progress or {}),
-            unproven="unproven" in (job.progress or {}),
-        ),
+        "table_state_text": table_state_sentence(job),
         "requested_by": job.requested_by.name,
         "requested_at": job.requested_at,
         "finished_at": job.finished_at,

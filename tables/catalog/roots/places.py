@@ -26,6 +26,7 @@ from tables.models import Root, Table
 from tables.rules import hdfs_places, mounts, sample_lake
 from tables.rules.locations import InvalidRoot, OutsideRoots, canonical, refuse_home, refuse_system, root_uri
 from tables.storage.hdfs import name_nodes
+from tables.storage.local import mounted
 
 LOOKED_AT = 1_000  # names that the check of listing reads at most
 
@@ -57,7 +58,7 @@ def checked_uri(text: str, given: Description | None = None) -> str:
 def _refuse_second_name(real: str) -> None:
     """By a second name, a directory would be two places for rules, leases and grants. Raises InvalidRoot."""
     uris = Root.objects.filter(uri__startswith="/").order_by("uri").values_list("uri", flat=True)
-    if other := mounts.second_name(real, uris, mounts.of_process()):
+    if other := mounts.second_name(real, uris, mounts.listed(mounted.mount_table())):
         raise InvalidRoot(
             f"{real} and {other}, which is a root, are mounts of the same directory, or of one in the other: name it as it lies there."
         )

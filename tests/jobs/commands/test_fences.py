@@ -305,6 +305,4 @@ def test_every_command_with_a_fence_is_tried_here() -> None:
 
 
 def may_have_one(handling: Any) -> bool:
-    return handling.fence is not Fence.NONE or (
-        type(handling).fence_of is not Handling.fence_of and handling.several_commits
-    )
+    return handling.fence is not Fence.NONE or type(handling).fence_of is not Handling.fence_of

@@ -34,7 +34,7 @@ from jobs.lifecycle import endings
 from jobs.lifecycle.transitions import Fenced, move, renew
 from jobs.models import Attempt, Job, JobEvent, TableLease
 from jobs.worker.claims import ClaimHolder, claim_run
-from tables.rules import mounts
+from tables.storage.local import mounted
 from tests import factories
 from tests.jobs import fake_table
 from tests.patience import limit
@@ -299,7 +299,7 @@ MOUNTED = """\
     ],
 )
 def test_disks_of_this_kernel_and_hdfs_take_a_version_once(monkeypatch, tmp_path, location, once):
-    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
+    monkeypatch.setattr(mounted, "TABLE", tmp_path / "mountinfo")
     assert not takes_versions_once("/data/orders"), "nobody says what it lies on"
     (tmp_path / "mountinfo").write_text(MOUNTED)
     assert takes_versions_once(location) is once

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from jobs.models import Job
 from tables.models import Table
@@ -102,9 +103,11 @@ def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: An
     assert not Job.objects.exists()
 
 
-def mended(table: Table, name: str) -> None:
+def mended(table: Table, harm: Any, name: str) -> None:
     """As the finding says: the engine that wrote a commit writes a checkpoint after it; any other file goes."""
-    if name.endswith(".json"):
+    if harm is odd_commit:
+        DeltaTable(table.path).create_checkpoint()
+    elif harm is odd_protocol:  # what deltalake up to 0.25 writes then; newer ones don't open the table
         lines = [line for path in sorted(log_of(table).glob("*.json")) for line in path.read_text().splitlines()]
         adds = [action for action in map(json.loads, lines) if "add" in action]
         actions = actions_of(table)
@@ -129,7 +132,7 @@ def test_health_says_so_once_a_person_syncs_and_the_pages_work(
     assert "Spark can’t open it" in html.unescape(person.get("/tables/").content.decode())
     assert person.get(f"/tables/{table.pk}/history/").status_code == 200
     assert "can’t open this table" in html.unescape(person.get(f"/tables/{table.pk}/delete/").content.decode())
-    mended(table, name)
+    mended(table, harm, name)
     assert syncing.sync(sales.pk, reread_broken=True).health_codes == []
     asked = {"command": "delete", "table": str(sales.pk), "reason": "r", **CHANGES["delete"]}
     assert caller("operator").post("/jobs", asked).status_code == 201

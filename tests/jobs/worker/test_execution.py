@@ -29,6 +29,7 @@ from jobs.worker import claimed_job
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.models import Root, Table
+from tables.storage.store import StorageError
 from tables.sync import log_access
 from tests import factories
 from tests.clients import browser
@@ -664,30 +665,36 @@ def commit_of(job):
     return fake_table.commit(job.location, "WRITE", mark, {fake_table.write_data(job.location, 1): 1})
 
 
-@pytest.mark.parametrize("how", ["moved", "refused", "nothing left"])
+@pytest.mark.parametrize("how", ["moved", "refused", "failed", "nothing left"])
 @pytest.mark.parametrize("outcome", [Attempt.UNPROVEN, Attempt.CAME_BACK, "lost"])
 def test_the_commit_of_an_attempt_that_came_back_is_the_outcome(orders, olga, engine, quick, monkeypatch, how, outcome):
     job = factories.job_on(orders, olga)
     came_back(job, outcome)
-    version = commit_of(job)
-    handling = registry.handling_of(job.command)
-    if how == "moved":
-        moved = Drift(DriftVerdict.MOVED, 1, "The table has moved.")
-        monkeypatch.setattr(type(handling), "drift", lambda *_: moved)
-    elif how == "refused":
-        monkeypatch.setattr(engine, "run", refusing)
-    else:
-        monkeypatch.setattr(engine, "run", lambda *_: Result(None, "WRITE", no_op=True, details={"text": "Nothing."}))
+    versions = []
+
+    def comes_back(*_):
+        """After the look that comes before everything."""
+        versions.append(commit_of(job))
+        if how == "moved":
+            return Drift(DriftVerdict.MOVED, 1, "The table has moved.")
+        if how == "refused":
+            raise CommandRefused(Refusal("not_delta", "This is no Delta table."))
+        if how == "failed":
+            raise scripted.failure("another transaction was first")
+        return Result(None, "WRITE", no_op=True, details={"text": "Nothing."})
+
+    patched, name = (type(registry.handling_of(job.command)), "drift") if how == "moved" else (engine, "run")
+    monkeypatch.setattr(patched, name, comes_back)
     ended = run(engine)
-    if outcome == "lost":  # proven dead, and the dispatcher found no commit: this one must be somebody else's
+    (version,) = versions
+    if outcome == "lost" and how != "failed":  # it was proven dead: only a failure of Delta's makes anybody look
         assert ended.version is None
     else:
         assert (ended.state, ended.version, ended.attempt) == (State.SUCCEEDED, version, 2)
+        assert bool(ended.result["details"].get("warnings")) is (outcome == "lost"), (
+            "Delta’s failure says nothing of another’s commit"
+        )
         assert_ended(ended)
-
-
-def refusing(*_):
-    raise CommandRefused(Refusal("not_delta", "This is no Delta table."))
 
 
 def test_an_attempt_that_comes_back_says_so_and_ends_nothing(orders, olga, engine, quick):
@@ -706,3 +713,38 @@ def test_an_attempt_that_comes_back_says_so_and_ends_nothing(orders, olga, engin
     note = JobEvent.objects.get(job=job, kind="note")
     assert "came back after Levee had given this attempt up" in note.text
     assert "DELTA_TEST" in note.text
+
+
+@pytest.mark.parametrize("outcome", [Attempt.UNPROVEN, Attempt.CAME_BACK])
+def test_nothing_runs_again_that_an_attempt_which_came_back_has_committed(orders, olga, engine, quick, outcome):
+    job = factories.job_on(orders, olga)
+    came_back(job, outcome)
+    version = commit_of(job)
+    engine.before = lambda _: pytest.fail("the engine was asked")
+    ended = run(engine)
+    assert (ended.state, ended.version, ended.attempt) == (State.SUCCEEDED, version, 2)
+    assert fake_table.rows(Path(job.location)) == 1
+
+
+def test_below_no_root_the_commit_of_one_that_came_back_is_not_looked_for(orders, olga, engine, quick, monkeypatch):
+    job = factories.job_on(orders, olga)
+    came_back(job)
+    commit_of(job)
+    Root.objects.filter(pk=orders.root_id).update(uri="/elsewhere")
+    monkeypatch.setattr(log_access, "find_mark", lambda *_: pytest.fail("its log was read"))
+    ended = run(engine)
+    assert (ended.state, ended.error["code"]) == (State.FAILED, "outside_roots")
+
+
+def test_a_log_that_cannot_be_read_then_is_left_to_the_dispatcher(orders, olga, engine, quick, monkeypatch):
+    def unreadable(*_):
+        raise StorageError("it is away")
+
+    job = factories.job_on(orders, olga)
+    came_back(job)
+    commit_of(job)
+    monkeypatch.setattr(log_access, "find_mark", unreadable)
+    engine.before = lambda _: pytest.fail("the engine was asked")
+    with pytest.raises(EngineLost):
+        run(engine)
+    assert Job.objects.get(pk=job.pk).state == State.RECONCILING

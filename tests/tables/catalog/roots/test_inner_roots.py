@@ -22,7 +22,8 @@ from tables.catalog.roots import places as root_places
 from tables.catalog.roots import removal as root_removal
 from tables.catalog.roots import scans
 from tables.models import Addition, Finding, Root, SyncTimes, Table
-from tables.rules import discovery, mounts
+from tables.rules import discovery
+from tables.storage.local import mounted
 from tests import factories
 from tests.clients import Caller
 
@@ -58,7 +59,7 @@ def test_a_directory_of_a_root_is_none_by_the_path_of_a_bind_mount(
     other, table = tmp_path / "other", tmp_path / "mountinfo"
     other.mkdir()
     table.write_text(f"1 0 8:1 / / rw - ext4 disk rw\n2 1 8:1 {inside} {other} rw - ext4 disk rw\n")
-    monkeypatch.setattr(mounts, "MOUNTS", table)
+    monkeypatch.setattr(mounted, "TABLE", table)
     answer = Caller(admin.person).post("/roots", {"name": "other", "uri": str(other)})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
     assert f"{root.uri}, which is a root" in answer.json()["fields"]["uri"]
