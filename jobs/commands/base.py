@@ -153,6 +153,10 @@ class Handling(ABC, Generic[C]):
         """The same from the log alone, for pages: MOVED where only Spark could tell."""
         return None
 
+    def unattended(self, preview: Mapping[str, Any]) -> str:
+        """Why this preview needs a person to read it, so that no schedule runs by it; empty for one that doesn't."""
+        return ""
+
     def files_read(self, job: Job) -> FilesRead | None:
         """The files that Spark reads or writes again for it, by the log as it is now; None for a command that reads none.
 

@@ -19,7 +19,7 @@ from jobs.models import Schedule
 from jobs.policy import protection
 from jobs.policy.evaluate import rules_for
 from jobs.schedules import times
-from jobs.schedules.standing import shape_of
+from jobs.schedules.standing import needs_a_person, shape_of
 from jobs.targets.access import table_to_change
 from jobs.targets.problems import problem_of_refused
 from jobs.targets.writable import subject_to_change
@@ -113,6 +113,8 @@ def measured(actor: Actor, wanted: WantedSchedule) -> MeasuredDefinition:
     except CommandRefused as refused:
         raise problem_of_refused(refused) from None
     preview = handling_of(wanted.command.kind).prepare(actor, wanted.command, subject).preview or {}
+    if refusal := needs_a_person(wanted.command.kind, preview):
+        raise problem_of_refused(CommandRefused(refusal))
     return MeasuredDefinition(
         table, shape_of(subject), TableClass(preview.get("class") or TableClass.ORDINARY), bounded(wanted, preview)
     )

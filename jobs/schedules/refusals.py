@@ -20,7 +20,7 @@ from jobs.policy import protection
 from jobs.schedules.acts import wanted_of
 from jobs.schedules.definition import digest_of_row
 from jobs.schedules.queries import may_run
-from jobs.schedules.standing import DEFINE_AGAIN, moved, shape_of
+from jobs.schedules.standing import DEFINE_AGAIN, moved, needs_a_person, shape_of
 from jobs.targets.subject import subject_of
 
 MOVED = "schedule_moved"
@@ -71,7 +71,8 @@ def of_preview(job: Job, preview: Preview) -> tuple[Refusal, ...]:
         found = "A run would now affect more or less of the table than what was approved."
     if found:
         return (Refusal(MOVED, f"What was approved no longer holds. {found}", remedy=DEFINE_AGAIN),)
-    return _of_bytes(schedule, preview)
+    refusal = needs_a_person(schedule.command, preview)
+    return (refusal,) if refusal else _of_bytes(schedule, preview)
 
 
 def _of_bytes(schedule: Schedule, preview: Preview) -> tuple[Refusal, ...]:

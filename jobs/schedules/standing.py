@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from jobs.commands.registry import handling_of
 from jobs.domain.digest import sha256_of
+from jobs.domain.errors import Refusal
 from jobs.targets.subject import Subject
 
 Shape = Mapping[str, Any]
@@ -16,6 +18,8 @@ _MOVED = {
     "properties_sha256": "The table’s properties have changed.",
     "clustering": "The table’s clustering columns have changed.",
 }
+NEEDED = "needed"
+ASK_YOURSELF = "Request the job itself: whoever approves it reads what its preview names."
 DEFINE_AGAIN = "Edit the schedule to request it on the table as it is now."
 
 
@@ -32,3 +36,9 @@ def shape_of(subject: Subject) -> dict[str, Any]:
 def moved(approved: Shape, now: Shape) -> str:
     """What of the approved shape no longer holds, as a sentence; empty if all of it does."""
     return next((text for field, text in _MOVED.items() if approved.get(field) != now.get(field)), "")
+
+
+def needs_a_person(command: str, preview: Mapping[str, Any]) -> Refusal | None:
+    """Why no schedule runs the command by this preview: it says what only a person may weigh, and nobody reads it before a run."""
+    text = handling_of(command).unattended(preview)
+    return Refusal(NEEDED, text, remedy=ASK_YOURSELF) if text else None

@@ -30,6 +30,8 @@ from tables.models import Table
 
 NESTED = "Move it out of this directory, or vacuum by the log alone (lite)."
 BEGAN = "The vacuum began and didn’t end: "
+IN_USE = "Something still needs files that this vacuum deletes, and nobody reads the preview of a scheduled run."
+MOST_SAID = 3  # of those that need files, in one refusal
 NEWEST = "The newest version is whole."
 
 
@@ -79,6 +81,12 @@ class VacuumHandling(Handling[Vacuum]):
             return _by_log(job, subject_to_change(job.table_id))
         except CommandRefused as refused:
             return Drift(DriftVerdict.MOVED, None, str(refused))
+
+    def unattended(self, preview: Mapping[str, Any]) -> str:
+        """Streams, requests and shallow clones that need what would go: a person weighs them, and they may be newer than a schedule."""
+        in_use = preview.get("in_use") or ()
+        takes_files = preview.get("files") != 0 or bool(preview.get("untracked_files"))
+        return " ".join([IN_USE, *in_use[:MOST_SAID]]) if in_use and takes_files else ""
 
     def shortfall(self, job: Job, result: Result) -> Mapping[str, Any] | None:
         """A run without the commit of its end, or whose end says that it failed, has deleted only a part."""

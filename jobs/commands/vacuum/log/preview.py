@@ -128,7 +128,8 @@ def _values(
     retention = retention_of(command.retention_hours, own)
     readers, clones = readers_of(subject, lost, readable), clones_of(subject.table)
     behind = streams_behind(subject, window)
-    needed_by = [*said_of_streams(behind), *said_of(readers), *_undos(subject, lost), *_clones(clones)]
+    reading, cloned = [*said_of_streams(behind), *said_of(readers)], list(_clones(clones))
+    needed_by = [*reading, *_undos(subject, lost), *cloned]
     return {
         "class": class_of(retention),
         "lite": command.lite,
@@ -138,6 +139,7 @@ def _values(
         "dying_versions": [list(span) for span in lost],
         "first_readable_after": first_readable_after(readable, lost, subject.version),
         "needed_by": needed_by,
+        "in_use": [*reading, *cloned],
         "behind_streams": [str(each.stream.pk) for each in behind],
         "read_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if reader.running],
         "asked_by": [str(reader.job.pk) for reader in readers[:MOST_NAMED] if not reader.running],
