@@ -75,6 +75,14 @@ class Plan:
     listed: int | None = None
     nested: Sequence[str] = ()
     nested_count: int = 0
+    first: int = 0  # the oldest version that can be read
+    lives: FileChanges = field(
+        default_factory=lambda: FileChanges(-1)
+    )  # after it, where a file that goes was removed later
+
+    def dying_of(self, gone: pa.Array) -> list[Span]:
+        """The versions that need one of the files with these keys, of those that go."""
+        return dying(self.lives, gone, self.first, self.version)
 
     @property
     def files(self) -> int:
@@ -146,37 +154,40 @@ def _planned(order: PlanOrder, report: Report, scratch: Path, *, with_paths: boo
     for batch in looked.batches() if looked else ():
         misnamed.saw(sieve.take(batch))
     gone, unused = sieve.tables()
-    _refuse_misnamed(order.path, misnamed.lost(gone["key"].combine_chunks()))
+    _refuse_misnamed(order.path, misnamed, gone["key"].combine_chunks())
     plan = Plan(snapshot.version, own, cut_ms, changes, gone, unused, [], [], sieve.sample, sieve.paths)
     if isinstance(looked, DirectoryListing):
         plan.directories = sorted(path for path, old in looked.folders.items() if not old and path not in folders)
         plan.listed, plan.nested, plan.nested_count = looked.files, looked.nested, looked.nested_count
-    plan.dying = _dying(log, listing, order.path, gone, first, snapshot.version)
+    plan.first, plan.lives = first, _lives(log, listing, order.path, gone, first)
+    plan.dying = plan.dying_of(gone["key"].combine_chunks())
     return plan
 
 
-def _refuse_misnamed(path: str, count: int) -> None:
-    if count:
+def _refuse_misnamed(path: str, misnamed: Misnamed, gone: pa.Array) -> None:
+    lost = misnamed.lost(gone)
+    if count := len(lost):
+        names = misnamed.names(lost, SAMPLE)
+        named = ", ".join(names) + (f" and {count - len(names):,} more" if count > len(names) else "")
         text = (
             f"{count:,} of the files that Delta would delete {'is a live file' if count == 1 else 'are live files'}: their writer has put"
-            " them where the log’s undecoded text says, and Delta looks elsewhere. No other copy of their rows is there."
+            f" them where the log’s undecoded text says, and Delta looks elsewhere. No other copy of their rows is there: {named}."
         )
         remedy = "Move them to the decoded names (`p=a%20b` to `p=a b`), or write their rows again, before you vacuum."
         raise CommandRefused(Refusal("misnamed_files", text, place=path, remedy=remedy))
 
 
-def _dying(log: DeltaLog, listing: LogListing, root: str, gone: pa.Table, first: int, head: int) -> list[Span]:
-    """The versions from `first` on that need a file which goes. Reads additions only if one of the files was removed after `first`.
+def _lives(log: DeltaLog, listing: LogListing, root: str, gone: pa.Table, first: int) -> FileChanges:
+    """Removals and additions after `first`. They are read only if one of the files was removed after it.
 
     That happens with the table's own retention as well: a tombstone has the time at which its transaction began, and a version that
     was committed before the transaction's end needs the file.
     """
-    if not pc.any(pc.greater(gone["removed_by"], first)).as_py():
-        return []
     lives = FileChanges(-1)
-    later = {version: entry for version, entry in listing.commits.items() if version > first}
-    read_commits(log.storage, later, root, lives, first)
-    return dying(lives, gone["key"].combine_chunks(), first, head)
+    if pc.any(pc.greater(gone["removed_by"], first)).as_py():
+        later = {version: entry for version, entry in listing.commits.items() if version > first}
+        read_commits(log.storage, later, root, lives, first)
+    return lives
 
 
 def _first_readable(log: DeltaLog, listing: LogListing, snapshot: Snapshot, oldest_ms: int) -> int:

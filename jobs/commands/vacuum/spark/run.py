@@ -31,6 +31,7 @@ from jobs.engine.directory import changing, judged, keeping, kept
 from jobs.engine.runner import Runner
 from jobs.engine.versions import started, table_at
 from tables.deltalog.vacuum import operations
+from tables.deltalog.vacuum.keys import KEY, key
 from tables.deltalog.vacuum.versions import Span, within
 
 COMMANDS = "org.apache.spark.sql.delta.commands"
@@ -125,16 +126,17 @@ def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Se
     """The result, from the commit of the vacuum's end and what is still in storage."""
     start = next((commit for commit in commits if commit.operation == operations.START), None)
     end = commits[-1]
-    there, there_bytes = _remaining(command, plan)
+    left, left_bytes = _remaining(command, plan)
+    there = len(left)
     files = plan.files - there
     details = {
         "start_version": None if start is None else start.version,
         "files": number_of(end.operationMetrics, "numDeletedFiles") if command.lite else files,
-        "bytes": None if command.lite or plan.bytes is None else plan.bytes - there_bytes,
+        "bytes": None if command.lite or plan.bytes is None else plan.bytes - left_bytes,
         "remaining": there,
         "proven": there == 0,
         "same_files": plan.digest == preview.get("digest"),
-        "versions_lost": [list(span) for span in _lost(plan, preview)],
+        "versions_lost": [list(span) for span in _lost(plan, left, preview)],
         "text": _text(files, there, lite=command.lite),
     }
     result = recorded(end, details)
@@ -142,25 +144,29 @@ def _result(command: Vacuum, plan: Plan, preview: Mapping[str, Any], commits: Se
     return result if start is None else replace(result, read_version=start.readVersion)
 
 
-def _lost(plan: Plan, preview: Mapping[str, Any]) -> list[Span]:
+def _lost(plan: Plan, left: pa.Array, preview: Mapping[str, Any]) -> list[Span]:
     """The versions that could be read and now lack a file: of those that the preview saw, none that had lost files before."""
     named = [(first, last) for first, last in preview.get("dying_versions") or ()]
-    return within(plan.dying, [*named, (int(preview["measured_at_version"]), plan.version)])
+    keys = plan.gone["key"].combine_chunks()
+    lost = plan.dying_of(keys.filter(pc.invert(pc.is_in(keys, value_set=left)))) if len(left) else plan.dying
+    return within(lost, [*named, (int(preview["measured_at_version"]), plan.version)])
 
 
-def _remaining(command: Vacuum, plan: Plan) -> tuple[int, int]:
-    """How many of the plan's files storage still has, and their bytes."""
+def _remaining(command: Vacuum, plan: Plan) -> tuple[pa.Array, int]:
+    """The keys of the plan's files that storage still has, and their bytes (0 of a lite one's that are asked for one by one)."""
     place = storage.opened(command.path)
     if command.lite and plan.files <= ASKED:
-        asked = [f"{command.path.rstrip('/')}/{path}" for path in plan.paths]
-        return len(asked) - len(place.missing(asked)), 0
+        top = f"{command.path.rstrip('/')}/"
+        missing = set(place.missing([top + path for path in plan.paths]))
+        return pa.array([key(path) for path in plan.paths if top + path not in missing], KEY), 0
     wanted = plan.gone["key"].combine_chunks()
-    files = num_bytes = 0
+    keys, num_bytes = [pa.array([], KEY)], 0
     for batch in still_there(place, {path.rpartition("/")[0] for path in plan.paths}):
         table = batch.table()
         left = table.filter(pc.is_in(table["key"], value_set=wanted))
-        files, num_bytes = files + left.num_rows, num_bytes + int(pc.sum(left["size"]).as_py() or 0)
-    return files, num_bytes
+        keys += left["key"].chunks
+        num_bytes += int(pc.sum(left["size"]).as_py() or 0)
+    return pa.concat_arrays(keys), num_bytes
 
 
 def _text(files: int, there: int, *, lite: bool) -> str:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pytest
 
 from jobs.commands.vacuum.spark.measure import measured
 from jobs.commands.vacuum.spark.plan import Plan, PlanOrder, planned
 from jobs.domain.errors import CommandRefused
 from jobs.worker.spark_engine import Silent
+from tables.deltalog.vacuum.keys import KEY, key
 from tests.jobs.commands.vacuum.aged import DAY_MS, now_ms
 from tests.jobs.commands.vacuum.generated import PLAIN, Table, history, metadata
 
@@ -66,6 +68,16 @@ def test_with_the_tables_own_retention_a_version_dies_whose_file_was_removed_by_
     assert plan(table, 24 * 13).dying == []
 
 
+def test_a_version_whose_files_a_run_has_left_is_not_lost(table):
+    one, other = table.live
+    table.commit([table.remove(one, ago(3)), table.add(ago(3))], ago(3))
+    table.commit([table.remove(other, ago(2)), table.add(ago(2))], ago(2))
+    found = plan(table, 24)
+    assert (sorted(found.paths), found.dying) == (sorted([one, other]), [(1, 1)])  # version 0 is too old to be read
+    for gone, lost in (([], []), ([one], []), ([other], [(1, 1)])):
+        assert found.dying_of(pa.array([key(path) for path in gone], KEY)) == lost
+
+
 def test_versions_that_the_table_no_longer_lets_be_read_do_not_die(table):
     one = next(iter(table.live))
     table.commit([table.remove(one, ago(9)), table.add(ago(9))], ago(9))
@@ -112,9 +124,9 @@ def live_by_version(table: Table) -> list[set[str]]:
     return versions
 
 
-def encoded(table: Table, *places: str) -> None:
-    """A live file by the name `p=a%20b/x.parquet`, which lies at these places, older than any retention."""
-    add = {"path": "p=a%20b/x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
+def encoded(table: Table, *places: str, name: str = "p=a%20b/x.parquet") -> None:
+    """A live file by this name in the log, which lies at these places, older than any retention."""
+    add = {"path": name, "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}
     table.commit([{"add": add}], ago(12))
     for place in places:
         file = table.path / place
@@ -127,7 +139,15 @@ def test_a_live_file_that_lies_under_its_undecoded_name_is_never_deleted(table):
     encoded(table, "p=a%20b/x.parquet")
     with pytest.raises(CommandRefused, match=r"^1 of the files that Delta would delete is a live file") as refused:
         plan(table)
-    assert refused.value.refusals[0].code == "misnamed_files"
+    refusal = refused.value.refusals[0]
+    assert (refusal.code, "p=a%20b/x.parquet" in refusal.message) == ("misnamed_files", True)
+
+
+def test_of_many_such_files_the_first_are_named_and_the_rest_is_a_number(table):
+    for number in range(25):
+        encoded(table, f"p=a%20{number}/x.parquet", name=f"p=a%20{number}/x.parquet")
+    with pytest.raises(CommandRefused, match=r"^25 of the files .* p=a%20\d+/x.parquet and 5 more\.$"):
+        plan(table)
 
 
 def test_a_copy_under_the_undecoded_name_goes_once_the_file_is_where_it_belongs(table):

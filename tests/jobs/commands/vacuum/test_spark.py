@@ -151,6 +151,25 @@ def prove_which_die(path: Path, versions: int, vacuum: Any, hours: int, read: Ca
             assert read(path, version=version) == before[version]
 
 
+def test_a_live_file_whose_name_the_log_spells_otherwise_than_hadoop_stays(spark, tmp_path, vacuum):
+    """Delta compares the texts of two spellings, and would delete it: Levee gives it an inventory without the file."""
+    table = history(tmp_path / "t", 3)
+    at = now_ms() - 3 * DAY_MS
+    action = table.add(at)
+    live = next(name for name in table.live if table.named[name] == action["add"]["path"])
+    action["add"]["path"] = action["add"]["path"].replace("=", "%3D")
+    table.commit([action], at)
+    path, version = table.path, table.version - 1
+    rows = ids(path, version=version)
+    assert live in dry_run(spark, path, 24)
+    assert live not in plan_of(path, 24)
+    _, result = vacuum(path, 24, **{"class": "short_retention"})
+    assert (result.operation, result.details["proven"]) == ("VACUUM END", True)
+    assert (path / live).is_file()
+    assert ids(path, version=version) == rows
+    assert ids_by_spark(spark, path, version=version) == rows
+
+
 def test_without_the_class_delta_refuses_and_with_the_rest_of_its_plan_it_runs(spark, tmp_path, vacuum):
     path = generated(tmp_path / "t", 0).path
     count = len(commits(path))
