@@ -13,6 +13,7 @@ from tables.deltalog.read.filenames import commit_version
 from tables.deltalog.read.parsing import MISMATCH
 from tables.deltalog.read.problems import LogProblem
 from tables.deltalog.replay.obstacles import obstacles
+from tables.deltalog.rules.active_features import UNLISTED
 from tables.rules.health import advice_on
 from tables.storage.store import StorageError
 
@@ -40,15 +41,18 @@ def refuse_unopenable(subject: Subject) -> None:
         raise CommandRefused(Refusal("unreadable", f"The log can’t be read: {error}")) from None
     if found:
         first = found[0]
-        text = f"Spark with Delta 4.4 can’t open this table: {first.file}: {first.reason}."
+        what = f"{first.file}: {first.reason}" if first.file else first.reason
+        text = f"Spark with Delta 4.4 can’t open this table: {what}."
         raise CommandRefused(
             Refusal("stops_spark", text, place=table.path, remedy=advice_on(first.file), engine=_failure_at(first))
         )
 
 
 def _failure_at(problem: LogProblem) -> EngineFailure:
-    """How Delta 4.4 fails there: over a protocol that can't be, a commit that can't be parsed, a state that the log doesn't give, or a
-    file that can't be read."""
+    """How Delta 4.4 fails there: over features that the protocol lacks, a protocol that can't be, a commit that can't be parsed, a state
+    that the log doesn't give, or a file that can't be read."""
+    if problem.reason.startswith(UNLISTED):
+        return EngineFailure("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", "KD004", problem.reason)
     if problem.reason.startswith(MISMATCH):
         return EngineFailure("EXPRESSION_DECODING_FAILED", "42846", f"{problem.file}: {problem.reason}")
     if commit_version(problem.file) is not None:

@@ -137,7 +137,8 @@ def _rewritten(table: Table) -> tuple[int, str, tuple[str, ...]] | None:
 
 def _told(table: Table, codes: Container[str]) -> tuple[str, ...]:
     """The table's problems of these codes, each with the file that has it."""
-    elsewhere = {LAST_CHECKPOINT, *(file for file, _ in _stopping(table))}  # which have findings of their own
+    # These have findings of their own. A problem of the log as a whole names no file, so it hides no other.
+    elsewhere = {LAST_CHECKPOINT, *(file for file, _ in _stopping(table) if file)}
     problems = (p for p in table.problems if p["code"] in codes and p["file"] not in elsewhere)
     return tuple(f"{p['file']}: {p['reason']}" if p["file"] else p["reason"] for p in problems)
 

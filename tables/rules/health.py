@@ -296,9 +296,14 @@ def _corrupt(facts: Facts) -> Iterator[HealthFinding]:
 
 def _stopping(facts: Facts) -> Iterator[HealthFinding]:
     for file, reason in facts.stopping:
-        without = "this value" if commit_version(file) is not None else "this file"
-        text = f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without {without}."
-        yield HealthFinding(HealthCode.STOPS_SPARK, Severity.ERROR, file, None, text, advice_on(file))
+        yield HealthFinding(HealthCode.STOPS_SPARK, Severity.ERROR, file, None, _stops(file, reason), advice_on(file))
+
+
+def _stops(file: str, reason: str) -> str:
+    if not file:
+        return f"Spark with Delta 4.4 can’t open this table: {reason}. Levee reads it all the same."
+    without = "this value" if commit_version(file) is not None else "this file"
+    return f"Spark with Delta 4.4 can’t open this table: {file}: {reason}. Levee reads it without {without}."
 
 
 def _stored(facts: Facts) -> Iterator[HealthFinding]:
@@ -353,7 +358,12 @@ def _such_as(text: str) -> str:
 
 
 def advice_on(file: str) -> str:
-    """How to mend a file of the log that stops Spark."""
+    """How to mend a file of the log that stops Spark; the protocol where it is none."""
+    if not file:
+        return (
+            "Add these features to the protocol with an engine that opens the table (deltalake: alter.add_feature). Newer versions of the"
+            " engine that wrote it list them. Don’t edit the log."
+        )
     if file.endswith(".crc"):
         return f"Move {file} out of _delta_log: Delta does without it and reads the log itself. Check which writer made it."
     if commit_version(file) is not None:

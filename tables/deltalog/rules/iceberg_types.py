@@ -7,9 +7,9 @@ Source: Delta 4.4.0, `IcebergCompat.scala` (`CheckNoListMapNullType`, `CheckType
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
-from tables.deltalog.rules.schema import Array, Map, Primitive, Struct, Type, walk
+from tables.deltalog.rules.schema import Array, Map, Primitive, Struct, Type, types_in, walk
 
 _PLAIN = frozenset((
     "byte", "short", "integer", "long", "float", "double", "string", "binary", "boolean", "timestamp", "timestamp_ntz", "date",
@@ -31,7 +31,7 @@ def compat_version(configuration: Mapping[str, str | None]) -> int | None:
 def incompatible_type(struct: Struct, version: int) -> Type | None:
     """The first type in the schema, parents first, that the version doesn't have; None if it has all."""
     allows = _ALLOWS[version]
-    return next((kind for column in struct.columns for kind in _types(column.type) if not allows(kind)), None)
+    return next((kind for column in struct.columns for kind in types_in(column.type) if not allows(kind)), None)
 
 
 def incompatible_change(struct: Struct) -> tuple[str, str, str] | None:
@@ -53,18 +53,6 @@ def _widens(old: str, new: str) -> bool:
         return True
     before, after = _DECIMAL.fullmatch(old), _DECIMAL.fullmatch(new)
     return before is not None and after is not None and before[1] == after[1]
-
-
-def _types(kind: Type) -> Iterator[Type]:
-    yield kind
-    if isinstance(kind, Array):
-        yield from _types(kind.element)
-    elif isinstance(kind, Map):
-        yield from _types(kind.key)
-        yield from _types(kind.value)
-    elif isinstance(kind, Struct):
-        for column in kind.columns:
-            yield from _types(column.type)
 
 
 def _first(kind: Type) -> bool:

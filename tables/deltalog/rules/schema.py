@@ -208,6 +208,19 @@ def type_text(kind: Type) -> str:
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
+def types_in(kind: Type) -> Iterator[Type]:
+    """The type and all that it is made of, itself first."""
+    yield kind
+    if isinstance(kind, Array):
+        yield from types_in(kind.element)
+    elif isinstance(kind, Map):
+        yield from types_in(kind.key)
+        yield from types_in(kind.value)
+    elif isinstance(kind, Struct):
+        for column in kind.columns:
+            yield from types_in(column.type)
+
+
 def walk(schema: Struct) -> Iterator[tuple[tuple[str, ...], Column]]:
     """Every column with its path, parents first. Below arrays and maps the path has `element`, `key`, `value`, as Delta has them."""
     for column in schema.columns:

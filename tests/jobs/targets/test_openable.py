@@ -75,6 +75,14 @@ def odd_protocol(table: Table) -> str:
     return path.name
 
 
+def unlisted_feature(table: Table) -> str:
+    """Another engine's protocol that lists no feature, on a table with a constraint. It is no file's fault."""
+    metadata = actions_of(table)["metaData"] | {"configuration": {"delta.constraints.few": "id < 1000"}}
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": []}
+    small_delta.commit(Path(table.path), "UPGRADE PROTOCOL", [{"protocol": protocol}, {"metaData": metadata}])
+    return ""
+
+
 HARMS = [
     pytest.param(other_checksum, "DELTA_STATE_RECOVER_ERROR", "schema differs", id="a checksum with another schema"),
     pytest.param(damaged_checkpoint, "FAILED_READ_FILE", "is damaged", id="a damaged checkpoint"),
@@ -84,6 +92,12 @@ HARMS = [
     ),
     pytest.param(
         odd_protocol, "EXPRESSION_DECODING_FAILED", "has a list of writer features", id="a protocol that can't be"
+    ),
+    pytest.param(
+        unlisted_feature,
+        "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
+        "doesn’t list checkConstraints",
+        id="a feature that the protocol lacks",
     ),
 ]
 
@@ -98,14 +112,17 @@ def test_a_change_is_refused_at_its_request(sales: Table, command: str, harm: An
     assert answer.json()["engine"]["condition"] == condition
     assert name in answer.json()["detail"]
     assert said in answer.json()["detail"]
-    remedy = "write a checkpoint" if harm in (odd_commit, odd_protocol) else f"Move {name} out of _delta_log"
-    assert remedy in answer.json()["detail"]
+    remedies = {odd_commit: "write a checkpoint", odd_protocol: "write a checkpoint", unlisted_feature: "add_feature"}
+    assert remedies.get(harm, f"Move {name} out of _delta_log") in answer.json()["detail"]
     assert not Job.objects.exists()
 
 
 def mended(table: Table, harm: Any, name: str) -> None:
     """As the finding says: the engine that wrote a commit writes a checkpoint after it; any other file goes."""
-    if harm is odd_commit:
+    if harm is unlisted_feature:
+        protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["checkConstraints"]}
+        small_delta.commit(Path(table.path), "ADD FEATURE", [{"protocol": protocol}])
+    elif harm is odd_commit:
         DeltaTable(table.path).create_checkpoint()
     elif harm is odd_protocol:  # what deltalake up to 0.25 writes then; newer ones don't open the table
         lines = [line for path in sorted(log_of(table).glob("*.json")) for line in path.read_text().splitlines()]

@@ -1,0 +1,74 @@
+"""Table features that a table's metadata switches on: a protocol that lists features must list these, or Delta opens no version.
+
+Source: Delta 4.4.0, `DeltaLog.assertTableFeaturesMatchMetadata`, which every snapshot is made with, and the features that are
+`FeatureAutomaticallyEnabledByMetadata` (`TableFeature.scala`). Other writers leave some out: deltalake up to 0.22 lists `timestampNtz`
+and nothing else for a table with a NOT NULL column, and Delta counts that as an invariant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tables.deltalog.read.actions import Metadata, Protocol
+from tables.deltalog.rules.property_types import CONSTRAINT_PREFIX, features_asked
+from tables.deltalog.rules.schema import Column, Primitive, SchemaError, Struct, parse_schema, types_in
+
+UNLISTED = "the protocol doesn’t list "
+_INVARIANTS = "delta.invariants"
+_IDENTITY = frozenset({"delta.identity.start", "delta.identity.step", "delta.identity.allowExplicitInsert"})
+_OF_TYPES = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+_PREVIEWS = {"variantType": "variantType-preview", "typeWidening": "typeWidening-preview"}
+_REQUIRED = {
+    "rowTracking": ("domainMetadata",),
+    "icebergCompatV1": ("columnMapping",),
+    "icebergCompatV2": ("columnMapping",),
+    "icebergCompatV3": ("columnMapping", "rowTracking", "domainMetadata"),
+}
+
+
+def unlisted_features(protocol: Protocol, metadata: Metadata) -> tuple[str, ...]:
+    """The features that the metadata switches on, with those that they require, and the protocol doesn't list; sorted.
+
+    None for a protocol whose versions list no features, and for a schema that can't be read.
+    """
+    if protocol.writer_features is None:
+        return ()
+    listed = frozenset(protocol.writer_features)
+    active = {name for name in _active(metadata) if _PREVIEWS.get(name) not in listed}
+    required = {other for name in active for other in _REQUIRED.get(name, ())}
+    return tuple(sorted((active | required) - listed))
+
+
+def unlisted_reason(protocol: Protocol | None, metadata: Metadata | None) -> str | None:
+    """What keeps Delta from opening a table of this protocol and metadata, as a log's problem; None for nothing."""
+    names = () if protocol is None or metadata is None else unlisted_features(protocol, metadata)
+    if not names:
+        return None
+    return f"{UNLISTED}{', '.join(names)}, which the table’s schema or properties switch on"
+
+
+def _active(metadata: Metadata) -> Iterator[str]:
+    yield from features_asked(metadata.configuration)
+    if any(name.lower().startswith(CONSTRAINT_PREFIX) for name in metadata.configuration):
+        yield "checkConstraints"
+    try:
+        schema = parse_schema(metadata.schema_json)
+    except SchemaError:
+        return
+    if any(not column.nullable or _INVARIANTS in column.metadata for column in _of_structs(schema)):
+        yield "invariants"
+    if any(column.generation_expression is not None for column in schema.columns):
+        yield "generatedColumns"
+    if any(column.metadata.keys() >= _IDENTITY for column in schema.columns):
+        yield "identityColumns"
+    for kind in types_in(schema):
+        if isinstance(kind, Primitive) and kind.name in _OF_TYPES:
+            yield _OF_TYPES[kind.name]
+
+
+def _of_structs(schema: Struct) -> Iterator[Column]:
+    """The columns, and the fields of structs; an invariant of a field below an array or a map isn't counted."""
+    for column in schema.columns:
+        yield column
+        if isinstance(column.type, Struct):
+            yield from _of_structs(column.type)
