@@ -301,6 +301,12 @@ def _safety(scratch: Path) -> tuple[SparkSetting, ...]:
             "spark.sql.files.ignoreCorruptFiles", "false", "a damaged file is an error, never fewer rows", safety=True
         ),
         SparkSetting(
+            f"{DELTA}.generatedColumn.partitionFilterOptimization.enabled",
+            "false",
+            "a read would skip files by what a generated partition column should hold, as no DELETE does: a count would be too low",
+            safety=True,
+        ),
+        SparkSetting(
             f"{DELTA}.retentionDurationCheck.enabled", "true", "history that readers need is kept", safety=True
         ),
         SparkSetting(

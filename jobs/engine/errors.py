@@ -23,7 +23,8 @@ SQLSTATE_AT_END = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 CAUSED_BY = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 CANCELLED = "SPARK_JOB_CANCELLED"
 READING = "FAILED_READ_FILE"
-LOST_CLASSES = ("java.lang.OutOfMemoryError", "java.lang.StackOverflowError", "java.lang.NoClassDefFoundError")
+# A class that couldn't be loaded stays so for the JVM's life. A stack that overflowed is the request's doing: the JVM goes on.
+LOST_CLASSES = ("java.lang.OutOfMemoryError", "java.lang.NoClassDefFoundError")
 # SQLSTATE class of a lost race between writers: the same command may succeed next time.
 CONFLICT = "2D521"
 # py4j's message for the first name it looks up in a JVM that is gone: to py4j a missing answer looks like "no such class".

@@ -157,6 +157,30 @@ class Speechless:
     getSqlState = getMessageParameters = getCondition
 
 
+class Overflowed(Speechless):
+    """A Java error of a class that Spark's own aren't of."""
+
+    def __init__(self, name):
+        super().__init__(gone=False)
+        self.name = name
+
+    def getName(self):
+        return self.name
+
+    def getInterfaces(self):
+        return []
+
+    def getSuperclass(self):
+        return None
+
+
+@pytest.mark.parametrize(("name", "is_lost"), [("StackOverflowError", False), ("OutOfMemoryError", True)])
+def test_a_stack_that_overflowed_loses_no_jvm(monkeypatch, name, is_lost):
+    monkeypatch.setattr("jobs.engine.errors._throwable", lambda error: Overflowed(f"java.lang.{name}"))
+    with pytest.raises(EngineLost if is_lost else EngineFailed), translate():
+        raise Py4JError("An error occurred while calling o1.delete")
+
+
 def test_an_exception_that_can_not_be_read_whole_is_told_as_far_as_it_can(monkeypatch):
     error = Py4JError("An error occurred while calling o1.delete")
     monkeypatch.setattr("jobs.engine.errors._throwable", lambda error: Speechless(gone=False))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -141,3 +142,22 @@ def test_a_count_answers_of_skipped_files_too(engine, marks, report, tmp_path):
     name = next(path.glob("*.parquet")).name
     answer = asked(engine, marks, report, path, deletion(path, "v > 9").tree, 0, [name], "matched")
     assert (answer["rows"], answer["passed_over"]) == (0, {"files": 1, "rows": 1})
+
+
+def test_a_count_finds_the_rows_that_a_delete_deletes_whatever_a_generated_partition_column_holds(runtime, tmp_path):
+    """Delta's reads would go by what the column should hold, and pass over a file of another value; its deletes read that file."""
+    session, path = runtime.new_session(), tmp_path / "t"
+    columns = "id long, at timestamp, day date GENERATED ALWAYS AS (CAST(at AS DATE))"
+    session.sql(f"CREATE TABLE delta.`{path}` ({columns}) USING delta PARTITIONED BY (day)")
+    session.sql(f"INSERT INTO delta.`{path}` (id, at) VALUES (1, TIMESTAMP '2024-01-02 23:30:00Z')")
+    copied = shutil.copytree(path, tmp_path / "copied", ignore=shutil.ignore_patterns("*.crc"))
+    commit = copied / "_delta_log" / f"{1:020d}.json"
+    commit.write_text(
+        commit.read_text().replace('"day":"2024-01-02"', '"day":"2024-01-03"')
+    )  # a writer east of Greenwich
+    where = "at = TIMESTAMP '2024-01-02 23:30:00Z'"
+    rows = session.read.format("delta").load(str(copied))
+    assert [row.day.isoformat() for row in rows.collect()] == ["2024-01-03"]
+    assert rows.where(where).count() == 1
+    [deleted] = session.sql(f"DELETE FROM delta.`{copied}` WHERE {where}").collect()
+    assert deleted.num_affected_rows == 1
