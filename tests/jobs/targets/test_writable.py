@@ -37,6 +37,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "vacuum": {},
     "set_properties": {"set": {"team": "me"}, "unset": []},
     "drop_feature": {"feature": "somethingNew"},
+    "clone": {"target": "copy", "kind": "shallow"},
     "alter_schema": {"changes": [{"add_constraint": {"name": "small", "expression": "id < 100"}}]},
 }
 
@@ -59,6 +60,8 @@ def test_a_change_is_refused_at_its_request(
 ) -> None:
     table = of_protocol(sales, protocol)
     asked = {"command": command, "table": str(table.pk), "reason": "r", **CHANGES[command]}
+    if command == "clone":
+        asked["target"] = f"{table.root.uri}/copy"
     answer = caller("operator").post("/jobs", asked)
     assert (answer.status_code, answer.json()["code"]) == (422, "unsupported_protocol"), answer.json()
     assert answer.json()["engine"]["condition"] == condition
