@@ -66,7 +66,7 @@ from jobs.commands.vacuum import wording as vacuum_wording
 from jobs.commands.vacuum.handling import VacuumHandling
 from jobs.commands.vacuum.rules import Vacuum
 from jobs.domain.commands import Command, command_to_json
-from jobs.domain.comparison import Line, Preview, Unit, contradictions, has_moved
+from jobs.domain.comparison import OF_ROWS, ROWS_CHANGED, Line, Preview, Unit, contradictions, has_moved
 from jobs.domain.delta.feature_support import Cells
 from jobs.domain.fences import Fence
 from jobs.domain.results import Result, affected_rows
@@ -421,12 +421,11 @@ def contradicted(job: Job, result: Result) -> list[Line]:
     Where it ran on a newer version, the matching rows were the same by then and only their number stands; where another commit came
     between the check and its own, nothing does.
     """
-    if result.drifted:
-        return []
-    moved = has_moved(job.preview or {}, result)
-    if moved and (job.drift or {}).get("verdict") not in (DriftVerdict.SAME_FILES, DriftVerdict.SAME_ROWS):
-        return []
-    return contradictions(compared(job, result), rows_alone=moved)
+    wrong, moved = contradictions(compared(job, result)), has_moved(job.preview or {}, result)
+    same = (job.drift or {}).get("verdict") in (DriftVerdict.SAME_FILES, DriftVerdict.SAME_ROWS)
+    if result.drifted or (moved and not same):
+        return [line for line in wrong if line.name == ROWS_CHANGED]  # of its own commits, whatever came before them
+    return [line for line in wrong if line.name in OF_ROWS] if moved else wrong
 
 
 def rehearsed(job: Job) -> list[Figure]:

@@ -6,7 +6,7 @@ unknown, never 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -58,16 +58,16 @@ NOT_RECORDED = "Delta left it out of the log."
 OUT_OF_LOG = "Delta measures it, but keeps it out of the log."
 
 
-ROWS_DELETED = "num_affected_rows"
+ROWS_DELETED, ROWS_CHANGED = "num_affected_rows", "rows_changed"
+OF_ROWS = frozenset((ROWS_DELETED, ROWS_CHANGED))
 
 
-def contradictions(lines: list[Line], *, rows_alone: bool = False) -> list[Line]:
-    """The lines whose number is another than the predicted one, or beyond its bound; with `rows_alone` only that of the rows deleted.
+def contradictions(lines: list[Line]) -> list[Line]:
+    """The lines whose number is another than the predicted one, or beyond its bound.
 
     A method other than the predicted one is a difference, but loses nothing.
     """
-    wrong = [line for line in lines if line.verdict is Verdict.DIFFERENT and line.unit is not Unit.WORD]
-    return [line for line in wrong if line.name == ROWS_DELETED] if rows_alone else wrong
+    return [line for line in lines if line.verdict is Verdict.DIFFERENT and line.unit is not Unit.WORD]
 
 
 def differ(lines: list[Line]) -> list[Line]:
@@ -137,3 +137,10 @@ def number_of(metrics: Mapping[str, str], name: str) -> int | None:
     """A metric as a number; None where it isn't recorded."""
     text = metrics.get(name) or ""
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+def rows_kept(result: Result) -> Iterator[Line]:
+    """The line of a command that changes no row, whatever version it ran on; none for a result that doesn't have the figure."""
+    if ROWS_CHANGED in result.details:
+        grown, missing = result.details[ROWS_CHANGED], "The statistics of its files don’t say how many rows they hold."
+        yield line(ROWS_CHANGED, "Rows gained or lost", Unit.COUNT, Expected(0), grown, moved=False, missing=missing)

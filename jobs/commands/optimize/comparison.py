@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.domain.comparison import Expected, Line, Preview, Unit, has_moved, line, number_of
+from jobs.domain.comparison import Expected, Line, Preview, Unit, has_moved, line, number_of, rows_kept
 from jobs.domain.results import Result
 
 BY_CLUSTERS = "Delta decides by the clusters that the files already belong to."
@@ -23,6 +23,7 @@ def compare(preview: Preview, result: Result) -> Iterator[Line]:
         "numAddedFiles": _files_out(preview),
         "numDeletionVectorsRemoved": _vectors(preview),
     }
+    yield from rows_kept(result)
     for name, (label, unit) in _OPTIMIZE.items():
         value = expected.get(name, Expected(why=COMPRESSION))
         yield line(name, label, unit, value, number_of(metrics, name), moved)

@@ -16,10 +16,12 @@ from jobs.domain.fences import Fence
 from jobs.domain.predicates.printing import to_text
 from jobs.domain.predicates.stored import from_json, to_json
 from jobs.domain.predicates.tree import Node
+from jobs.domain.results import Result
 from jobs.models import Job
 from jobs.targets.access import table_to_change
 from jobs.targets.past_runs import with_past
 from jobs.targets.problems import problem_of_rewrite
+from jobs.targets.rewritten_rows import with_rows_changed
 from jobs.targets.stored_files import FilesRead
 from jobs.targets.subject import Subject, reread
 from jobs.targets.writable import subject_to_change
@@ -59,6 +61,9 @@ class ReorgHandling(Handling[Reorg]):
 
     def look(self, job: Job) -> Drift | None:
         return rewrite_look(job)
+
+    def reread(self, job: Job, result: Result) -> Result:
+        return with_rows_changed(job, result)
 
 
 def written_for(subject: Subject, command: Reorg) -> tuple[Reorg, Node | None]:

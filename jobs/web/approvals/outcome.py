@@ -52,6 +52,7 @@ def outcome_of(person: Person, job: Job) -> dict[str, Any]:
         "contradictions": [comparison.in_words(line) for line in contradicted(job, result)] if result else [],
         "differing": len(comparison.differ(lines)),
         "may_undo": job.version is not None and not undone and not not_undone(job) and _may_ask(person, job),
+        "back_to": result.read_version if result and not_undone(job) else None,
         "undone": undone,
         "not_undone": not_undone(job) if job.version is not None else "",
         "undone_by": _undone_by(job),

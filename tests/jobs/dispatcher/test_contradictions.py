@@ -18,12 +18,15 @@ from console.audit.actions import Action
 from console.audit.actor import Actor
 from console.audit.models import Event
 from jobs.approvals import decisions
-from jobs.commands.registry import contradicted
+from jobs.commands.optimize.rules import Optimize
+from jobs.commands.registry import compared, contradicted
+from jobs.commands.reorg.rules import Reorg
 from jobs.dispatcher.attribution import explain_commits
-from jobs.domain.comparison import Expected, Line, Unit, contradictions, in_words, line
+from jobs.domain.comparison import ROWS_CHANGED, Expected, Line, Unit, Verdict, contradictions, in_words, line
 from jobs.domain.results import Result
 from jobs.domain.states import State
 from jobs.models import Job
+from jobs.requests.asking import request
 from jobs.worker.claims import claim_preview, claim_run
 from jobs.worker.execution import Execution, work
 from tables.catalog import attributions
@@ -156,6 +159,71 @@ def test_on_a_newer_version_with_the_same_rows_only_their_number_stands(
     wrong = replace(Result.from_json(job.result or {}), num_affected_rows=3)
     assert [each.name for each in contradicted(job, wrong)] == ["num_affected_rows"]
     assert contradicted(job, replace(wrong, drifted=True)) == []
+
+
+class Losing(SmallEngine):
+    """Joins files and leaves `lost` rows out, as Spark does where the log says that a file is smaller than it is."""
+
+    lost = 1
+
+    def run(self, command: Any, preview: Any, checked: Any, marks: Any, *rest: Any) -> Result:
+        path = Path(command.path)
+        version = small_delta.compact(path)
+        log, job = path / "_delta_log" / f"{version:020d}.json", Job.objects.get(pk=marks.job)
+        info, *actions = map(json.loads, log.read_text().splitlines())
+        info["commitInfo"]["userMetadata"] = json.dumps({"job": str(marks.job), "attempt": 1, "digest": job.digest})
+        add = next(action["add"] for action in actions if "add" in action)
+        stats = json.loads(add["stats"])
+        add["stats"] = json.dumps(stats | {"numRecords": stats["numRecords"] - self.lost})
+        log.write_text("\n".join(map(json.dumps, [info, *actions])))
+        return Result(version, "OPTIMIZE", {}, {"numRemovedFiles": "2"}, read_version=version - 1)
+
+
+class Keeping(Losing):
+    lost = 0
+
+
+@pytest.mark.parametrize("command", [Optimize, Reorg])
+@pytest.mark.parametrize("moved", [False, True], ids=["on the previewed version", "on a newer one"])
+def test_a_command_that_changes_no_row_and_loses_one_is_an_alarm(
+    olga: Person, sales: Table, command: Any, moved: bool
+) -> None:
+    job = rewritten(olga, sales, command, Losing(), moved=moved)
+    found = judged(job)
+    assert (found.verdict, "Rows gained or lost: predicted 0, recorded -1." in found.why) == ("contradicts", True)
+    page = browser(olga).get(f"/jobs/{job.pk}/").content.decode()
+    assert f'id="before-contradicted" href="/tables/{sales.pk}/commits/{int(job.version or 0) - 1}/"' in page
+    assert "1 commit to acknowledge" in browser(olga).get("/").content.decode()
+
+
+@pytest.mark.parametrize("command", [Optimize, Reorg])
+def test_one_that_keeps_them_all_says_so(olga: Person, sales: Table, command: Any) -> None:
+    job = rewritten(olga, sales, command, Keeping())
+    assert judged(job).verdict == Explanation.Verdict.NEEDED_NONE
+    [line] = [line for line in compared(job, Result.from_json(job.result or {})) if line.name == ROWS_CHANGED]
+    assert (line.verdict, line.actual) == (Verdict.SAME, 0)
+
+
+def drop_a_column(path: Path) -> None:
+    """As column mapping leaves the table: a column's number has been given that no column has."""
+    lines = (path / "_delta_log" / f"{0:020d}.json").read_text().splitlines()
+    [metadata] = [action["metaData"] for action in map(json.loads, lines) if "metaData" in action]
+    mapped = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+    protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+    small_delta.commit(path, "DROP COLUMNS", [protocol, {"metaData": metadata | {"configuration": mapped}}])
+
+
+def rewritten(olga: Person, sales: Table, command: Any, engine: SmallEngine, *, moved: bool = False) -> Job:
+    small_delta.append(Path(sales.path), [{"id": 50, "p": "FR"}])
+    if command is Reorg:
+        drop_a_column(Path(sales.path))
+    request(Actor.acting_for(olga), command(str(sales.pk)), "many small files")
+    assert worked(claim_preview, engine).state == State.QUEUED
+    if moved:
+        small_delta.append(Path(sales.path), [{"id": 60, "p": "FR"}])
+    job = worked(claim_run, engine)
+    assert job.state == State.SUCCEEDED, job.error
+    return job
 
 
 def made(expected: Expected, actual: int | str | None, unit: Unit = Unit.COUNT) -> Line:
