@@ -13,11 +13,21 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 # Controls but for tab and line breaks, marks and turns of the direction, separators, and what has no width.
 _CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-_UNSEEN = r"\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+_UNSEEN = (
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f"
+)
+_BLANKS = r"\u1680\u2000-\u200a\u205f"  # which look like a space and are none
 # Joiners belong to the spelling of words and emoji, but not beside a Latin letter.
 _JOINED = r"[\u0600-\u1fff\u2070-\U0010ffff]"
 _JOINERS = rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})"
-INVISIBLE = re.compile(rf"[{_CONTROLS}{_UNSEEN}]|\r(?!\n)|{_JOINERS}")
+# So do these: a space that doesn't break beside a number or a mark, the wide one beside wide letters, and the variant of a sign behind it.
+_WIDE, _MONGOLIAN, _MARKS = r"[\u2e80-\uff9f\uffa1-\uffef]", r"[\u1820-\u18aa]", r"[\d:;!?«»%€]"
+_SPACES = rf"(?<!{_MARKS})[\xa0\u202f](?!{_MARKS})|(?<!{_WIDE})\u3000(?!{_WIDE})"
+_VARIANTS = (
+    rf"(?<!{_MONGOLIAN})[\u180b-\u180d\u180f]|(?<![\d#*\xa9\xae])(?<!{_JOINED})[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+INVISIBLE = re.compile(rf"[{_CONTROLS}{_UNSEEN}{_BLANKS}]|\r(?!\n)|{_JOINERS}|{_SPACES}|{_VARIANTS}")
 
 _ATTRIBUTES = r"""(?:[^>"']|"[^"]*"|'[^']*')*"""
 _PIECES = re.compile(

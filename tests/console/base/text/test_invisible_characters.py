@@ -24,6 +24,18 @@ def page(html):
         ("Anna\u200d", "Anna⟨U+200D⟩"),
         ("\u0645\u06cc\u200c\u062e 👩\u200d💻", "\u0645\u06cc\u200c\u062e 👩\u200d💻"),
         ("größe – 表 ⟨x⟩", "größe – 表 ⟨x⟩"),
+        (
+            "a\u034fb\u115f\u1160\u17b4\u2800\u3164\uffa0",
+            "".join(("a⟨U+034F⟩b", *(f"⟨U+{code}⟩" for code in ("115F", "1160", "17B4", "2800", "3164", "FFA0")))),
+        ),
+        ("Anna\xa0Smith\u2003x\u202fy", "Anna⟨U+00A0⟩Smith⟨U+2003⟩x⟨U+202F⟩y"),
+        ("5\xa0000\u202f€ : « oui\xa0» non\u202f!", "5\xa0000\u202f€ : « oui\xa0» non\u202f!"),
+        ("a\u3000b 東\u3000京", "a⟨U+3000⟩b 東\u3000京"),
+        (
+            "F\ufe0fR\U000e0100 ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100",
+            "F⟨U+FE0F⟩R⟨U+E0100⟩ ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100",
+        ),
+        ("a\u180bb \u1820\u180b", "a⟨U+180B⟩b \u1820\u180b"),
     ],
 )
 def test_a_text_shows_what_is_in_it(text, shown):
