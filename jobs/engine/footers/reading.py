@@ -27,6 +27,7 @@ from tables.deltalog.checkpoints.thrift import Malformed, read_struct
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 TAIL = 64 << 10
+LARGEST = 128 << 20  # bytes of a footer: a task holds it in memory, and a file that is sparse costs nothing to make
 REASON = 200  # characters of Arrow's words
 
 
@@ -66,6 +67,8 @@ def read_footer(storage: Storage, path: str, size: int) -> Footer:
     whole = len(tail) if len(tail) < TAIL else size
     if length + 12 > whole:
         raise BadFooter(DAMAGED, "its footer would be longer than the file")
+    if length > LARGEST:
+        raise BadFooter(DAMAGED, f"its footer would be longer than {LARGEST >> 20} MiB")
     if length + 8 > len(tail):
         tail = storage.tail(path, length + 8)
     return _parsed(tail, length, whole - 8 - length)

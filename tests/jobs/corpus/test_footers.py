@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobs.commands.convert.spark.file_faults import CODES
-from jobs.engine.footers.reading import TAIL
+from jobs.engine.footers.reading import LARGEST, TAIL
 from jobs.engine.storage import Local
 from jobs.engine.walk import WalkFindings, WalkOrder, WorkShare, scan
 from tests.jobs.corpus.collection import FILES
@@ -60,6 +60,24 @@ def test_a_footer_is_not_read_at_the_length_that_it_claims(tmp_path: Path, monke
     monkeypatch.setattr(Local, "tail", tail)
     (fault,) = found(tmp_path, FILES["footer-length-beyond"]).faults
     assert fault.what == "its footer would be longer than the file"
+    assert lengths == [TAIL]
+
+
+def test_a_footer_that_would_fill_the_memory_is_not_read_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+    whole = Local.tail
+    monkeypatch.setattr(
+        Local, "tail", lambda self, path, length: (lengths.append(length), whole(self, path, length))[1]
+    )
+    with (tmp_path / "a.parquet").open("wb") as file:
+        file.write(b"PAR1")
+        file.truncate(LARGEST + (1 << 20))  # sparse: it takes no room
+        file.seek(0, 2)
+        file.write((LARGEST + 1).to_bytes(4, "little") + b"PAR1")
+    seen = scan([WorkShare(tree="")], WalkOrder(str(tmp_path), True, ()))
+    assert {fault.what for fault in seen.faults} == {"its footer would be longer than 128 MiB"}
     assert lengths == [TAIL]
 
 
