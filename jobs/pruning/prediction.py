@@ -24,7 +24,7 @@ from jobs.pruning.skipping import NONE, Missed, missed
 from jobs.pruning.spread import Spread, spread_of
 from jobs.pruning.statistics import LONGEST_TEXT
 from tables.deltalog.rules.schema import Column, Struct
-from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of, visible_rows
+from tables.deltalog.state.livefiles import PARTITION, rows_of, sum_of, visible_rows
 from tables.deltalog.state.snapshot import Snapshot
 
 APPEND_ONLY = "delta.appendOnly"
@@ -196,7 +196,7 @@ def _summed(snapshot: Snapshot, files: LiveFiles, outcome: Outcome, node: Node |
     matched = files.table.filter(outcome.true)
     whole = files.table.filter(pc.and_(outcome.true, outcome.must))
     branch, why = _branch(snapshot, files, matched, node)
-    rows, least = _rows(matched), _rows(whole)
+    rows, least = rows_of(matched), rows_of(whole)
     all_whole = whole.num_rows == matched.num_rows
     rewrites = branch == "rewrite"
     return Prediction(
@@ -218,12 +218,6 @@ def _summed(snapshot: Snapshot, files: LiveFiles, outcome: Outcome, node: Node |
         by_partition=spread_of(files.table, files.partitions, outcome),
         skipping=skipping,
     )
-
-
-def _rows(files: pa.Table) -> int | None:
-    """Rows that a reader sees in these files."""
-    physical, hidden = sum_of(files, "num_records"), deleted_rows(files)
-    return None if physical is None or hidden is None else max(0, physical - hidden)
 
 
 def _branch(snapshot: Snapshot, files: LiveFiles, matched: pa.Table, node: Node | None) -> tuple[str, str]:

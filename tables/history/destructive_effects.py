@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -9,7 +10,9 @@ from typing import Protocol
 
 from django.db.models import Q
 
+from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.rules.retention import deleted_file_retention, log_retention
+from tables.deltalog.rules.schema import SchemaError, parse_schema, walk
 from tables.history.queries import state_at
 from tables.models import Baseline, Commit, Explanation, Schema, Table
 from tables.rules.destruction import DESTRUCTIVE, OPERATIONS, REPLACE, is_destructive, overwrites
@@ -19,6 +22,7 @@ SHORTENED_RETENTION = "shortened_retention"
 OVERWRITE = "overwrite"
 REPAIR = "repair"
 REMOVED_ROWS = "removed_rows"
+REPLACED_ROWS = "replaced_rows"
 TEXTS = {
     "delete": "deletes rows",
     "truncate": "deletes every row",
@@ -30,6 +34,7 @@ TEXTS = {
     OVERWRITE: "overwrites rows",
     REPAIR: "drops missing files and their rows",
     REMOVED_ROWS: "removes rows",
+    REPLACED_ROWS: "replaces rows",
     DROPPED_COLUMNS: "drops columns",
     SHORTENED_RETENTION: "shortens how long old versions are kept",
 }
@@ -139,11 +144,15 @@ def _on_rows(commit: Commit) -> Iterator[str]:
     elif overwrites(commit.operation_parameters):
         yield OVERWRITE
     elif commit.version:
-        yield REPAIR if commit.operation == "FSCK" else REMOVED_ROWS
+        yield REPAIR if commit.operation == "FSCK" else _unnamed(commit)
+
+
+def _unnamed(commit: Commit) -> str:
+    return REPLACED_ROWS if commit.removal == Removal.REPLACED else REMOVED_ROWS
 
 
 def _described(commit: Commit, before: Described) -> Iterator[str]:
-    if commit.schema and commit.operation != "RENAME COLUMN" and _columns(before) - _columns(commit):
+    if commit.schema and before.schema and _drops(before.schema, commit.schema):
         yield DROPPED_COLUMNS
     if before.properties is None:
         return
@@ -152,8 +161,22 @@ def _described(commit: Commit, before: Described) -> Iterator[str]:
         yield SHORTENED_RETENTION
 
 
-def _columns(commit: Described) -> set[str]:
-    return set(commit.schema.columns) if commit.schema else set()
+def _drops(before: Schema, after: Schema) -> bool:
+    """Whether a column of the earlier schema isn't in the later one: by the number that column mapping gave it, else by its name."""
+    numbers = set(_numbers(after))
+    if not numbers:
+        return bool(set(before.columns) - set(after.columns))
+    known = _numbers(before)
+    return bool(set(known) - numbers) or bool(set(before.columns) - set(known.values()) - set(after.columns))
+
+
+def _numbers(schema: Schema) -> dict[int, str]:
+    """The names of the mapped columns, nested ones dotted, by their numbers."""
+    try:
+        found = walk(parse_schema(json.dumps(schema.struct)))
+    except SchemaError:
+        return {}
+    return {column.mapping_id: ".".join(path) for path, column in found if column.mapping_id is not None}
 
 
 def _texts(commit: Described) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tables.deltalog.rules.schema import Column, Primitive, SchemaError, Struct, parse_schema
-from tables.deltalog.state.livefiles import PARTITION
+from tables.deltalog.state.livefiles import PARTITION, visible_rows
 from tables.deltalog.state.snapshot import Snapshot, physical_names
 from tables.rules import health
 from tables.rules.health import SMALL_FILE_BYTES
@@ -214,7 +214,7 @@ def _partition_rows(totals: pa.Table, names: Mapping[str, str]) -> dict[str, Any
 
 def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
     """Files, bytes and rows per combination of values."""
-    known = files.select([*columns, "size"]).append_column("num_records", live_rows(files))
+    known = files.select([*columns, "size"]).append_column("num_records", visible_rows(files))
     sums = known.group_by(columns).aggregate(
         [
             ("size", "count", pc.CountOptions(mode="all")),
@@ -229,15 +229,6 @@ def _totals(files: pa.Table, columns: list[str]) -> pa.Table:
 
 
 _STRICT = pc.ScalarAggregateOptions(skip_nulls=False)  # rows of a partition are unknown as soon as one file's are
-
-
-def live_rows(files: pa.Table) -> pa.ChunkedArray:
-    """Rows of each file without those that its deletion vector marks; null where either is unknown."""
-    vectors = files.column("deletion_vector")
-    if vectors.null_count == len(vectors):
-        return files.column("num_records")
-    marked = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
-    return pc.subtract(files.column("num_records"), marked)
 
 
 def _by_column(files: pa.Table, column: str, name: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Which commits are destructive: home, filters, charts and attributions go by it.
 
-A commit is judged by what its `remove` actions did to the table's rows (`Removal`), whatever it is called: one that lost rows is
-destructive, one that moved them to other files isn't. In between the operation decides, since it may change rows without losing any
-(UPDATE), or destroy by other means than removals (VACUUM deletes files, RESTORE and REPLACE take the table to another state).
+A commit is judged by what its `remove` actions did to the table's rows (`Removal`), whatever it is called: one that lost or replaced
+rows is destructive, one that moved them to other files, or removed none, isn't. The operation decides only where the actions don't
+tell: where they weren't all read, or where it destroys by other means (VACUUM deletes files, RESTORE and REPLACE take the table to
+another state).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.db.models import Q
 
 from tables.deltalog.read.file_sums import Removal
 from tables.deltalog.vacuum import operations
+from tables.rules.commit_kinds import UPKEEP
 
 REPLACE = "replace"
 UNREAD = ""  # the removal of a commit whose actions were not all read, or that left the log before Levee looked at them
@@ -29,6 +31,10 @@ OPERATIONS = {
     "REPLACE TABLE AS SELECT": REPLACE,
 }
 """Operations that do so by their name, and what they do."""
+# Those that change rows have changed none where no row was removed; the others destroy by other means.
+_OTHERWISE = [name for name, effect in OPERATIONS.items() if effect not in ("delete", "truncate", "update", "merge")]
+# What rewrites files may leave out that it changes no data.
+_UPKEEP = [name for name in UPKEEP if name not in OPERATIONS]
 _OVERWRITES = {"mode": "Overwrite", "outputMode": "Complete"}
 
 
@@ -39,18 +45,29 @@ def overwrites(parameters: Mapping[str, str | None]) -> bool:
 
 def is_destructive(operation: str, parameters: Mapping[str, str | None], version: int, removal: str = UNREAD) -> bool:
     """Whether a commit is; a table's first takes nothing away, whatever it is called."""
-    if version <= 0 or removal == Removal.REARRANGED:
+    if version <= 0:
         return False
-    return removal == Removal.LOST or operation in OPERATIONS or overwrites(parameters)
+    match removal:
+        case Removal.LOST:
+            return True
+        case Removal.REARRANGED:
+            return False
+        case Removal.REPLACED:
+            return operation not in _UPKEEP
+        case Removal.NONE:
+            return operation in _OTHERWISE
+    return operation in OPERATIONS or overwrites(parameters)
 
 
 DESTRUCTIVE = Q(version__gt=0) & (
     Q(removal=Removal.LOST.value)
-    | Q(removal__in=[UNREAD, Removal.NONE.value, Removal.REPLACED.value])
+    | Q(removal=Removal.REPLACED.value) & ~Q(operation__in=_UPKEEP)
+    | Q(removal=Removal.NONE.value) & Q(operation__in=_OTHERWISE)
+    | Q(removal=UNREAD)
     & (
         Q(operation__in=list(OPERATIONS))
         | Q(operation_parameters__mode="Overwrite")
         | Q(operation_parameters__outputMode="Complete")
     )
 )
-"""`is_destructive` for the database; two indexes hold such commits alone."""
+"""`is_destructive` for the database; three indexes hold such commits alone."""

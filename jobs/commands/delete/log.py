@@ -21,7 +21,7 @@ from jobs.targets.file_sets import files_sha256
 from jobs.targets.subject import Subject
 from tables.deltalog.read.paths import placed
 from tables.deltalog.rules.retention import deleted_file_retention
-from tables.deltalog.state.livefiles import PARTITION, deleted_rows, sum_of, visible_rows
+from tables.deltalog.state.livefiles import PARTITION, rows_of, sum_of, visible_rows
 
 FOR_DRIFT = frozenset(["shape_sha256", "files_sha256", "target_sha256"])
 
@@ -42,7 +42,7 @@ def from_log(subject: Subject, node: Node | None) -> LogPreview:
         "table_id": subject.metadata.id,
         "shape_sha256": subject.shape_sha256,
         "files_sha256": files_sha256(files),
-        "rows_total": _rows(subject.snapshot.files()),
+        "rows_total": rows_of(subject.snapshot.files()),
         "rows_copied": None if prediction.branch == "rewrite" else 0,
         "rows_hash": None,
         "consequences": of_rows(prediction.rows_matched, _consequences(subject, prediction.branch)),
@@ -136,13 +136,8 @@ def _touched(preview: LogPreview, location: str, counted: Mapping[str, int]) -> 
 
 def _copied(touched: pa.Table, matched: Matched) -> int | None:
     """Rows that a rewrite must copy; None if the log doesn't record how many rows a file holds."""
-    rows = _rows(touched) if touched.num_rows == len(matched.files) else None
+    rows = rows_of(touched) if touched.num_rows == len(matched.files) else None
     return None if rows is None else max(0, rows - matched.rows)
-
-
-def _rows(files: pa.Table) -> int | None:
-    physical, hidden = sum_of(files, "num_records"), deleted_rows(files)
-    return None if physical is None or hidden is None else max(0, physical - hidden)
 
 
 def _partitions(files: pa.Table) -> int | None:

@@ -24,7 +24,7 @@ from tables.deltalog.replay.log import NoTable, open_log
 from tables.deltalog.rules.retention import deleted_file_retention
 from tables.deltalog.rules.schema import Struct
 from tables.deltalog.rules.schema_changes import compare_schemas
-from tables.deltalog.state.livefiles import canonical_paths, deleted_rows, sum_of, without
+from tables.deltalog.state.livefiles import canonical_paths, rows_of, sum_of, visible_rows, without
 from tables.deltalog.state.snapshot import Snapshot
 from tables.history.queries import state_at
 from tables.history.schemas import tree_of
@@ -163,7 +163,7 @@ def _rows_moved(back: pa.Table, going: pa.Table) -> tuple[int | None, int | None
     """Rows that the restore adds and removes. A file on both sides has two deletion vectors: only their difference counts."""
     back, going = _by_canonical_path(back), _by_canonical_path(going)
     both = pa.array(sorted(set(back.column("path").to_pylist()) & set(going.column("path").to_pylist())), pa.string())
-    only_back, only_gone = (_rows(_other_than(files, both)) for files in (back, going))
+    only_back, only_gone = (rows_of(_other_than(files, both)) for files in (back, going))
     shared = _shared_rows(back, going, both)
     if only_back is None or only_gone is None or shared is None:
         return None, None
@@ -193,20 +193,7 @@ def _shared_rows(back: pa.Table, going: pa.Table, paths: pa.Array) -> tuple[int,
 def _visible(files: pa.Table, paths: pa.Array) -> dict[str, int | None]:
     """Rows that a reader sees, by path."""
     chosen = files.filter(pc.is_in(files.column("path"), value_set=paths))
-    return {
-        path: None if rows is None else rows - ((vector or {}).get("cardinality") or 0)
-        for path, rows, vector in zip(
-            chosen.column("path").to_pylist(),
-            chosen.column("num_records").to_pylist(),
-            chosen.column("deletion_vector").to_pylist(),
-            strict=True,
-        )
-    }
-
-
-def _rows(files: pa.Table) -> int | None:
-    physical, hidden = sum_of(files, "num_records"), deleted_rows(files)
-    return None if physical is None or hidden is None else max(0, physical - hidden)
+    return dict(zip(chosen.column("path").to_pylist(), visible_rows(chosen).to_pylist(), strict=True))
 
 
 def _schema_changes(subject: Subject, target: Snapshot) -> list[dict[str, Any]]:

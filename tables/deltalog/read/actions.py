@@ -176,4 +176,5 @@ Action = (
 def live_rows(num_records: int | None, vector: DeletionVector | None) -> int | None:
     if num_records is None or vector is None:
         return num_records
-    return None if vector.cardinality is None else max(0, num_records - vector.cardinality)
+    rows = None if vector.cardinality is None else num_records - vector.cardinality
+    return rows if rows is None or rows >= 0 else None

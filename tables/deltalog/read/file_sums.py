@@ -16,7 +16,7 @@ class Removal(StrEnum):
     commit adds. A writer that leaves `dataChange` out means true (delta-io/delta, actions.scala, `RemoveFile`).
     """
 
-    NONE = "none"  # no removal, or none that changes data beside files that bring new rows
+    NONE = "none"  # no removal of a row, or none that changes data beside files that bring new rows
     REARRANGED = "rearranged"  # rows in other files, as an OPTIMIZE does
     REPLACED = "replaced"  # data changed, and at least as many rows added as removed
     LOST = "lost"  # more rows removed than added, or unknown how many
@@ -97,12 +97,25 @@ class FileSums:
         is_covered = _covers(self.rows_added, self.rows_removed)
         if is_covered is False:
             return Removal.LOST
+        if not self._may_be_rearranged():
+            return Removal.REPLACED if is_covered else Removal.LOST
         if not self.changed_removed:
             return Removal.NONE if self.changed_added else Removal.REARRANGED
         changed_removed = None if self.awaited else self.changed_rows_removed
+        if changed_removed == 0:
+            return Removal.NONE
         if is_covered or _covers(self.changed_rows_added, changed_removed):
             return Removal.REPLACED
         return Removal.LOST
+
+    def _may_be_rearranged(self) -> bool:
+        """Whether the rows of removals that change no data may lie in files that were added so: where none was, nothing holds them."""
+        if self.removed == self.changed_removed:
+            return True
+        removed = _minus(self.rows_removed, self.changed_rows_removed)
+        if self.added == self.changed_added:
+            return removed == 0
+        return _covers(_minus(self.rows_added, self.changed_rows_added), removed) is not False
 
 
 def _covers(added: int | None, removed: int | None) -> bool | None:
@@ -112,3 +125,7 @@ def _covers(added: int | None, removed: int | None) -> bool | None:
 def _plus(total: int | None, part: int | None) -> int | None:
     """A sum that is unknown as soon as one part of it is."""
     return None if total is None or part is None else total + part
+
+
+def _minus(total: int | None, part: int | None) -> int | None:
+    return None if total is None or part is None else total - part

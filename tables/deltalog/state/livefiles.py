@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -155,24 +155,21 @@ def sum_of(table: pa.Table, name: str) -> int | None:
     return int(pc.sum(column).as_py() or 0)
 
 
-def deleted_rows(table: pa.Table) -> int | None:
-    """Rows that deletion vectors hide, None when a vector doesn't say."""
-    total, vectors = 0, table.column("deletion_vector")
-    for chunk in vectors.chunks if vectors.null_count < len(vectors) else ():
-        present = chunk.drop_null()
-        cardinality: Any = pc.struct_field(present, "cardinality")
-        if cardinality.null_count:
-            return None
-        total += pc.sum(cardinality).as_py() or 0
-    return total
-
-
 def visible_rows(table: pa.Table) -> pa.Array:
-    """Rows that a reader sees in each file; null where the log doesn't tell."""
+    """Rows that a reader sees in each file; null where the log doesn't tell, or has a deletion vector hide more rows than there are."""
     vectors = table.column("deletion_vector").combine_chunks()
-    hidden = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
     records = table.column("num_records").combine_chunks()
-    return pc.max_element_wise(pc.subtract(records, hidden), 0, skip_nulls=False)
+    if vectors.null_count == len(vectors):
+        return records
+    hidden = pc.if_else(pc.is_null(vectors), 0, pc.struct_field(vectors, "cardinality"))
+    rows = pc.subtract(records, hidden)
+    return pc.if_else(pc.less(rows, 0), pa.scalar(None, pa.int64()), rows)
+
+
+def rows_of(table: pa.Table) -> int | None:
+    """Rows that a reader sees in these files together; None where that isn't known of one of them."""
+    rows = visible_rows(table)
+    return None if rows.null_count else int(pc.sum(rows).as_py() or 0)
 
 
 class FileCounts:
@@ -180,17 +177,16 @@ class FileCounts:
 
     def __init__(self) -> None:
         self._files = 0
-        self._sums: list[int | None] = [0, 0, 0]
+        self._sums: list[int | None] = [0, 0]
 
     def add(self, batch: pa.RecordBatch) -> None:
         table = pa.Table.from_batches([batch])
         self._files += len(batch)
-        parts = (sum_of(table, "size"), sum_of(table, "num_records"), deleted_rows(table))
+        parts = (sum_of(table, "size"), rows_of(table))
         pairs = zip(self._sums, parts, strict=True)
         self._sums = [None if total is None or part is None else total + part for total, part in pairs]
 
     def known(self) -> tuple[int, int | None, int | None]:
         """Files, bytes, visible rows."""
-        size, records, hidden = self._sums
-        rows = None if records is None or hidden is None else max(0, records - hidden)
+        size, rows = self._sums
         return self._files, size, rows

@@ -117,15 +117,6 @@ def test_the_layout_draws_partitions_by_rows_and_shows_rows_by_column(vic: Clien
     assert '<td class="n">131</td>' in by_column
 
 
-def test_rows_marked_as_deleted_are_not_counted() -> None:
-    from tables.deltalog.state.livefiles import VECTOR
-    from tables.record.file_layout import live_rows
-
-    vectors = [None, {"cardinality": 4}, {"cardinality": None}]
-    files = pa.table({"num_records": [10, 10, 10], "deletion_vector": pa.array(vectors, VECTOR)})
-    assert live_rows(files).to_pylist() == [10, 6, None]
-
-
 def test_partitions_of_rows_are_drawn_by_powers_of_ten() -> None:
     line = row_skew([10_000, 100, 1], 3, 100)
     assert [tick.text for tick in line.grid] == ["1", "10", "100", "1,000", "10,000"]

@@ -71,7 +71,7 @@ def test_rewritten_versions_show_what_the_log_says_now(table: Table, log: LogWri
     assert table.rewritten is not None
     assert table.rewritten["from_version"] == 3
     assert [commit["txn_id"] for commit in table.rewritten["commits"]] == ["first-3", "first-4"]
-    assert sorted(Explanation.objects.values_list("version", flat=True)) == [3, 4]
+    assert list(Explanation.objects.values_list("version", flat=True)) == [3]  # the MERGE only inserts
     assert sum(day.commits for day in queries.days_of(table, timezone.now().replace(year=2023, month=12, day=1))) == 6
 
 

@@ -597,7 +597,8 @@ def test_both_of_its_commits_are_the_jobs_everywhere(olga, sales):
 def test_a_commit_that_copies_its_mark_is_not_the_jobs(olga, sales):
     job = approved(asked(olga, sales), 1)
     done = worked(claim_run, Vacuuming())
-    small_delta.commit(Path(sales.path), "DELETE", [], **marked(job.pk, 1, job.digest))
+    gone = {"path": small_delta.live(Path(sales.path))[0], "dataChange": True}
+    small_delta.commit(Path(sales.path), "DELETE", [{"remove": gone}], **marked(job.pk, 1, job.digest))
     sync.sync(sales.pk)
     copied = Commit.objects.get(table=sales, version=(done.version or 0) + 1)
     assert judgement(copied).verdict == Explanation.Verdict.FORGED

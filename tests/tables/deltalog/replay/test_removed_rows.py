@@ -103,7 +103,12 @@ REMOVALS: dict[str, tuple[list[Action], Removal]] = {
     "an update beside a compaction of unknown rows": (
         [remove("a"), add("n"), quiet(remove("u")), quiet(add("m"))], Removal.REPLACED,
     ),
-    "an empty file": ([remove("z")], Removal.REPLACED),
+    "an empty file": ([remove("z")], Removal.NONE),
+    "an empty file, quietly": ([quiet(remove("z"))], Removal.REARRANGED),
+    "rows that lie nowhere": ([quiet(remove("u"))], Removal.LOST),
+    "rows that lie nowhere, beside new ones": ([quiet(remove("u")), add("n")], Removal.LOST),
+    "others in place of rows that are said to be the same": ([quiet(remove("a")), add("n")], Removal.REPLACED),
+    "fewer quiet rows than went quietly": ([quiet(remove("a")), quiet(add("n", rows=9)), add("m")], Removal.REPLACED),
     "changed rows alone": (
         [{"cdc": {"path": "c", "partitionValues": {}, "size": 1, "dataChange": False}}], Removal.NONE,
     ),

@@ -223,7 +223,7 @@ def test_the_history_offers_the_operations_of_its_own_table(
 
 
 def test_the_timeline_marks_destructive_commits_and_names_them_in_its_table(ines: Client, orders: Table) -> None:
-    Commit.objects.filter(table=orders, version=1).update(operation="DELETE")
+    Commit.objects.filter(table=orders, version=1).update(operation="DELETE", removal="lost")
     html = page(ines, f"/tables/{orders.pk}/history/")
     assert html.count('class="mark-dot" d="M') == 2  # the commit's and the legend's
     assert "no approved job</title>" in html
