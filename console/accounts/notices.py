@@ -60,6 +60,14 @@ def rows_for(person: Person, limit: int = 12) -> list[dict[str, Any]]:
     return [{"notice": notice, "why_not": why_not(person, notice, doubts)} for notice in notices]
 
 
+def count_for(person: Person) -> int:
+    """How many notices await this person's acknowledgement; no query for a person who is neither admin nor auditor."""
+    if not any(person.may(permission) for permission in SHOWN_TO):
+        return 0
+    others = open_for(person).exclude(by=person).exclude(about=person)
+    return others.filter(Q(independent=True) | Q(by=None)).count()
+
+
 def why_not(person: Person, notice: Notice, doubts: Doubts) -> str:
     """Why another person has to acknowledge it; empty if this person can. `doubts` are the person's."""
     if notice.by_id == person.pk:

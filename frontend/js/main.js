@@ -14,3 +14,4 @@ import "./session.js";
 import "./statement.js";
 import "./scroll.js";
 import "./times.js";
+import "./typed.js";

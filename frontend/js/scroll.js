@@ -9,7 +9,16 @@ function mark(region) {
   }
 }
 
-const watcher = new ResizeObserver((entries) => entries.forEach((entry) => mark(entry.target)));
+// A drawing of time that doesn't fit begins at its newest end.
+const shown = new WeakSet();
+function toNewest(region) {
+  if (region.classList.contains("lv-newest") && region.scrollWidth > region.clientWidth && !shown.has(region)) {
+    shown.add(region);
+    region.scrollLeft = region.scrollWidth;
+  }
+}
+
+const watcher = new ResizeObserver((entries) => entries.forEach((entry) => [mark, toNewest].forEach((act) => act(entry.target))));
 
 export function watch(root) {
   root.querySelectorAll(".lv-scroll").forEach((region) => watcher.observe(region));

@@ -101,12 +101,13 @@ def _totals(rows: QuerySet[Table]) -> dict[str, int | None]:
         size_bytes=Sum("size_bytes"),
         warnings=Count("pk", filter=~Q(health_codes=[]) | freshness.late()),
         stale=Count("pk", filter=freshness.out_of_sync()),
+        errors=Count("pk", filter=Q(health_codes__overlap=health.ERRORS)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many tables a person sees, their bytes, how many have findings, how many are not in sync.
+    """How many tables a person sees, their bytes, how many have findings, how many are not in sync, how many have errors among them.
 
     `counted_at` says since when the numbers may be old; None: they are of this moment.
     """
@@ -115,6 +116,7 @@ class Totals:
     size_bytes: int
     warnings: int
     stale: int
+    errors: int = 0
     counted_at: datetime | None = None
 
 
@@ -133,7 +135,10 @@ def totals_for(person: Person, seen: int | None = None) -> Totals:
 
 
 def _as_totals(counts: Mapping[str, int], counted_at: datetime | None) -> Totals:
-    return Totals(counts["tables"], counts["size_bytes"], counts["warnings"], counts["stale"], counted_at)
+    names = ("tables", "size_bytes", "warnings", "stale")
+    return Totals(
+        *(counts[name] for name in names), counts.get("errors", 0), counted_at
+    )  # none in counts of an earlier release
 
 
 def _by(values: QuerySet[Table, Any]) -> Counter[str]:

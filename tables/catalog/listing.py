@@ -108,6 +108,7 @@ class TableFilter:
 
 
 ANY = frozenset({"any", "warning"})
+ERROR = "error"  # any of the findings that are errors
 AGES = ("day", "old")
 GROUPS = ("root", "format", "tag", "owner", "feature", "health", "age")  # groups of alternatives, by name
 
@@ -174,6 +175,8 @@ def _overlap(column: str, values: list[str]) -> Q:
 
 
 def _health(values: list[str]) -> Q:
+    if ERROR in values:
+        values = [*values, *health.ERRORS]
     condition = _overlap("health_codes", values)
     return condition | freshness.late() if {*ANY, health.HealthCode.STALE_SYNC.value} & set(values) else condition
 

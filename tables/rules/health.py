@@ -63,6 +63,16 @@ class Severity(models.TextChoices):
     NOTE = "note"
 
 
+ERRORS = [
+    code.value
+    for code in (
+        HealthCode.CORRUPT_LOG, HealthCode.STOPS_SPARK, HealthCode.FILES_MISSING, HealthCode.VECTORS_MISSING, HealthCode.FILE_SIZES,
+        HealthCode.NEEDS_FEATURE, HealthCode.MISSING,
+    )
+]  # fmt: skip
+"""The codes of findings that are always errors."""
+
+
 @dataclass(frozen=True, slots=True)
 class HealthFinding:
     """One finding: `value` against `threshold` in words or numbers, `text` a sentence, `advice` what to do."""

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 from django.template.loader import render_to_string
+from django.utils import timezone
 
 from console.templatetags.formatting.looks import STATE_LOOKS
+from jobs.models import Schedule, Stream
+from jobs.web.schedules import lines
 from jobs.web.streams.states import LOOKS
+from tables.catalog.roots.figures import RootFigures
+from tables.models import Root
+from tables.web.roots import presenters
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
 STYLES, TEMPLATES = FRONTEND / "styles", FRONTEND / "templates"
@@ -30,7 +36,8 @@ def test_fields_of_a_filter_do_not_jump_for_an_error_below_one_of_them():
 
 
 def test_a_number_has_a_field_of_its_size():
-    assert re.search(r'input\[type="number"\]\.form-control \{ max-width: \d+rem; \}', style("forms.css"))
+    rule = r'\.form-control:is\(\[type="number"\], \[inputmode="numeric"\]\) \{ max-width: \d+rem; \}'
+    assert re.search(rule, style("forms.css"))
 
 
 def test_a_wide_table_shows_that_it_goes_on():
@@ -62,9 +69,14 @@ def test_blanks_in_markup_part_no_breadcrumbs():
     assert "display: flex" in rule
 
 
-@pytest.mark.parametrize("state", ["stopped", "stopping"])
-def test_a_state_of_a_stream_has_one_sign_everywhere(state):
-    assert STATE_LOOKS[state].icon == LOOKS[state].icon
+@pytest.mark.parametrize("state", list(Stream.State))
+def test_a_state_of_a_stream_has_one_look_everywhere(state):
+    assert STATE_LOOKS[state] == LOOKS[state]
+
+
+def test_what_is_paused_has_one_look():
+    assert presenters.look(Root(paused_at=timezone.now()), RootFigures()) == lines.LOOKS[Schedule.State.PAUSED]
+    assert STATE_LOOKS["paused"].icon == "player-pause"
 
 
 @pytest.mark.parametrize(

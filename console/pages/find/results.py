@@ -66,7 +66,7 @@ def found(person: Person, q: str, at: str = "") -> list[ResultGroup]:
     tables = _tables(person, q)
     if here is not None:  # you are there already: what can be done with it comes first
         tables = [*(each for each in tables if each.pk != here.pk), *(each for each in tables if each.pk == here.pk)]
-    own = _favourites(person, q)
+    own = [each for each in _favourites(person, q) if here is None or each.pk != here.pk]
     marked = {each.pk for each in own}
     groups = [
         ResultGroup("Favourites", [_table(table, FAVOURITE) for table in own]),

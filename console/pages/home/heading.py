@@ -20,6 +20,8 @@ class JobCounts:
     failed_streams: int = 0
     stopped_schedules: int = 0
     unexplained: int = 0
+    errors: int = 0
+    notices: int = 0
     waiting: int = 0
     stale: int = 0
     warnings: int = 0
@@ -42,9 +44,11 @@ def heading_of(counts: JobCounts) -> str:
         (counts.failed_streams, lambda n: f"{_many(n, 'stream')} failed"),
         (counts.stopped_schedules, lambda n: f"{_many(n, 'schedule')} stopped"),
         (counts.unexplained, lambda n: f"{_many(n, 'commit')} to acknowledge"),
+        (counts.errors, lambda n: f"{_many(n, 'table')} {'has' if n == 1 else 'have'} errors"),
+        (counts.notices, lambda n: f"{_many(n, 'change')} of roles and rules to acknowledge"),
         (counts.waiting, lambda n: f"{_many(n, 'decision')} {'waits' if n == 1 else 'wait'} for you"),
-        (counts.in_states(RUNS) + counts.in_states(WAIT_FOR_A_WORKER), lambda _: _jobs(counts)),
         (counts.stale, lambda n: f"{_many(n, 'table')} {'is' if n == 1 else 'are'} not in sync"),
+        (counts.in_states(RUNS) + counts.in_states(WAIT_FOR_A_WORKER), lambda _: _jobs(counts)),
         (counts.warnings, lambda n: f"{_many(n, 'table')} {'has' if n == 1 else 'have'} warnings"),
         (counts.tables, lambda _: "Nothing needs you"),
     ]

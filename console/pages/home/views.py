@@ -114,6 +114,7 @@ def _now(request: HttpRequest, seen: int, unexplained: int | None = None) -> dic
         "schedules": schedules,
         "stopped_schedules": schedule_queries.count_stopped(person, schedules),
         "unexplained_count": attributions.count_of(person, unexplained),
+        "notice_count": notices.count_for(person),
         "catalog": facets.totals_for(person, seen),
         "spark_state": frame.spark_state(request),
     }
@@ -126,6 +127,8 @@ def _heading(person: Person, shown: dict[str, Any]) -> str:
         failed_streams=shown["failed_streams"],
         stopped_schedules=shown["stopped_schedules"],
         unexplained=shown["unexplained_count"],
+        errors=catalog.errors,
+        notices=shown["notice_count"],
         waiting=shown["waiting_count"],
         stale=catalog.stale,
         warnings=catalog.warnings,

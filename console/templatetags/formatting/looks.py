@@ -31,6 +31,8 @@ STATE_LOOKS: Mapping[str, StateLook] = {
     # Streams.
     "stopped": StateLook("idle", "player-stop", "Stopped"),
     "stopping": StateLook("wait", "player-stop", "Stopping"),
+    # Roots and schedules.
+    "paused": StateLook("idle", "player-pause", "Paused"),
     # Workers and the other parts of the console.
     "ready": StateLook("ok", "circle-check", "Ready"),
     "idle": StateLook("ok", "circle-check", "Idle"),

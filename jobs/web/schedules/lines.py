@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from console.accounts.models import Person
 from console.base.pagination import OrderKey, Page, page
 from console.base.text.counted import counted
-from console.templatetags.formatting.looks import StateLook
+from console.templatetags.formatting.looks import STATE_LOOKS, StateLook
 from console.templatetags.levee import ago, size, state_line, status, unknown
 from jobs.commands.registry import ROWS
 from jobs.models import Schedule, ScheduleRun
@@ -28,7 +28,7 @@ ORDERS = {"name": BY_NAME, "stopped": (OrderKey("rank"), *BY_NAME)}
 LOOKS: dict[str, StateLook] = {
     State.ACTIVE: StateLook("ok", "player-play", "Active"),
     State.AWAITING_APPROVAL: StateLook("wait", "user-check", "Waiting for approval"),
-    State.PAUSED: StateLook("idle", "player-stop", "Paused"),
+    State.PAUSED: STATE_LOOKS["paused"],
     State.STOPPED: StateLook("bad", "circle-x", "Stopped"),
 }
 OUTCOMES: dict[str, StateLook] = {

@@ -6,16 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from console.templatetags.formatting.looks import StateLook
+from console.templatetags.formatting.looks import STATE_LOOKS, StateLook
 from console.templatetags.levee import duration
 from jobs.models import Stream
 
-LOOKS: Mapping[str, StateLook] = {
-    Stream.State.RUNNING: StateLook("ok", "player-play", "Running"),
-    Stream.State.STOPPING: StateLook("wait", "player-stop", "Stopping"),
-    Stream.State.STOPPED: StateLook("idle", "player-stop", "Stopped"),
-    Stream.State.FAILED: StateLook("bad", "circle-x", "Failed"),
-}
+LOOKS: Mapping[str, StateLook] = {state: STATE_LOOKS[state] for state in Stream.State}
 NEVER_STARTED = StateLook("idle", "player-stop", "Never started")
 BEHIND = StateLook("wait", "alert-triangle", "Falls behind")
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from console.accounts.models import Person
 from console.accounts.roles import Permission
-from console.templatetags.formatting.looks import StateLook
+from console.templatetags.formatting.looks import STATE_LOOKS, StateLook
 from tables.catalog.roots import figures as root_figures
 from tables.catalog.roots import object_stores
 from tables.catalog.roots.figures import RootFigures
@@ -43,7 +43,7 @@ def rows(roots: Iterable[Root]) -> list[RootRow]:
 def look(root: Root, figures: RootFigures) -> StateLook:
     """The root's state in a word, worst news first."""
     if root.paused_at:
-        return StateLook("idle", "player-pause", "Paused")
+        return STATE_LOOKS["paused"]
     if bad := figures.failing + figures.missing:
         return StateLook("bad", "circle-x", f"{bad:,} table{' fails' if bad == 1 else 's fail'}")
     if root.is_scanning:

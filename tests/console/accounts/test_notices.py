@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, ProgrammingError, transaction
 
-from console.accounts import services
+from console.accounts import notices, services
 from console.accounts.authority import EVERYTHING, GrantScope
 from console.accounts.models import Notice, Person
 from console.accounts.roles import Role
@@ -64,6 +64,17 @@ def test_one_of_the_others_acknowledges_it(olga):
     assert Notice.objects.get().acknowledged_by == auditor
     event = Event.objects.get(action="notice.acknowledge")
     assert (event.actor_name, event.object_id, event.reason) == (auditor.name, str(notice.event), notice.text)
+
+
+def test_it_leads_the_page_of_who_may_acknowledge_it(olga):
+    anna, viewer = factories.person_with("admin"), factories.person_with("viewer")
+    assert (notices.count_for(anna), notices.count_for(viewer)) == (0, 0)
+    about = give(olga, Role.ADMIN)
+    factories.TableFactory(name="orders", version=3)
+    for person, count in ((olga, 0), (about, 0), (anna, 1), (viewer, 0)):
+        may = [row for row in notices.rows_for(person) if not row["why_not"]]
+        assert notices.count_for(person) == len(may) == count
+        assert ("<h1>One change of roles and rules to acknowledge</h1>" in home(person)) is bool(count)
 
 
 def test_nobody_else_counts_as_one_of_the_others(olga):

@@ -3,6 +3,7 @@
 import pytest
 
 from console.pages.home.heading import JobCounts, heading_of
+from tables.rules.health import ERRORS
 from tests import factories
 from tests.clients import browser
 
@@ -22,7 +23,10 @@ EVERYTHING = JobCounts(
         (JobCounts(unexplained=12, waiting=1), "12 commits to acknowledge"),
         (JobCounts(waiting=1, jobs={"running": 3}), "One decision waits for you"),
         (JobCounts(waiting=2), "Two decisions wait for you"),
-        (JobCounts(stale=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
+        (JobCounts(stale=1, jobs={"running": 3}, tables=2), "One table is not in sync"),
+        (JobCounts(warnings=1, jobs={"running": 3}, tables=2), "Three jobs are running"),
+        (JobCounts(errors=2, warnings=3, notices=1, waiting=1, tables=4), "Two tables have errors"),
+        (JobCounts(notices=1, waiting=3, tables=4), "One change of roles and rules to acknowledge"),
         (JobCounts(stale=1, warnings=3, tables=2), "One table is not in sync"),
         (JobCounts(jobs={"queued": 2}, tables=1), "Two jobs are queued"),
         (JobCounts(jobs={"previewing": 1}, tables=1), "One job is queued"),
@@ -57,3 +61,18 @@ def test_a_failed_stream_comes_before_all_that_goes_well(redis_server):
     factories.job("running", table=table)
     factories.stream(table, state="failed", error={"code": "engine_failed"})
     assert "<h1>One stream failed</h1>" in browser(factories.person_with("viewer")).get("/").content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("code", "heading"), [("files_missing", "One table has errors"), ("small_files", "One table has warnings")]
+)
+def test_an_error_of_a_table_is_no_warning_and_leads_to_its_list(code, heading, redis_server):
+    factories.TableFactory(name="orders", version=3, health_codes=[code])
+    factories.TableFactory(name="sound", version=3)
+    reader = browser(factories.person_with("viewer"))
+    page = reader.get("/").content.decode()
+    assert f"<h1>{heading}</h1>" in page
+    assert ('id="see-errors"' in page) is (code in ERRORS)
+    listed = reader.get("/tables/?health=error").content.decode()
+    assert ("orders" in listed, "sound" in listed) == (code in ERRORS, False)

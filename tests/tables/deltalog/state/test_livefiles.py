@@ -13,7 +13,9 @@ def files(*pairs: tuple[int | None, int | None]) -> pa.Table:
     """Files with so many rows, of which a vector hides as many; 0 for no vector."""
     vectors = [None if hidden == 0 else {"storage": "u", "cardinality": hidden} for _, hidden in pairs]
     rows = pa.array([rows for rows, _ in pairs], pa.int64())
-    return pa.table({"size": pa.array([1] * len(pairs)), "num_records": rows, "deletion_vector": pa.array(vectors, VECTOR)})
+    return pa.table(
+        {"size": pa.array([1] * len(pairs)), "num_records": rows, "deletion_vector": pa.array(vectors, VECTOR)}
+    )
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,11 @@ def files(*pairs: tuple[int | None, int | None]) -> pa.Table:
         ([(10, 4), (5, 5)], [6, 0], 6),
         ([(10, 4), (None, 0)], [6, None], None),
         ([(10, None)], [None], None),
-        ([(10, 0), (5, 9)], [10, None], None),  # its vector hides more rows than there are: it doesn't lower the others' sum
+        (
+            [(10, 0), (5, 9)],
+            [10, None],
+            None,
+        ),  # its vector hides more rows than there are: it doesn't lower the others' sum
         ([], [], 0),
     ],
 )

@@ -1,0 +1,57 @@
+// What was typed into a form of the page is there again for whoever comes back to it: browsers keep nothing of pages that they may not
+// store. It stays in this tab and for this person alone, without secrets, until they sign out.
+const person = document.getElementById("banners")?.dataset.person;
+const PREFIX = "levee-typed:";
+const key = `${PREFIX}${person}:${location.pathname}${location.search}`;
+const KEPT = ["text", "textarea", "number", "search", "date", "time", "datetime-local", "select-one", "checkbox", "radio"];
+const forms = () => [...document.querySelectorAll("#main form[method=post]")];
+const fields = (form) => [...form.elements].filter((field) => field.name && KEPT.includes(field.type));
+const isTick = (field) => field.type === "checkbox" || field.type === "radio";
+
+function changed(field) {
+  if (isTick(field)) {
+    return field.checked !== field.defaultChecked;
+  }
+  return field.options ? [...field.options].some((each) => each.selected !== each.defaultSelected) : field.value !== field.defaultValue;
+}
+
+function keep() {
+  const typed = forms().map((form) =>
+    fields(form)
+      .filter(changed)
+      .map((field) => [field.name, isTick(field) ? field.value : null, isTick(field) ? field.checked : field.value]),
+  );
+  if (typed.some((each) => each.length)) {
+    sessionStorage.setItem(key, JSON.stringify(typed));
+  } else {
+    sessionStorage.removeItem(key);
+  }
+}
+
+function fill(form, typed) {
+  for (const [name, choice, value] of typed) {
+    const field = fields(form).find((each) => each.name === name && (choice === null || each.value === choice));
+    if (field) {
+      field[choice === null ? "value" : "checked"] = value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  }
+}
+
+if (person) {
+  const kept = sessionStorage.getItem(key);
+  if (kept && performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
+    const typed = JSON.parse(kept);
+    forms().forEach((form, index) => fill(form, typed[index] ?? []));
+  }
+  window.addEventListener("pagehide", keep);
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches("form[action$='/sign-out/']")) {
+      window.removeEventListener("pagehide", keep);
+      Object.keys(sessionStorage)
+        .filter((each) => each.startsWith(PREFIX))
+        .forEach((each) => sessionStorage.removeItem(each));
+    }
+  });
+}
